@@ -1,0 +1,82 @@
+import CFuse
+import Glibc
+
+/// A value under a lock that threads can also wait on, which `Synchronization.Mutex` doesn't offer.
+// Sendable because the value is touched only between lock and unlock of `mutex`.
+final class Monitor<Value>: @unchecked Sendable {
+    /// What a waiting thread does next.
+    enum Step<Result> {
+        case done(Result)
+        case wait(until: MonotonicTime?)
+    }
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var value: Value
+
+    init(_ value: sending Value) {
+        self.value = value
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // The wall clock jumps; a wait must not.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Runs `body` with the lock held.
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&value)
+    }
+
+    /// Runs `step` with the lock held, again and again until it is done. Between two runs the lock is let go until
+    /// a signal comes or the time is over (which `step` is told) or for no reason. `step` ends before the wait
+    /// begins, so that no access to the value spans it.
+    func waiting<Result>(_ step: (inout Value, _ timeIsOver: Bool) -> Step<Result>) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        var timeIsOver = false
+        while true {
+            switch step(&value, timeIsOver) {
+            case .done(let result): return result
+            case .wait(until: nil): pthread_cond_wait(condition, mutex)
+            case .wait(let deadline?):
+                var time = deadline.systemTime
+                timeIsOver = pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT
+            }
+        }
+    }
+
+    /// Wakes one waiting thread.
+    func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes every waiting thread.
+    func broadcast() { pthread_cond_broadcast(condition) }
+}
+
+/// A point on the clock that only goes forward.
+struct MonotonicTime: Sendable {
+    let systemTime: timespec
+
+    /// So many seconds from now.
+    init(secondsFromNow seconds: Double) {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let nanoseconds = Int64(seconds * 1e9) + Int64(time.tv_nsec)
+        systemTime = timespec(
+            tv_sec: time.tv_sec + Int(nanoseconds / 1_000_000_000),
+            tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+public import SystemPackage
+
+/// Questions about a directory that is, or is to be, a mount point, and the mending of one whose process has died.
+public enum MountPoint {
+    /// Whether a FUSE file system is mounted at `path` whose process is gone: everything there answers ENOTCONN.
+    /// Asks the file system at `path` itself, and so waits for one that doesn't answer.
+    public static func isStale(_ path: FilePath) -> Bool {
+        status(of: path) == .failure(.socketNotConnected)
+    }
+
+    /// What is mounted exactly at `path`, the topmost if several are; nil if nothing. Touches no mounted file
+    /// system but those above `path`. Throws `other` when the kernel's table cannot be read.
+    public static func mounted(at path: FilePath) throws(MountError) -> MountedFilesystem? {
+        let path = canonical(path)
+        do throws(Errno) {
+            return try Mountinfo.read().last { $0.mountPoint == path }
+        } catch {
+            throw MountError(.other, "The table of mounts /proc/self/mountinfo cannot be read: \(error).")
+        }
+    }
+
+    /// Frees a stale mount point: unmounts, lazily when something still holds on to it. Returns false when the mount
+    /// point isn't stale, and then nothing is done. Throws when unmounting fails.
+    @discardableResult
+    public static func mend(_ path: FilePath) throws(MountError) -> Bool {
+        guard isStale(path) else { return false }
+        try unmount(path)
+        return true
+    }
+
+    /// Unmounts what is mounted at `path`, stale or not; lazily if it is busy and `lazilyIfBusy`.
+    static func unmount(_ path: FilePath, lazilyIfBusy: Bool = true) throws(MountError) {
+        let path = canonical(path)
+        do throws(MountError) {
+            try Fusermount.unmount(path, lazily: false)
+        } catch {
+            guard lazilyIfBusy, error.code == .busy else { throw error }
+            try Fusermount.unmount(path, lazily: true)
+        }
+    }
+
+    /// Throws unless a file system can be mounted at `path`; returns the path as the kernel will list it.
+    static func check(_ path: FilePath, refusesNonEmpty: Bool) throws(MountError) -> FilePath {
+        switch status(of: path) {
+        case .failure(.noSuchFileOrDirectory):
+            throw MountError(.mountPointMissing, "There is no directory \(path). Make it first.")
+        case .failure(.socketNotConnected):
+            throw MountError(
+                .stale,
+                "\(path) still holds a mount whose process has ended. Unmount it: fusermount3 -u \(path)")
+        case .failure(let error) where error == .permissionDenied:
+            throw MountError(.notPermitted, "\(path) cannot be reached: \(error).")
+        case .failure(let error):
+            throw MountError(.other, "\(path) cannot be used as a mount point: \(error).")
+        case .success(let mode):
+            guard mode & S_IFMT == S_IFDIR else {
+                throw MountError(.notADirectory, "\(path) is not a directory.")
+            }
+        }
+        let path = canonical(path)
+        if let found = try mounted(at: path) {
+            throw MountError(
+                .alreadyMounted, "At \(path) is already mounted: \(found.source), type \(found.type).")
+        }
+        if refusesNonEmpty, hasEntries(path) {
+            throw MountError(.notEmpty, "\(path) is not empty; mounting there would hide what is in it.")
+        }
+        return path
+    }
+
+    private static func status(of path: FilePath) -> Result<mode_t, Errno> {
+        var status = stat()
+        let result = path.withPlatformString { stat($0, &status) }
+        return result == 0 ? .success(status.st_mode) : .failure(Errno(rawValue: Glibc.errno))
+    }
+
+    /// Absolute and without symbolic links, as the kernel lists mount points. The last part of a stale one cannot
+    /// be looked at, so then only what is above it is resolved.
+    static func canonical(_ path: FilePath) -> FilePath {
+        if let resolved = resolve(path) { return resolved }
+        guard let last = path.lastComponent else { return path }
+        let parent = path.removingLastComponent()
+        return (resolve(parent.isEmpty ? "." : parent) ?? parent).appending(last)
+    }
+
+    private static func resolve(_ path: FilePath) -> FilePath? {
+        guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { return nil }
+        defer { free(resolved) }
+        return FilePath(platformString: resolved)
+    }
+
+    private static func hasEntries(_ path: FilePath) -> Bool {
+        guard let directory = path.withPlatformString({ opendir($0) }) else { return false }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil {
+            count += 1
+            if count > 2 { return true }
+        }
+        return false
+    }
+}

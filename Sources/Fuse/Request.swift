@@ -1,0 +1,107 @@
+import CFuse
+import Synchronization
+import SystemPackage
+
+/// Who asked. All zero where the kernel itself asks, or when the asking process lives in another namespace.
+public struct Caller: Sendable {
+    /// The effective user.
+    public var userID: UInt32
+    /// The effective group.
+    public var groupID: UInt32
+    /// The thread's id, which for a process of one thread is the process id.
+    public var processID: Int32
+    /// The umask; the kernel has applied it to the permissions of what is made already.
+    public var umask: UInt16
+}
+
+/// One question of the kernel while it is being answered. It says who asked, and whether the one who asked still
+/// wants the answer.
+///
+/// libfuse keeps its `fuse_req_t` until the reply. It calls the interrupt function with the request's own lock
+/// held, but reads function and data before it takes that lock: a reply alone could free the data under a running
+/// call. So the function is unregistered before each reply, which waits for that lock, and only then is the
+/// reference that libfuse held let go.
+public final class Request: Sendable {
+    private struct State {
+        var isInterrupted = false
+        var isAnswered = false
+        var body: (@Sendable () -> Void)?
+    }
+
+    /// Who asked.
+    public let caller: Caller
+
+    // The pointer is used by the one thread that answers; libfuse guards what lies behind it.
+    nonisolated(unsafe) let raw: fuse_req_t
+    private let interruptWorkers: WorkerPool
+    private let state = Mutex(State())
+
+    init(_ raw: fuse_req_t, interruptWorkers: WorkerPool) {
+        self.raw = raw
+        self.interruptWorkers = interruptWorkers
+        if let context = fuse_req_ctx(raw)?.pointee {
+            caller = Caller(
+                userID: context.uid, groupID: context.gid, processID: context.pid,
+                umask: UInt16(context.umask & 0o7777))
+        } else {
+            caller = Caller(userID: 0, groupID: 0, processID: 0, umask: 0)
+        }
+        fuse_req_interrupt_func(
+            raw,
+            { _, data in
+                guard let data else { return }
+                Unmanaged<Request>.fromOpaque(data).takeUnretainedValue().interrupt()
+            }, Unmanaged.passRetained(self).toOpaque())
+    }
+
+    /// Whether the caller was sent a signal and no longer wants an answer. The usual one is then `.interrupted`.
+    public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+
+    /// Has `body` run when the caller is interrupted (or the mount is gone): once, on another thread, without
+    /// delay if that has happened already. One body at a time: a second replaces the first. It is let go when the
+    /// request is answered, but may be running at that moment.
+    public func onInterrupt(_ body: @escaping @Sendable () -> Void) {
+        let isDue = state.withLock { state in
+            guard !state.isAnswered else { return false }
+            state.body = body
+            return state.isInterrupted
+        }
+        if isDue { runBody() }
+    }
+
+    /// Called by libfuse with the request's lock held, hence nothing of the consumer's runs in here.
+    func interrupt() {
+        let isDue = state.withLock { state in
+            guard !state.isAnswered, !state.isInterrupted else { return false }
+            state.isInterrupted = true
+            return state.body != nil
+        }
+        if isDue { runBody() }
+    }
+
+    private func runBody() {
+        interruptWorkers.submit {
+            let body = self.state.withLock { state in
+                let body = state.body
+                state.body = nil
+                return body
+            }
+            body?()
+        }
+    }
+
+    /// Ends interrupts; exactly once, directly before the reply, which frees `raw`.
+    func close() {
+        let body = state.withLock { state in
+            precondition(!state.isAnswered, "a request is answered exactly once")
+            state.isAnswered = true
+            let body = state.body
+            state.body = nil
+            return body
+        }
+        // Outside the lock: letting go of the body may run the consumer's deinitializers.
+        _ = consume body
+        fuse_req_interrupt_func(raw, nil, nil)
+        Unmanaged.passUnretained(self).release()
+    }
+}

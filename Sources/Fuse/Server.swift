@@ -1,0 +1,108 @@
+import CFuse
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// What serves the requests of one session: libfuse's callbacks find it as their user data.
+final class Server: Sendable {
+    let filesystem: any Filesystem
+    let options: SessionOptions
+    /// Where requests wait that may block.
+    let workers: WorkerPool
+    /// Interrupts have threads of their own: they must get through when all workers wait.
+    let interruptWorkers: WorkerPool
+    /// What workers serve at this moment.
+    private let pending = Mutex<[ObjectIdentifier: Request]>([:])
+    private let initialized = Mutex(false)
+
+    init(_ filesystem: any Filesystem, _ options: SessionOptions) {
+        self.filesystem = filesystem
+        self.options = options
+        workers = WorkerPool(limit: options.workerLimit, idleSeconds: options.idleSeconds)
+        interruptWorkers = WorkerPool(limit: 4, idleSeconds: options.idleSeconds)
+    }
+
+    /// Whether the kernel has introduced itself.
+    var isInitialized: Bool { initialized.withLock { $0 } }
+
+    /// Agrees with the kernel on what both can do.
+    func initialize(_ connection: inout fuse_conn_info) {
+        func bit(_ value: some BinaryInteger) -> UInt32 { UInt32(truncatingIfNeeded: value) }
+        // A splice would move plaintext through pipes, whose pages nobody wipes. Errors of writes must come back to
+        // write(2), so no writeback cache. Locks are the kernel's own.
+        let unwanted =
+            bit(FUSE_CAP_SPLICE_READ) | bit(FUSE_CAP_SPLICE_WRITE) | bit(FUSE_CAP_SPLICE_MOVE)
+            | bit(FUSE_CAP_WRITEBACK_CACHE) | bit(FUSE_CAP_READDIRPLUS) | bit(FUSE_CAP_READDIRPLUS_AUTO)
+            | bit(FUSE_CAP_POSIX_LOCKS) | bit(FUSE_CAP_FLOCK_LOCKS) | bit(FUSE_CAP_HANDLE_KILLPRIV)
+        let wanted =
+            bit(FUSE_CAP_ATOMIC_O_TRUNC) | bit(FUSE_CAP_AUTO_INVAL_DATA) | bit(FUSE_CAP_PARALLEL_DIROPS)
+        connection.want &= ~unwanted
+        connection.want |= connection.capable & wanted
+        connection.max_write = UInt32(options.maximumWrite)
+        initialized.withLock { $0 = true }
+    }
+
+    /// Answers a request on the thread that received it.
+    func answer(_ raw: fuse_req_t, _ operation: (Request) throws(Errno) -> Answer) {
+        serve(Request(raw, interruptWorkers: interruptWorkers), operation)
+    }
+
+    /// Answers a request on a worker, where it may block. `operation` holds copies of all that libfuse passed.
+    func answerLater(
+        _ raw: fuse_req_t, _ operation: @escaping @Sendable (Request) throws(Errno) -> Answer
+    ) {
+        let request = Request(raw, interruptWorkers: interruptWorkers)
+        let identity = ObjectIdentifier(request)
+        pending.withLock { $0[identity] = request }
+        workers.submit {
+            self.serve(request, operation)
+            self.pending.withLock { _ = $0.removeValue(forKey: identity) }
+        }
+    }
+
+    private func serve(_ request: Request, _ operation: (Request) throws(Errno) -> Answer) {
+        let answer: Answer
+        do throws(Errno) {
+            answer = try operation(request)
+        } catch {
+            return request.fail(error)
+        }
+        request.send(answer, from: filesystem)
+    }
+
+    /// Answers a read with the bytes that `operation` hands to the closure it gets.
+    func answerRead(
+        _ raw: fuse_req_t, _ operation: (Request, (UnsafeRawBufferPointer) -> Void) throws(Errno) -> Void
+    ) {
+        let request = Request(raw, interruptWorkers: interruptWorkers)
+        var isAnswered = false
+        var failure = Errno.ioError
+        do throws(Errno) {
+            try operation(request) { bytes in
+                precondition(!isAnswered, "a read replies exactly once")
+                isAnswered = true
+                request.send(bytes: bytes)
+            }
+        } catch {
+            failure = error
+        }
+        if !isAnswered { request.fail(failure) }
+    }
+
+    /// Ends all work: nobody can receive an answer any more, so whoever still waits for one is told.
+    func finish() {
+        for request in pending.withLock({ Array($0.values) }) { request.interrupt() }
+        workers.finish()
+        interruptWorkers.finish()
+        filesystem.unmounted()
+    }
+}
+
+extension Server {
+    static func of(_ request: fuse_req_t) -> Server {
+        guard let data = fuse_req_userdata(request) else {
+            fatalError("a session has its server as user data")
+        }
+        return Unmanaged<Server>.fromOpaque(data).takeUnretainedValue()
+    }
+}

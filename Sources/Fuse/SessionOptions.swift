@@ -1,0 +1,24 @@
+public import SystemPackage
+
+/// How a session serves, with what hardly ever needs another value.
+public struct SessionOptions: Sendable {
+    /// Threads that receive requests and answer those that cannot block. Each has receive memory of its own.
+    public var receiverCount = 4
+    /// The longest payload of one write, and of one read, in bytes; a multiple of the page size.
+    public var maximumWrite = 128 << 10
+    /// How many requests may block at the same time; the next one waits for the end of another.
+    public var workerLimit = 512
+    /// After how many seconds a thread that has nothing to do ends.
+    public var idleSeconds = 10.0
+    /// Refuse to mount over a directory that has entries, which the mount would hide.
+    public var refusesNonEmptyMountPoint = false
+    /// Gives the memory into which requests are received.
+    public var receiveMemory: @Sendable (_ byteCount: Int) throws(Errno) -> any ReceiveMemory
+
+    /// The usual options, with `ProtectedPages` to receive into.
+    public init() {
+        receiveMemory = { byteCount throws(Errno) in try ProtectedPages(byteCount: byteCount) }
+    }
+
+    var receiveByteCount: Int { maximumWrite + Receiver.headerByteCount }
+}

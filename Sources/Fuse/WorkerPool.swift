@@ -1,0 +1,92 @@
+/// Threads for jobs that may block for long. One more starts whenever none is idle, up to `limit`; beyond that
+/// jobs wait their turn. A thread without work for `idleSeconds` ends. No job is ever dropped.
+final class WorkerPool: Sendable {
+    typealias Job = @Sendable () -> Void
+
+    private struct State {
+        var jobs: [Job?] = []
+        var next = 0
+        var threads = 0
+        var idle = 0
+        var isClosing = false
+
+        var waitingJobs: Int { jobs.count - next }
+
+        mutating func takeJob() -> Job? {
+            guard next < jobs.count else { return nil }
+            let job = jobs[next]
+            jobs[next] = nil
+            next += 1
+            if next == jobs.count {
+                jobs.removeAll(keepingCapacity: next <= 1024)
+                next = 0
+            }
+            return job
+        }
+    }
+
+    private let limit: Int
+    private let idleSeconds: Double
+    private let state = Monitor(State())
+
+    init(limit: Int, idleSeconds: Double) {
+        precondition(limit > 0, "a pool of no threads runs nothing")
+        self.limit = limit
+        self.idleSeconds = idleSeconds
+    }
+
+    /// How many threads there are at this moment.
+    var threadCount: Int { state.withLock { $0.threads } }
+
+    /// Runs `job` on a thread of the pool, soon. Only when the system gives not even a first thread does it run
+    /// here, before this returns.
+    func submit(_ job: @escaping Job) {
+        let orphan: Job? = state.withLock { pool in
+            pool.jobs.append(job)
+            if pool.idle >= pool.waitingJobs {
+                state.signal()
+            } else if pool.threads < limit {
+                pool.threads += 1
+                if PlainThread(detached: true, { self.work() }) == nil {
+                    pool.threads -= 1
+                    if pool.threads == 0 { return pool.takeJob() }
+                }
+            }
+            return nil
+        }
+        orphan?()
+    }
+
+    /// Waits until every job has run and every thread has ended. Meanwhile only jobs may submit jobs.
+    func finish() {
+        state.withLock { $0.isClosing = true }
+        state.broadcast()
+        state.waiting { pool, _ in
+            pool.threads == 0 && pool.waitingJobs == 0 ? .done(()) : .wait(until: nil)
+        }
+    }
+
+    private func work() {
+        while let job = nextJob() { job() }
+    }
+
+    /// The next job, or nil when this thread is to end; it is then no longer counted.
+    private func nextJob() -> Job? {
+        var isIdle = false
+        return state.waiting { pool, timeIsOver in
+            if isIdle {
+                isIdle = false
+                pool.idle -= 1
+            }
+            if let job = pool.takeJob() { return .done(job) }
+            guard !timeIsOver, !pool.isClosing else {
+                pool.threads -= 1
+                if pool.threads == 0 { state.broadcast() }
+                return .done(nil)
+            }
+            isIdle = true
+            pool.idle += 1
+            return .wait(until: MonotonicTime(secondsFromNow: idleSeconds))
+        }
+    }
+}
