@@ -6,6 +6,10 @@
 // Neither _FILE_OFFSET_BITS nor _GNU_SOURCE: struct stat must be the one of Swift's Glibc module. off_t has
 // 64 bits on every machine that Swift knows, and libfuse's headers make sure of it.
 
+// The C library as Swift's own Glibc module has it. Its headers are in no other module's map, so without this
+// line CFuse would hold a second definition of each struct, and Swift files would need CFuse to use struct stat.
+#pragma clang module import SwiftGlibc
+
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <string.h>

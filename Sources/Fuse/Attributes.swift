@@ -1,4 +1,3 @@
-import CFuse
 import Glibc
 
 /// What kind of thing an inode is.

@@ -1,4 +1,3 @@
-import CFuse
 import Glibc
 
 /// A value under a lock that threads can also wait on, which `Synchronization.Mutex` doesn't offer.

@@ -1,4 +1,3 @@
-import CFuse
 import Glibc
 
 /// A POSIX thread. What a `Filesystem` does may block, and Swift's own threads must not.

@@ -1,4 +1,3 @@
-import CFuse
 import Glibc
 
 /// A point in time as file systems keep it: seconds since 1970 and nanoseconds within the second.
