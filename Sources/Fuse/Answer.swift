@@ -8,8 +8,8 @@ enum Answer {
     case entry(Entry)
     case attributes(Attributes, timeout: Double)
     case target([UInt8])
-    case opened(InodeNumber, Opened, OpenFlags)
-    case openedDirectory(InodeNumber, Opened)
+    /// Of a file or a directory; release gets the flags if the kernel never asks for it.
+    case opened(OpenHandles.Handle, Opened, OpenFlags)
     case created(Entry, Opened, OpenFlags)
     case written(Int)
     case position(Int64)
@@ -31,13 +31,13 @@ extension Request {
 
     /// Sends the answer. When the kernel no longer takes it, because the mount is gone, what the answer promised to
     /// the kernel is taken back here, for it will never be forgotten or released from there.
-    func send(_ answer: Answer, from filesystem: any Filesystem) {
+    func send(_ answer: Answer, from server: Server) {
         close()
         switch answer {
         case .done: fuse_reply_err(raw, 0)
         case .entry(let entry):
             var parameters = entry.parameters
-            if fuse_reply_entry(raw, &parameters) != 0 { filesystem.takeBack(entry) }
+            if fuse_reply_entry(raw, &parameters) != 0 { server.filesystem.takeBack(entry) }
         case .attributes(let attributes, let timeout):
             var status = attributes.status
             fuse_reply_attr(raw, &status, timeout)
@@ -45,22 +45,18 @@ extension Request {
             (target + [0]).withUnsafeBytes { bytes in
                 _ = fuse_reply_readlink(raw, bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
             }
-        case .opened(let inode, let opened, let flags):
+        case .opened(let handle, let opened, let flags):
             var info = opened.fileInfo
-            if fuse_reply_open(raw, &info) != 0 {
-                filesystem.release(inode, handle: opened.handle, flags: flags)
-            }
-        case .openedDirectory(let inode, let opened):
-            var info = opened.fileInfo
-            if fuse_reply_open(raw, &info) != 0 {
-                filesystem.releaseDirectory(inode, handle: opened.handle)
-            }
+            server.openHandles.add(handle, flags)
+            if fuse_reply_open(raw, &info) != 0 { server.release(handle, flags) }
         case .created(let entry, let opened, let flags):
             var parameters = entry.parameters
             var info = opened.fileInfo
+            let handle = OpenHandles.Handle(inode: entry.inode, number: opened.handle, isDirectory: false)
+            server.openHandles.add(handle, flags)
             if fuse_reply_create(raw, &parameters, &info) != 0 {
-                filesystem.release(entry.inode, handle: opened.handle, flags: flags)
-                filesystem.takeBack(entry)
+                server.release(handle, flags)
+                server.filesystem.takeBack(entry)
             }
         case .written(let count): fuse_reply_write(raw, count)
         case .position(let offset): fuse_reply_lseek(raw, off_t(offset))

@@ -8,9 +8,11 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
         let request = present(request)
         let server = Server.of(request)
         let inode = InodeNumber(rawValue: inode)
+        let flags = openFlags(info)
         server.answer(request) { request throws(Errno) in
-            .openedDirectory(
-                inode, try server.filesystem.openDirectory(request, inode, flags: openFlags(info)))
+            let opened = try server.filesystem.openDirectory(request, inode, flags: flags)
+            let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: true)
+            return .opened(handle, opened, flags)
         }
     }
     table.readdir = { request, inode, room, offset, info in
@@ -28,7 +30,9 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
         let request = present(request)
         let server = Server.of(request)
         server.answer(request) { _ throws(Errno) in
-            server.filesystem.releaseDirectory(InodeNumber(rawValue: inode), handle: openHandle(info))
+            let handle = OpenHandles.Handle(
+                inode: InodeNumber(rawValue: inode), number: openHandle(info), isDirectory: true)
+            server.release(handle, OpenFlags(rawValue: 0))
             return .done
         }
     }

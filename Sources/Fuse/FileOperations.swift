@@ -10,7 +10,9 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
         let inode = InodeNumber(rawValue: inode)
         let flags = openFlags(info)
         server.answerLater(request) { request throws(Errno) in
-            .opened(inode, try server.filesystem.open(request, inode, flags: flags), flags)
+            let opened = try server.filesystem.open(request, inode, flags: flags)
+            let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false)
+            return .opened(handle, opened, flags)
         }
     }
     table.create = { request, parent, bytes, mode, info in
@@ -34,10 +36,11 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
     table.release = { request, inode, info in
         let request = present(request)
         let server = Server.of(request)
-        let handle = openHandle(info)
+        let handle = OpenHandles.Handle(
+            inode: InodeNumber(rawValue: inode), number: openHandle(info), isDirectory: false)
         let flags = openFlags(info)
         server.answerLater(request) { _ throws(Errno) in
-            server.filesystem.release(InodeNumber(rawValue: inode), handle: handle, flags: flags)
+            server.release(handle, flags)
             return .done
         }
     }

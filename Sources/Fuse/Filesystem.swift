@@ -76,7 +76,8 @@ public protocol Filesystem: AnyObject, Sendable {
     ) throws(Errno) -> Int
     /// close(2) of one of the descriptors of an open file; may block. Its error is what close(2) returns.
     func flush(_ request: Request, _ inode: InodeNumber, handle: HandleNumber) throws(Errno)
-    /// The last descriptor is closed; may block, and nobody waits for it. Exactly once for each open and create.
+    /// The last descriptor is closed; may block, and nobody waits for it. Exactly once for each open and create,
+    /// at the latest before `unmounted`.
     func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags)
     /// fsync(2), or fdatasync(2) with `dataOnly`; may block.
     func synchronize(

@@ -11,6 +11,7 @@ final class Server: Sendable {
     let workers: WorkerPool
     /// Interrupts have threads of their own: they must get through when all workers wait.
     let interruptWorkers: WorkerPool
+    let openHandles = OpenHandles()
     /// What workers serve at this moment.
     private let pending = Mutex<[ObjectIdentifier: Request]>([:])
     private let initialized = Mutex(false)
@@ -67,7 +68,7 @@ final class Server: Sendable {
         } catch {
             return request.fail(error)
         }
-        request.send(answer, from: filesystem)
+        request.send(answer, from: self)
     }
 
     /// Answers a read with the bytes that `operation` hands to the closure it gets.
@@ -89,11 +90,18 @@ final class Server: Sendable {
         if !isAnswered { request.fail(failure) }
     }
 
+    /// The kernel, or nobody any more, holds the handle.
+    func release(_ handle: OpenHandles.Handle, _ flags: OpenFlags) {
+        openHandles.remove(handle)
+        filesystem.release(handle, flags)
+    }
+
     /// Ends all work: nobody can receive an answer any more, so whoever still waits for one is told.
     func finish() {
         for request in pending.withLock({ Array($0.values) }) { request.interrupt() }
         workers.finish()
         interruptWorkers.finish()
+        openHandles.releaseAll(in: filesystem)
         filesystem.unmounted()
     }
 }
