@@ -1,0 +1,142 @@
+import CGit
+
+/// What a commit says.
+public struct CommitInfo: Sendable, Equatable {
+    /// Its name.
+    public var id: ObjectID
+    /// Its tree.
+    public var tree: ObjectID
+    /// Its parents, first one first.
+    public var parents: [ObjectID]
+    /// Who wrote the change.
+    public var author: Signature
+    /// Who made the commit.
+    public var committer: Signature
+    /// The whole message, with its final newline.
+    public var message: String
+}
+
+extension Repository {
+    /// Makes a commit and moves a branch to it, provided the branch still stands at `parent`.
+    /// - Parameters:
+    ///   - parent: the branch's tip; nil for the first commit of an unborn branch.
+    ///   - merged: further parents, for a merge.
+    ///   - message: a final newline is added when it has none.
+    ///   - ref: the branch's full name (`refs/heads/main`).
+    ///   - sign: returns the detached, armoured signature of the bytes it is given; nil leaves the commit unsigned.
+    /// - Throws: `.modified` when the branch moved (the commit object stays behind, unused), `.locked` when another
+    ///   process holds the branch's lock, `.other` with the reason of `sign`.
+    @discardableResult
+    public func commit(
+        tree: ObjectID, parent: ObjectID?, merged: [ObjectID] = [], message: String, author: Signature,
+        committer: Signature, onto ref: String, sign: (([UInt8]) throws -> [UInt8])? = nil
+    ) throws(GitError) -> ObjectID {
+        guard !message.utf8.contains(0) else {
+            throw GitError(code: .invalid, message: "a commit message cannot hold a NUL byte")
+        }
+        let parents = (parent.map { [$0] } ?? []) + merged
+        let text = message.hasSuffix("\n") ? message : message + "\n"
+        let content = try commitContent(tree, parents, text, author, committer)
+        let id: ObjectID
+        if let sign {
+            id = try store(content, signature: try signature(of: content, sign))
+        } else {
+            id = try store(content, signature: nil)
+        }
+        try move(ref, from: parent, to: id, as: committer, reflogMessage(text, parents.count))
+        return id
+    }
+
+    private func commitContent(
+        _ tree: ObjectID, _ parents: [ObjectID], _ message: String, _ author: Signature,
+        _ committer: Signature
+    ) throws(GitError) -> [UInt8] {
+        let root = try self.tree(of: tree)
+        var commits: [OpaquePointer?] = []
+        defer { for commit in commits { git_commit_free(commit) } }
+        for parent in parents {
+            var oid = parent.oid
+            var commit: OpaquePointer?
+            try check(git_commit_lookup(&commit, pointer, &oid), "cannot read the parent \(parent)")
+            commits.append(commit)
+        }
+        var buffer = git_buf()
+        defer { git_buf_dispose(&buffer) }
+        let code = try author.with { one in
+            var inner: Int32 = 0
+            let outer = Result { () throws(GitError) in
+                inner = try committer.with { two in
+                    git_commit_create_buffer(
+                        &buffer, pointer, one, two, nil, message, root.pointer, commits.count, &commits)
+                }
+            }
+            if case .failure(let error) = outer { return error.libgit2Code }
+            return inner
+        }
+        try check(code, "cannot write a commit")
+        return Array(UnsafeRawBufferPointer(start: buffer.ptr, count: buffer.size))
+    }
+
+    /// The signature as text; libgit2 would turn a final newline into an empty header line.
+    private func signature(
+        of content: [UInt8], _ sign: ([UInt8]) throws -> [UInt8]
+    ) throws(GitError) -> String {
+        do {
+            var text = String(decoding: try sign(content), as: UTF8.self)
+            while text.last?.isNewline == true { text.removeLast() }
+            return text
+        } catch {
+            throw GitError(code: .other, message: "cannot sign the commit: \(error)")
+        }
+    }
+
+    private func store(_ content: [UInt8], signature: String?) throws(GitError) -> ObjectID {
+        var oid = git_oid()
+        var code: Int32
+        if let signature {
+            let text = String(decoding: content, as: UTF8.self)
+            code = git_commit_create_with_signature(&oid, pointer, text, signature, nil)
+        } else {
+            var database: OpaquePointer?
+            code = git_repository_odb(&database, pointer)
+            defer { git_odb_free(database) }
+            if code == 0 {
+                code = content.withUnsafeBytes {
+                    git_odb_write(&oid, database, $0.baseAddress!, $0.count, GIT_OBJECT_COMMIT)
+                }
+            }
+        }
+        try check(code, "cannot write a commit")
+        return ObjectID(oid)
+    }
+
+    /// Moves a reference by compare-and-set; libgit2 writes the log of HEAD too when HEAD is on the branch.
+    /// - Parameter from: where it must stand; nil: it must not exist.
+    func move(
+        _ ref: String, from: ObjectID?, to: ObjectID, as who: Signature, _ log: String
+    ) throws(GitError) {
+        git_repository_set_ident(pointer, who.name, who.email)
+        defer { git_repository_set_ident(pointer, nil, nil) }
+        var target = to.oid
+        var made: OpaquePointer?
+        defer { git_reference_free(made) }
+        let code: Int32
+        if let from {
+            var expected = from.oid
+            code = git_reference_create_matching(&made, pointer, ref, &target, 1, &expected, log)
+        } else {
+            code = git_reference_create(&made, pointer, ref, &target, 0, log)
+        }
+        switch git_error_code(rawValue: code) {
+        case GIT_EEXISTS, GIT_EMODIFIED, GIT_ENOTFOUND:
+            git_error_clear()
+            throw GitError(code: .modified, message: "\(ref) was moved by another program", libgit2Code: code)
+        default: try check(code, "cannot move \(ref)")
+        }
+    }
+
+    private func reflogMessage(_ message: String, _ parents: Int) -> String {
+        let kind = parents == 0 ? "commit (initial)" : parents > 1 ? "commit (merge)" : "commit"
+        return "\(kind): \(message.split(separator: "\n", maxSplits: 1).first ?? "")"
+    }
+}

@@ -1,0 +1,228 @@
+import CGit
+import Glibc
+import SystemPackage
+
+/// What is wrong with a configuration file.
+public struct ConfigFileError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of failure.
+    public var code: GitError.Code
+    /// One sentence, without file and line.
+    public var message: String
+    /// The file.
+    public var file: FilePath
+    /// The line, counted from 1, where one is to blame.
+    public var line: Int?
+
+    /// An error of these parts.
+    public init(code: GitError.Code, message: String, file: FilePath, line: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.file = file
+        self.line = line
+    }
+
+    /// `FILE:LINE: sentence`.
+    public var description: String { "\(file)\(line.map { ":\($0)" } ?? ""): \(message)" }
+}
+
+/// One file in the syntax of git-config(1): read by libgit2, edited so that comments and order survive.
+///
+/// What is read is a snapshot; `reload` takes a new one. `[include]` is refused: an edit
+/// could not be told where to go.
+public final class ConfigFile {
+    /// A variable, in the order of the file.
+    public struct Entry: Sendable, Equatable {
+        /// The section, lower case (git doesn't tell cases apart).
+        public var section: String
+        /// The subsection as written (git tells cases apart); nil for a plain section.
+        public var subsection: String?
+        /// The variable's name as written; compare without case.
+        public var key: String
+        /// The value; nil for a bare name, which git takes as true.
+        public var value: String?
+        /// The line it stands on, counted from 1.
+        public var line: Int
+
+        /// `section.key` or `section.subsection.key`.
+        public var name: String { [section, subsection, key].compactMap(\.self).joined(separator: ".") }
+    }
+
+    /// A section's header, in the order of the file.
+    public struct Section: Sendable, Equatable {
+        /// The section, lower case.
+        public var name: String
+        /// The subsection as written; nil for a plain section.
+        public var subsection: String?
+        /// The line of the header, counted from 1.
+        public var line: Int
+    }
+
+    /// An edit of the file.
+    public enum Edit: Sendable, Equatable {
+        /// Sets a variable (`section.key`, `section.subsection.key`); a section that isn't there goes to the end.
+        case set(String, String)
+        /// Removes a variable; its section stays.
+        case delete(String)
+        /// Removes all sections of this name and subsection, with what is in them.
+        case removeSection(String, subsection: String?)
+    }
+
+    /// The file's place.
+    public let path: FilePath
+    /// All variables, in file order, repeated ones too.
+    public private(set) var entries: [Entry] = []
+    /// All section headers, in file order, empty and repeated ones too.
+    public private(set) var sections: [Section] = []
+
+    /// Reads a file; an absent one is empty.
+    /// - Throws: `.invalid` with the line when it cannot be parsed, `.unsupported` for an `[include]`.
+    public init(_ path: FilePath) throws(ConfigFileError) {
+        LibGit2.start()
+        self.path = path
+        try reload()
+    }
+
+    /// Reads a file; an absent one is empty.
+    public static func open(_ path: FilePath) throws(ConfigFileError) -> ConfigFile {
+        try ConfigFile(path)
+    }
+
+    /// The value of a variable; the last one counts where a name is repeated. Section and key are compared without
+    /// case, the subsection with it.
+    public func string(_ name: String) -> String? {
+        guard let wanted = ConfigName(name) else { return nil }
+        return entries.last { wanted.matches($0) }?.value
+    }
+
+    /// The subsections of a section, each once, in file order: `subsections(of: "store")`.
+    public func subsections(of section: String) -> [String] {
+        var seen: Set<String> = []
+        return sections.filter { $0.name == section.lowercased() }.compactMap(\.subsection)
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// Sets one variable.
+    public func set(_ name: String, _ value: String) throws(ConfigFileError) {
+        try edit([.set(name, value)])
+    }
+
+    /// Removes one variable.
+    public func delete(_ name: String) throws(ConfigFileError) {
+        try edit([.delete(name)])
+    }
+
+    /// Reads the file again.
+    public func reload() throws(ConfigFileError) {
+        guard let text = try ConfigReplacement.bytes(of: path) else {
+            (entries, sections) = ([], [])
+            return
+        }
+        let scan = ConfigScan(text)
+        if let include = scan.sections.first(where: { ["include", "includeif"].contains($0.name) }) {
+            throw ConfigFileError(
+                code: .unsupported, message: "[\(include.name)] is not supported", file: path,
+                line: include.line)
+        }
+        let variables = try variables(of: path)
+        if let line = scan.openQuote {
+            throw ConfigFileError(code: .invalid, message: "a quote is not closed", file: path, line: line)
+        }
+        guard variables.count == scan.variables.count else {
+            throw ConfigFileError(code: .corrupt, message: "the file changed while it was read", file: path)
+        }
+        sections = scan.sections
+        entries = zip(variables, scan.variables).compactMap { variable, place in
+            guard var name = ConfigName(variable.name) else { return nil }
+            name.key = place.key
+            return Entry(
+                section: name.section, subsection: name.subsection, key: name.key, value: variable.value,
+                line: place.line)
+        }
+    }
+
+    /// Makes all edits at once: the file is replaced by one that holds all of them, or left as it was.
+    ///
+    /// Folders above it are made (0700); a new file has the mode 0600, an old one keeps its mode. A symbolic link at
+    /// `path` stays, its target is replaced.
+    /// - Throws: `.locked` when another process edits the file now, `.invalid` for an impossible name.
+    public func edit(_ edits: [Edit]) throws(ConfigFileError) {
+        let replacement = try ConfigReplacement(of: path)
+        for edit in edits {
+            switch edit {
+            case .set(let name, let value):
+                try change(replacement.copy, "cannot set \(name)") { git_config_set_string($0, name, value) }
+            case .delete(let name):
+                try change(replacement.copy, "cannot remove \(name)") { git_config_delete_entry($0, name) }
+            case .removeSection(let name, let subsection):
+                let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
+                try replacement.write(ConfigScan(text).removing(name.lowercased(), subsection, from: text))
+            }
+        }
+        try replacement.commit()
+        try reload()
+    }
+
+    private func change(
+        _ file: FilePath, _ doing: String, _ body: (OpaquePointer) -> Int32
+    ) throws(ConfigFileError) {
+        do {
+            let config = try Owned(doing, free: git_config_free) { made in
+                file.withPlatformString { git_config_open_ondisk(&made, $0) }
+            }
+            try check(body(config.pointer), doing)
+        } catch {
+            throw located(error)
+        }
+    }
+
+    /// Every variable that libgit2 finds, in file order, without those of included files.
+    private func variables(of file: FilePath) throws(ConfigFileError) -> [(name: String, value: String?)] {
+        do {
+            let config = try Owned("cannot read the configuration", free: git_config_free) { made in
+                file.withPlatformString { git_config_open_ondisk(&made, $0) }
+            }
+            var iterator: OpaquePointer?
+            try check(git_config_iterator_new(&iterator, config.pointer), "cannot read the configuration")
+            defer { git_config_iterator_free(iterator) }
+            var found: [(name: String, value: String?)] = []
+            var entry: UnsafeMutablePointer<git_config_entry>?
+            while git_config_next(&entry, iterator) == 0, let each = entry?.pointee {
+                guard each.include_depth == 0 else { continue }
+                found.append((String(cString: each.name), each.value.map { String(cString: $0) }))
+            }
+            return found
+        } catch {
+            throw located(error)
+        }
+    }
+
+    /// libgit2 1.5 ends the message of a parse error with `(in FILE:LINE)` or `(in FILE:LINE, column N)`.
+    private func located(_ error: GitError) -> ConfigFileError {
+        guard let start = error.message.firstRange(of: " (in ") else {
+            return ConfigFileError(code: error.code, message: error.message, file: path)
+        }
+        let place = error.message[start.upperBound...].prefix { $0 != "," && $0 != ")" }
+        let line = place.split(separator: ":").last.flatMap { Int($0) }
+        return ConfigFileError(
+            code: .invalid, message: String(error.message[..<start.lowerBound]), file: path, line: line)
+    }
+}
+
+/// A variable's name in its parts: the section ends at the first dot, the key starts after the last.
+struct ConfigName {
+    var section: String
+    var subsection: String?
+    var key: String
+
+    init?(_ name: String) {
+        guard let first = name.firstIndex(of: "."), let last = name.lastIndex(of: ".") else { return nil }
+        section = name[..<first].lowercased()
+        subsection = first == last ? nil : String(name[name.index(after: first)..<last])
+        key = String(name[name.index(after: last)...])
+    }
+
+    func matches(_ entry: ConfigFile.Entry) -> Bool {
+        section == entry.section && subsection == entry.subsection
+            && key.lowercased() == entry.key.lowercased()
+    }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import SystemPackage
+
+/// `FILE.lock`, held, and the copy that is edited under it; both are gone at the end of its life.
+private struct ConfigLock: ~Copyable {
+    let copy: FilePath
+    private let lock: FilePath
+
+    init(_ target: FilePath) throws(ConfigFileError) {
+        let lock = target.withSuffix(".lock")
+        let held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        guard held >= 0 else {
+            let error = Errno(rawValue: errno)
+            let locked = error == .fileExists
+            throw ConfigFileError(
+                code: locked ? .locked : .other,
+                message: locked ? "another program holds \(lock)" : "cannot be written: \(error)",
+                file: target)
+        }
+        close(held)
+        self.lock = lock
+        copy = target.withSuffix(".new")
+    }
+
+    /// Puts other content into the copy.
+    func write(_ content: [UInt8]) throws(ConfigFileError) {
+        _ = copy.withPlatformString { unlink($0) }
+        do {
+            let opened = copy.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+            guard opened >= 0 else { throw Errno(rawValue: errno) }
+            let descriptor = FileDescriptor(rawValue: opened)
+            try descriptor.closeAfter { _ = try descriptor.writeAll(content) }
+        } catch {
+            throw ConfigFileError(code: .other, message: "cannot be written: \(error)", file: copy)
+        }
+    }
+
+    deinit {
+        _ = copy.withPlatformString { unlink($0) }
+        _ = lock.withPlatformString { unlink($0) }
+    }
+}
+
+/// A configuration file's successor: edited beside it under `FILE.lock`, as git locks it, then renamed over it.
+struct ConfigReplacement: ~Copyable {
+    /// The file itself, or what a symbolic link there leads to.
+    private let target: FilePath
+    private let lock: ConfigLock
+    private let permissions: mode_t
+
+    /// The private copy (0600) that the edits go to.
+    var copy: FilePath { lock.copy }
+
+    init(of path: FilePath) throws(ConfigFileError) {
+        try ConfigReplacement.makeFolders(path.removingLastComponent(), path)
+        let target = ConfigReplacement.resolved(path)
+        let lock = try ConfigLock(target)
+        var status = stat()
+        let there = target.withPlatformString { fstatat(AT_FDCWD, $0, &status, 0) } == 0
+        let permissions = there ? status.st_mode & 0o777 : 0o600
+        // libgit2's lock of a copy that a killed process left.
+        _ = lock.copy.withSuffix(".lock").withPlatformString { unlink($0) }
+        try lock.write(try ConfigReplacement.bytes(of: target) ?? [])
+        self.target = target
+        self.lock = lock
+        self.permissions = permissions
+    }
+
+    /// Puts other content into the copy.
+    func write(_ content: [UInt8]) throws(ConfigFileError) {
+        try lock.write(content)
+    }
+
+    /// Makes the copy durable and renames it over the file.
+    func commit() throws(ConfigFileError) {
+        do {
+            try ConfigReplacement.sync(copy, permissions)
+            let moved = copy.withPlatformString { from in target.withPlatformString { rename(from, $0) } }
+            if moved != 0 { throw Errno(rawValue: errno) }
+            try ConfigReplacement.sync(target.removingLastComponent(), nil)
+        } catch {
+            throw ConfigFileError(code: .other, message: "cannot be written: \(error)", file: target)
+        }
+    }
+
+    /// The content of a file; nil when there is none.
+    static func bytes(of path: FilePath) throws(ConfigFileError) -> [UInt8]? {
+        let opened = path.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
+        if opened < 0, errno == ENOENT { return nil }
+        guard opened >= 0 else {
+            let error = Errno(rawValue: errno)
+            throw ConfigFileError(code: .other, message: "cannot be read: \(error)", file: path)
+        }
+        do {
+            return try Descriptor(opened).readAll(expecting: 4096, path)
+        } catch {
+            throw ConfigFileError(code: .other, message: error.message, file: path)
+        }
+    }
+
+    private static func sync(_ path: FilePath, _ permissions: mode_t?) throws(Errno) {
+        let place = path.isEmpty ? FilePath(".") : path
+        let opened = place.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
+        guard opened >= 0 else { throw Errno(rawValue: errno) }
+        let descriptor = Descriptor(opened)
+        if let permissions, fchmod(descriptor.raw, permissions) != 0 { throw Errno(rawValue: errno) }
+        if fsync(descriptor.raw) != 0 { throw Errno(rawValue: errno) }
+    }
+
+    private static func resolved(_ path: FilePath) -> FilePath {
+        guard let real = path.withPlatformString({ realpath($0, nil) }) else { return path }
+        defer { free(real) }
+        return FilePath(platformString: real)
+    }
+
+    private static func makeFolders(_ folder: FilePath, _ file: FilePath) throws(ConfigFileError) {
+        guard !folder.isEmpty, folder.withPlatformString({ access($0, F_OK) }) != 0 else { return }
+        try makeFolders(folder.removingLastComponent(), file)
+        if folder.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
+            let error = Errno(rawValue: errno)
+            throw ConfigFileError(
+                code: .other, message: "cannot make the folder \(folder): \(error)", file: file)
+        }
+    }
+}

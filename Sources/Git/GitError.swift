@@ -1,0 +1,142 @@
+import CGit
+import SystemPackage
+
+/// What went wrong in git: a code for programs, one sentence for people.
+public struct GitError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure that a caller treats differently.
+    public enum Code: Sendable, Equatable {
+        /// A repository, reference, object or setting isn't there.
+        case notFound
+        /// Another process holds `index.lock` or the lock of a reference: try again in a moment.
+        case locked
+        /// The remote has commits that the pushed branch lacks: fetch and merge first.
+        case nonFastForward
+        /// The reference moved since it was read: build again on its new tip.
+        case modified
+        /// The server wants credentials and took none that were offered.
+        case authentication
+        /// The server's certificate or host key isn't trusted.
+        case certificate
+        /// The server cannot be reached or broke the connection off.
+        case network
+        /// The server refused to update the reference; the message holds what it (or its hook) said.
+        case rejected
+        /// The repository holds data that cannot be read.
+        case corrupt
+        /// libgit2 has no support for what this repository uses.
+        case unsupported
+        /// The branch has no commit yet.
+        case unbornBranch
+        /// An argument or name is not valid.
+        case invalid
+        /// The repository belongs to another user and `safe.directory` doesn't list it.
+        case untrustedOwner
+        /// A callback asked to stop.
+        case cancelled
+        /// Everything else.
+        case other
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// One sentence, without a full stop and without credentials.
+    public var message: String
+    /// libgit2's own code (`GIT_ENOTFOUND` is -3), 0 when the failure isn't libgit2's.
+    public var libgit2Code: Int32
+
+    /// An error of the code and sentence given.
+    public init(code: Code, message: String, libgit2Code: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.libgit2Code = libgit2Code
+    }
+
+    /// The sentence.
+    public var description: String { message }
+}
+
+extension GitError {
+    /// The failure that libgit2 reported last on this thread; call it right after the failed call.
+    static func last(_ code: Int32, _ doing: String) -> GitError {
+        var reason = ""
+        var area = GIT_ERROR_NONE
+        if let last = git_error_last() {
+            area = git_error_t(rawValue: UInt32(bitPattern: last.pointee.klass))
+            if let text = last.pointee.message { reason = cleaned(String(cString: text)) }
+        }
+        git_error_clear()
+        // 1.5.1 says -36 only where `safe.directory` is set to something else; unset, it says that it misses it.
+        let untrusted = reason.contains("'safe.directory' was not found")
+        let kind = untrusted ? .untrustedOwner : kind(code, area, reason)
+        if kind == .untrustedOwner {
+            reason = "it belongs to another user; `git config --global --add safe.directory FOLDER` trusts it"
+        }
+        return GitError(
+            code: kind, message: reason.isEmpty ? "\(doing) (libgit2 \(code))" : "\(doing): \(reason)",
+            libgit2Code: code)
+    }
+
+    /// The failure of a system call, from `errno`.
+    static func system(_ errno: Errno, _ doing: String) -> GitError {
+        GitError(code: errno == .fileExists ? .locked : .other, message: "\(doing): \(errno)")
+    }
+
+    /// libgit2's codes and error classes in the terms of `Code`. Where libgit2 has the plain code -1 only, its
+    /// message decides: the texts are those of 1.5.1.
+    private static func kind(_ code: Int32, _ area: git_error_t, _ reason: String) -> Code {
+        switch git_error_code(rawValue: code) {
+        case GIT_ENOTFOUND: return .notFound
+        case GIT_ELOCKED: return .locked
+        case GIT_ENONFASTFORWARD: return .nonFastForward
+        case GIT_EMODIFIED: return .modified
+        case GIT_EAUTH: return .authentication
+        case GIT_ECERTIFICATE: return .certificate
+        case GIT_EMISMATCH: return .corrupt
+        case GIT_EUNBORNBRANCH: return .unbornBranch
+        case GIT_EINVALIDSPEC, GIT_EINVALID, GIT_EAMBIGUOUS: return .invalid
+        case GIT_EBAREREPO: return .unsupported
+        case GIT_EOWNER: return .untrustedOwner
+        case GIT_EUSER: return .cancelled
+        default: break
+        }
+        if reason.contains("unsupported") { return .unsupported }
+        if reason.contains("status code: 401") || reason.contains("status code: 403")
+            || reason.contains("authentication replays") || reason.contains("authenticat")
+        {
+            return .authentication
+        }
+        switch area {
+        case GIT_ERROR_NET, GIT_ERROR_HTTP, GIT_ERROR_SSH, GIT_ERROR_SSL: return .network
+        case GIT_ERROR_ZLIB, GIT_ERROR_ODB, GIT_ERROR_OBJECT, GIT_ERROR_INDEX, GIT_ERROR_SHA: return .corrupt
+        default: return .other
+        }
+    }
+
+    /// One line, no trailing punctuation, no password of a URL.
+    static func cleaned(_ text: String) -> String {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
+        var line = lines.filter { !$0.isEmpty }.joined(separator: "; ")
+        while let last = line.last, last.isWhitespace || ":;.".contains(last) { line.removeLast() }
+        return withoutPasswords(line)
+    }
+
+    /// `scheme://user:password@host` becomes `scheme://user@host`.
+    static func withoutPasswords(_ text: String) -> String {
+        var result = ""
+        var rest = Substring(text)
+        while let found = rest.firstRange(of: "://") {
+            result += rest[..<found.upperBound]
+            rest = rest[found.upperBound...]
+            let end = rest.firstIndex { "/ '\"".contains($0) } ?? rest.endIndex
+            guard let at = rest[..<end].lastIndex(of: "@") else { continue }
+            result += rest[..<at].prefix { $0 != ":" }
+            rest = rest[at...]
+        }
+        return result + rest
+    }
+}
+
+/// Throws what libgit2 reported on this thread when `code` is a failure.
+func check(_ code: Int32, _ doing: @autoclosure () -> String) throws(GitError) {
+    if code < 0 { throw GitError.last(code, doing()) }
+}

@@ -1,0 +1,75 @@
+import CGit
+
+extension Repository {
+    /// What a commit says.
+    public func commitInfo(_ id: ObjectID) throws(GitError) -> CommitInfo {
+        var oid = id.oid
+        let commit = try Owned("cannot read commit \(id)", free: git_commit_free) {
+            git_commit_lookup(&$0, pointer, &oid)
+        }
+        let count = git_commit_parentcount(commit.pointer)
+        return CommitInfo(
+            id: id, tree: ObjectID(git_commit_tree_id(commit.pointer).pointee),
+            parents: (0..<count).map { ObjectID(git_commit_parent_id(commit.pointer, $0).pointee) },
+            author: Signature(git_commit_author(commit.pointer).pointee),
+            committer: Signature(git_commit_committer(commit.pointer).pointee),
+            message: String(cString: git_commit_message(commit.pointer)))
+    }
+
+    /// The commits reachable from `tip`, newest first, children before parents.
+    /// - Parameters:
+    ///   - hidden: commits whose own history is left out.
+    ///   - limit: how many at most.
+    public func log(
+        from tip: ObjectID, hiding hidden: [ObjectID] = [], limit: Int = .max
+    ) throws(GitError) -> [CommitInfo] {
+        let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
+            git_revwalk_new(&$0, pointer)
+        }
+        git_revwalk_sorting(walk.pointer, GIT_SORT_TOPOLOGICAL.rawValue | GIT_SORT_TIME.rawValue)
+        var oid = tip.oid
+        try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
+        for id in hidden {
+            oid = id.oid
+            try check(git_revwalk_hide(walk.pointer, &oid), "cannot leave out the history of \(id)")
+        }
+        var found: [CommitInfo] = []
+        while found.count < limit {
+            let code = git_revwalk_next(&oid, walk.pointer)
+            if code == GIT_ITEROVER.rawValue { break }
+            try check(code, "cannot walk the history from \(tip)")
+            found.append(try commitInfo(ObjectID(oid)))
+        }
+        return found
+    }
+
+    /// The best common ancestor of two commits; nil when they share no history.
+    public func mergeBase(_ one: ObjectID, _ two: ObjectID) throws(GitError) -> ObjectID? {
+        var base = git_oid()
+        var (first, second) = (one.oid, two.oid)
+        let code = git_merge_base(&base, pointer, &first, &second)
+        if code == GIT_ENOTFOUND.rawValue { return nil }
+        try check(code, "cannot find the common ancestor of \(one) and \(two)")
+        return ObjectID(base)
+    }
+
+    /// Whether `ancestor` is `descendant` or in its history.
+    public func isAncestor(_ ancestor: ObjectID, of descendant: ObjectID) throws(GitError) -> Bool {
+        if ancestor == descendant { return true }
+        var (child, parent) = (descendant.oid, ancestor.oid)
+        let code = git_graph_descendant_of(pointer, &child, &parent)
+        try check(code, "cannot compare \(ancestor) with \(descendant)")
+        return code == 1
+    }
+
+    /// How many commits each side has that the other lacks.
+    public func aheadBehind(local: ObjectID, upstream: ObjectID) throws(GitError) -> (ahead: Int, behind: Int)
+    {
+        var (ahead, behind) = (0, 0)
+        var (one, two) = (local.oid, upstream.oid)
+        try check(
+            git_graph_ahead_behind(&ahead, &behind, pointer, &one, &two),
+            "cannot compare \(local) with \(upstream)")
+        return (ahead, behind)
+    }
+}

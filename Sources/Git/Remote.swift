@@ -1,0 +1,50 @@
+import CGit
+
+extension Repository {
+    /// Pushes one reference and, when the server took it, moves the tracking reference.
+    ///
+    /// libgit2 has no timeouts: where a network is in between, run it in a process that can be killed. To a repository
+    /// named by its path it runs no hooks.
+    /// - Parameters:
+    ///   - remote: a remote's name, or a URL or path.
+    ///   - localRef: what is pushed: `refs/heads/main`.
+    ///   - remoteRef: its name there.
+    /// - Throws: `.nonFastForward` when the remote has commits of its own, `.rejected` with the words of the server when
+    ///   it refuses the reference, `.authentication`, `.certificate`, `.network`, `.cancelled`.
+    public func push(
+        remote: String, localRef: String, remoteRef: String, callbacks: TransferCallbacks = .init()
+    ) throws(GitError) {
+        let handle = try self.remote(remote)
+        var options = git_push_options()
+        git_push_options_init(&options, UInt32(GIT_PUSH_OPTIONS_VERSION))
+        options.proxy_opts.type = GIT_PROXY_AUTO
+        let doing = "cannot push to \(GitError.withoutPasswords(remote))"
+        try Transfer(callbacks).run(doing) { remoteCallbacks in
+            options.callbacks = remoteCallbacks
+            return withStringArray(["\(localRef):\(remoteRef)"]) {
+                git_remote_push(handle.pointer, &$0, &options)
+            }
+        }
+    }
+
+    /// Fetches from a remote.
+    /// - Parameter refspecs: what to fetch; none takes the remote's own from the configuration.
+    /// - Throws: as `push`.
+    public func fetch(
+        remote: String, refspecs: [String] = [], callbacks: TransferCallbacks = .init()
+    ) throws(GitError) {
+        let handle = try self.remote(remote)
+        var options = git_fetch_options()
+        git_fetch_options_init(&options, UInt32(GIT_FETCH_OPTIONS_VERSION))
+        options.proxy_opts.type = GIT_PROXY_AUTO
+        let doing = "cannot fetch from \(GitError.withoutPasswords(remote))"
+        try Transfer(callbacks).run(doing) { remoteCallbacks in
+            options.callbacks = remoteCallbacks
+            return withStringArray(refspecs) { specs in
+                refspecs.isEmpty
+                    ? git_remote_fetch(handle.pointer, nil, &options, nil)
+                    : git_remote_fetch(handle.pointer, &specs, &options, nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CGit
+import SystemPackage
+
+/// A git repository, through libgit2.
+///
+/// This part knows git and nothing of password stores. The way to commit a few changed paths without a scan of
+/// the working tree, safe beside a user who works with `git` at the same time, is:
+///
+///     let (tree, changes) = try repository.preparedTree(parent: tip, paths: paths)
+///     try repository.updateIndex(paths: changes.map(\.path), to: tree)   // .locked: all again, later
+///     try repository.commit(tree: tree, parent: tip, …, onto: ref)       // .modified: all again, on the new tip
+///
+/// The index goes first: were the branch moved first, a `git commit` of the user in between would take the old
+/// content from the index and so undo the change.
+///
+/// Not Sendable: an object stays with the executor that opened it. Paths inside the repository are relative to
+/// its top; a `FilePath` holds any bytes, as git does.
+public final class Repository {
+    let pointer: OpaquePointer
+
+    /// Takes over a `git_repository`.
+    private init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        git_repository_free(pointer)
+    }
+
+    /// The repository whose working tree holds `start`, the nearest one; nil when there is none.
+    ///
+    /// Like git, the search doesn't leave the filesystem of `start`. `GIT_DIR` and its kind are not looked at.
+    /// - Throws: `.untrustedOwner`, `.unsupported` (for example a SHA-256 repository), `.corrupt`.
+    public static func discover(from start: FilePath) throws(GitError) -> Repository? {
+        LibGit2.start()
+        do {
+            let found = try open(start, flags: 0)
+            return found.isBare ? nil : found
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// The repository at exactly this place: its working tree, its `.git`, or a bare one.
+    /// - Throws: `.notFound` and what `discover` throws.
+    public static func open(_ path: FilePath) throws(GitError) -> Repository {
+        LibGit2.start()
+        return try open(path, flags: GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue)
+    }
+
+    private static func open(_ path: FilePath, flags: UInt32) throws(GitError) -> Repository {
+        var made: OpaquePointer?
+        let code = path.withPlatformString { git_repository_open_ext(&made, $0, flags, nil) }
+        try check(code, "cannot open the repository at \(path)")
+        return Repository(owning: made!)
+    }
+
+    /// Makes an empty repository, with the folders above it.
+    /// - Parameter branch: the name of its first branch; nil takes `init.defaultBranch`, or else `master`.
+    public static func create(
+        _ path: FilePath, bare: Bool = false, branch: String? = nil
+    ) throws(GitError) -> Repository {
+        LibGit2.start()
+        var options = git_repository_init_options()
+        git_repository_init_options_init(&options, UInt32(GIT_REPOSITORY_INIT_OPTIONS_VERSION))
+        options.flags = GIT_REPOSITORY_INIT_MKPATH.rawValue
+        if bare { options.flags |= GIT_REPOSITORY_INIT_BARE.rawValue }
+        var made: OpaquePointer?
+        let code = path.withPlatformString { place in
+            guard let branch else { return git_repository_init_ext(&made, place, &options) }
+            return branch.withCString { name in
+                options.initial_head = name
+                return git_repository_init_ext(&made, place, &options)
+            }
+        }
+        try check(code, "cannot make a repository at \(path)")
+        return Repository(owning: made!)
+    }
+
+    /// Clones `url` into the folder `path`, which must be absent or empty.
+    /// - Parameter branch: the branch to check out; nil takes the remote's own.
+    public static func clone(
+        _ url: String, to path: FilePath, branch: String? = nil, callbacks: TransferCallbacks = .init()
+    ) throws(GitError) -> Repository {
+        LibGit2.start()
+        var options = git_clone_options()
+        git_clone_options_init(&options, UInt32(GIT_CLONE_OPTIONS_VERSION))
+        options.fetch_opts.proxy_opts.type = GIT_PROXY_AUTO
+        var made: OpaquePointer?
+        let transfer = Transfer(callbacks)
+        try transfer.run("cannot clone \(GitError.withoutPasswords(url))") { remoteCallbacks in
+            options.fetch_opts.callbacks = remoteCallbacks
+            return path.withPlatformString { place in
+                guard let branch else { return git_clone(&made, url, place, &options) }
+                return branch.withCString { name in
+                    options.checkout_branch = name
+                    return git_clone(&made, url, place, &options)
+                }
+            }
+        }
+        return Repository(owning: made!)
+    }
+
+    /// The top of the working tree; nil for a bare repository.
+    public var workingDirectory: FilePath? {
+        git_repository_workdir(pointer).map { FilePath(platformString: $0) }
+    }
+
+    /// The `.git` folder; of a linked worktree, its own folder under the main one's `worktrees`.
+    public var gitDirectory: FilePath {
+        FilePath(platformString: git_repository_path(pointer))
+    }
+
+    /// The repository has no working tree.
+    public var isBare: Bool { git_repository_is_bare(pointer) != 0 }
+
+    /// A merge, rebase, cherry-pick, revert or bisect of the user is under way: leave the branch alone.
+    public var operationInProgress: Bool {
+        git_repository_state(pointer) != Int32(GIT_REPOSITORY_STATE_NONE.rawValue)
+    }
+
+    /// The value of a setting as git sees it for this repository (`user.name`); nil when unset.
+    public func config(_ name: String) -> String? {
+        var snapshot: OpaquePointer?
+        guard git_repository_config_snapshot(&snapshot, pointer) == 0 else { return nil }
+        defer { git_config_free(snapshot) }
+        var value: UnsafePointer<CChar>?
+        guard git_config_get_string(&value, snapshot, name) == 0, let value else { return nil }
+        return String(cString: value)
+    }
+
+    /// The value of a setting as a truth value; nil when unset or none of git's words for one.
+    public func configBool(_ name: String) -> Bool? {
+        var snapshot: OpaquePointer?
+        guard git_repository_config_snapshot(&snapshot, pointer) == 0 else { return nil }
+        defer { git_config_free(snapshot) }
+        var value: Int32 = 0
+        return git_config_get_bool(&value, snapshot, name) == 0 ? value != 0 : nil
+    }
+}

@@ -1,0 +1,195 @@
+import CGit
+import Glibc
+import SystemPackage
+
+/// One fetch, push or clone under way: the target of libgit2's callbacks and the memory of what they said.
+final class Transfer {
+    private let callbacks: TransferCallbacks
+    private var offered: Set<String> = []
+    private var attempts = 0
+    private var failure: GitError?
+    /// What the server printed (`remote: …`), for the sentence about a refusal.
+    private var serverText: [UInt8] = []
+    private var refusals: [(ref: String, reason: String)] = []
+
+    init(_ callbacks: TransferCallbacks) {
+        self.callbacks = callbacks
+    }
+
+    /// Runs a transfer; what a callback found wrong goes before what libgit2 says of it.
+    func run(_ doing: String, _ body: (git_remote_callbacks) -> Int32) throws(GitError) {
+        var remote = git_remote_callbacks()
+        git_remote_init_callbacks(&remote, UInt32(GIT_REMOTE_CALLBACKS_VERSION))
+        install(in: &remote)
+        let code = withExtendedLifetime(self) { body(remote) }
+        if code < 0, let failure {
+            git_error_clear()
+            throw GitError(
+                code: failure.code, message: "\(doing): \(failure.message)", libgit2Code: code)
+        }
+        if code < 0 {
+            var error = GitError.last(code, doing)
+            // Before it says anything of the failure, a server of git:// or SSH may just hang up.
+            if error.code == .other, !serverText.isEmpty { error.message += ": \(printed)" }
+            throw error
+        }
+        if let first = refusals.first { throw refusal(first.ref, first.reason, doing) }
+    }
+
+    /// A status that push_update_reference brought: libgit2 itself returns 0 then.
+    private func refusal(_ ref: String, _ reason: String, _ doing: String) -> GitError {
+        let behind = ["non-fast-forward", "fetch first", "incorrect old value", "stale info"]
+        let code: GitError.Code = behind.contains { reason.contains($0) } ? .nonFastForward : .rejected
+        let said = printed.isEmpty ? "" : ": \(printed)"
+        return GitError(code: code, message: "\(doing): the server refused \(ref): \(reason)\(said)")
+    }
+
+    private var printed: String {
+        GitError.cleaned(String(decoding: serverText, as: UTF8.self))
+    }
+
+    private func install(in remote: inout git_remote_callbacks) {
+        remote.payload = Unmanaged.passUnretained(self).toOpaque()
+        remote.sideband_progress = { text, length, payload in
+            Transfer.of(payload).hear(UnsafeRawBufferPointer(start: text, count: Int(length)))
+            return 0
+        }
+        remote.push_update_reference = { ref, status, payload in
+            guard let ref, let status else { return 0 }
+            Transfer.of(payload).refusals.append((String(cString: ref), String(cString: status)))
+            return 0
+        }
+        remote.credentials = { result, url, username, allowed, payload in
+            let request = CredentialRequest(
+                url: url.map { String(cString: $0) } ?? "",
+                usernameFromURL: username.map { String(cString: $0) },
+                allowed: CredentialRequest.Kinds(rawValue: allowed), attempt: 0)
+            return Transfer.of(payload).offer(request, result!)
+        }
+        if callbacks.certificateCheck != nil {
+            remote.certificate_check = { certificate, valid, host, payload in
+                Transfer.of(payload).judge(certificate, valid != 0, host.map { String(cString: $0) } ?? "")
+            }
+        }
+        guard callbacks.progress != nil else { return }
+        remote.transfer_progress = { stats, payload in
+            guard let stats = stats?.pointee else { return 0 }
+            return Transfer.of(payload).tell(
+                Int(stats.received_objects), Int(stats.total_objects), stats.received_bytes)
+        }
+        remote.push_transfer_progress = { current, total, bytes, payload in
+            Transfer.of(payload).tell(Int(current), Int(total), bytes)
+        }
+    }
+
+    private static func of(_ payload: UnsafeMutableRawPointer?) -> Transfer {
+        Unmanaged<Transfer>.fromOpaque(payload!).takeUnretainedValue()
+    }
+
+    private func hear(_ text: UnsafeRawBufferPointer) {
+        // A sentence needs no more; a server may print without end.
+        serverText.append(contentsOf: text.prefix(2000 - min(2000, serverText.count)))
+    }
+
+    private func tell(_ objects: Int, _ total: Int, _ bytes: Int) -> Int32 {
+        let goOn = callbacks.progress?(
+            TransferProgress(objects: objects, totalObjects: total, bytes: bytes))
+        guard goOn == false else { return 0 }
+        failure = GitError(code: .cancelled, message: "stopped")
+        return GIT_EUSER.rawValue
+    }
+
+    /// libgit2 asks for ever while the server refuses: each credential is offered once.
+    private func offer(
+        _ request: CredentialRequest, _ result: UnsafeMutablePointer<UnsafeMutablePointer<git_credential>?>
+    ) -> Int32 {
+        var request = request
+        request.attempt = attempts
+        attempts += 1
+        let refused = attempts > 1 ? "the server refused the credentials" : "the server wants credentials"
+        guard let credential = callbacks.credentials?(request) else { return deny("\(refused)") }
+        guard offered.insert(credential.identity).inserted, attempts <= 16 else {
+            return deny("the server refused the credentials")
+        }
+        let code = credential.make(result)
+        return code < 0 ? deny("the credentials cannot be used") : 0
+    }
+
+    private func deny(_ message: String) -> Int32 {
+        failure = GitError(code: .authentication, message: message)
+        return GIT_EAUTH.rawValue
+    }
+
+    private func judge(_ certificate: UnsafeMutablePointer<git_cert>?, _ valid: Bool, _ host: String) -> Int32
+    {
+        let info = CertificateInfo(host: host, isValid: valid, kind: CertificateInfo.Kind(certificate))
+        if callbacks.certificateCheck?(info) == true { return 0 }
+        failure = GitError(code: .certificate, message: "the certificate or key of \(host) is not trusted")
+        return GIT_ECERTIFICATE.rawValue
+    }
+}
+
+extension CertificateInfo.Kind {
+    fileprivate init(_ certificate: UnsafeMutablePointer<git_cert>?) {
+        guard let certificate else {
+            self = .unknown
+            return
+        }
+        let raw = UnsafeRawPointer(certificate)
+        switch certificate.pointee.cert_type {
+        case GIT_CERT_X509:
+            let x509 = raw.assumingMemoryBound(to: git_cert_x509.self).pointee
+            self = .x509(Array(UnsafeRawBufferPointer(start: x509.data, count: x509.len)))
+        case GIT_CERT_HOSTKEY_LIBSSH2:
+            let key = raw.assumingMemoryBound(to: git_cert_hostkey.self).pointee
+            let has = { (bit: git_cert_ssh_t) in key.type.rawValue & bit.rawValue != 0 }
+            self = .sshHostKey(
+                raw: has(GIT_CERT_SSH_RAW)
+                    ? Array(UnsafeRawBufferPointer(start: key.hostkey, count: key.hostkey_len)) : nil,
+                sha256: has(GIT_CERT_SSH_SHA256) ? withUnsafeBytes(of: key.hash_sha256) { Array($0) } : nil)
+        default: self = .unknown
+        }
+    }
+}
+
+extension Credential {
+    /// libgit2's form of it; libgit2 copies the secret, and wipes its copy when it frees it.
+    fileprivate func make(_ result: UnsafeMutablePointer<UnsafeMutablePointer<git_credential>?>) -> Int32 {
+        switch self {
+        case .password(let name, let secret):
+            secret.withCString { git_credential_userpass_plaintext_new(result, name, $0) }
+        case .sshAgent(let name): git_credential_ssh_key_from_agent(result, name)
+        case .sshKeyFile(let name, let publicKey, let privateKey, let passphrase):
+            privateKey.withPlatformString { key in
+                Credential.lend(publicKey) { pub in
+                    guard let passphrase else {
+                        return git_credential_ssh_key_new(result, name, pub, key, nil)
+                    }
+                    return passphrase.withCString { git_credential_ssh_key_new(result, name, pub, key, $0) }
+                }
+            }
+        case .username(let name): git_credential_username_new(result, name)
+        case .negotiate: git_credential_default_new(result)
+        }
+    }
+
+    private static func lend(_ path: FilePath?, _ use: (UnsafePointer<CChar>?) -> Int32) -> Int32 {
+        path.map { $0.withPlatformString { use($0) } } ?? use(nil)
+    }
+}
+
+extension LentSecret {
+    /// Lends the secret with a NUL behind it; the copy is wiped before this returns.
+    fileprivate func withCString(_ use: (UnsafePointer<CChar>) -> Int32) -> Int32 {
+        var code: Int32 = -1
+        lend { secret in
+            withUnsafeTemporaryAllocation(byteCount: secret.count + 1, alignment: 1) { copy in
+                copy.copyMemory(from: secret)
+                copy[secret.count] = 0
+                code = copy.withMemoryRebound(to: CChar.self) { use($0.baseAddress!) }
+                explicit_bzero(copy.baseAddress!, copy.count)
+            }
+        }
+        return code
+    }
+}

@@ -1,0 +1,74 @@
+import CGit
+
+/// The branch of a remote that a branch follows.
+public struct Upstream: Sendable, Equatable {
+    /// The remote's name (`origin`), or its URL where `branch.NAME.remote` holds one.
+    public var remote: String
+    /// The URL it is fetched from.
+    public var url: String
+    /// The branch there: `refs/heads/main`.
+    public var remoteRef: String
+    /// The reference here that remembers where it was: `refs/remotes/origin/main`; nil when nothing is fetched to.
+    public var trackingRef: String?
+}
+
+extension Repository {
+    /// The upstream that is configured for a branch (full name); nil when none is. `onlyRemote` says where a branch
+    /// without one could go.
+    public func upstream(of branchRef: String) throws(GitError) -> Upstream? {
+        guard branchRef.hasPrefix("refs/heads/") else { return nil }
+        let name = branchRef.dropFirst("refs/heads/".count)
+        guard let remote = config("branch.\(name).remote"), remote != ".",
+            let merge = config("branch.\(name).merge")
+        else { return nil }
+        let handle = try self.remote(remote)
+        let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
+        let tracking = try? bufferText("") { git_branch_upstream_name(&$0, pointer, branchRef) }
+        return Upstream(
+            remote: remote, url: url, remoteRef: merge,
+            trackingRef: tracking.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    /// The names of the remotes.
+    public func remotes() throws(GitError) -> [String] {
+        var list = git_strarray()
+        try check(git_remote_list(&list, pointer), "cannot list the remotes")
+        defer { git_strarray_dispose(&list) }
+        return (0..<list.count).compactMap { list.strings[$0].map { String(cString: $0) } }
+    }
+
+    /// The remote to take where none is configured: the only one, or `origin`; nil when that leaves it open.
+    public func onlyRemote() throws(GitError) -> String? {
+        let names = try remotes()
+        return names.count == 1 ? names[0] : names.first { $0 == "origin" }
+    }
+
+    /// The URL that a remote is fetched from; nil when there is no such remote.
+    public func url(ofRemote name: String) -> String? {
+        config("remote.\(name).url")
+    }
+
+    /// How many commits of a branch its upstream lacks, as far as the last fetch or push knows; all of them when
+    /// nothing is known of the remote branch; nil when the branch has no upstream.
+    public func unpushedCount(of branchRef: String) throws(GitError) -> Int? {
+        guard let upstream = try upstream(of: branchRef), let tip = try commit(at: branchRef) else {
+            return nil
+        }
+        guard let tracking = upstream.trackingRef, let known = try commit(at: tracking) else {
+            return try log(from: tip).count
+        }
+        return try aheadBehind(local: tip, upstream: known).ahead
+    }
+
+    /// A remote by its name, or by a URL or path.
+    func remote(_ name: String) throws(GitError) -> Owned {
+        if name.contains("/") || name.contains(":"), config("remote.\(name).url") == nil {
+            return try Owned("cannot use '\(GitError.withoutPasswords(name))'", free: git_remote_free) {
+                git_remote_create_anonymous(&$0, pointer, name)
+            }
+        }
+        return try Owned("cannot use the remote '\(name)'", free: git_remote_free) {
+            git_remote_lookup(&$0, pointer, name)
+        }
+    }
+}

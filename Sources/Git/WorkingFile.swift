@@ -1,0 +1,142 @@
+import Glibc
+import SystemPackage
+
+/// What stands at a path of the working tree. No symbolic link on the way is followed: behind one, git sees nothing.
+enum WorkingFile {
+    /// Nothing that git could store: no entry, a socket, a path behind a symbolic link.
+    case absent
+    case directory
+    case file(bytes: [UInt8], executable: Bool, stat: stat?)
+    case link(target: [UInt8], stat: stat?)
+
+    /// The file's metadata from before and after the read are compared: `stat` is nil when it changed meanwhile.
+    static func read(_ path: FilePath, in root: borrowing WorkingRoot) throws(GitError) -> WorkingFile {
+        guard let parent = try root.openFolder(of: path), let name = path.lastComponent else {
+            return .absent
+        }
+        var before = stat()
+        let found = name.withPlatformString { fstatat(parent.raw, $0, &before, AT_SYMLINK_NOFOLLOW) }
+        if found != 0 { return try absence("cannot look at \(path)") }
+        switch before.st_mode & S_IFMT {
+        case S_IFDIR: return .directory
+        case S_IFLNK: return try readLink(path, name, parent, before)
+        case S_IFREG: return try readFile(path, name, parent)
+        default: return .absent
+        }
+    }
+
+    private static func readFile(
+        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing Descriptor
+    ) throws(GitError) -> WorkingFile {
+        // O_NONBLOCK: what was a file a moment ago may be a FIFO now, whose open would wait for a writer.
+        let opened = name.withPlatformString {
+            openat(parent.raw, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard opened >= 0 else { return try absence("cannot open \(path)") }
+        let descriptor = Descriptor(opened)
+        var before = stat()
+        guard fstat(descriptor.raw, &before) == 0, before.st_mode & S_IFMT == S_IFREG else { return .absent }
+        let bytes = try descriptor.readAll(expecting: Int(before.st_size), path)
+        var after = stat()
+        fstat(descriptor.raw, &after)
+        let steady = sameContent(before, after) && bytes.count == Int(after.st_size)
+        return .file(
+            bytes: bytes, executable: before.st_mode & S_IXUSR != 0, stat: steady ? after : nil)
+    }
+
+    private static func readLink(
+        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing Descriptor, _ before: stat
+    ) throws(GitError) -> WorkingFile {
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
+        let length = target.withUnsafeMutableBytes { buffer in
+            name.withPlatformString {
+                readlinkat(
+                    parent.raw, $0, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+            }
+        }
+        guard length >= 0 else { return try absence("cannot read the link \(path)") }
+        var after = stat()
+        let still = name.withPlatformString { fstatat(parent.raw, $0, &after, AT_SYMLINK_NOFOLLOW) } == 0
+        let steady = still && sameContent(before, after)
+        return .link(target: Array(target[..<length]), stat: steady ? after : nil)
+    }
+
+    /// The errors that mean "nothing there", others are thrown.
+    private static func absence(_ doing: String) throws(GitError) -> WorkingFile {
+        let error = Errno(rawValue: errno)
+        switch error {
+        case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice:
+            return .absent
+        default: throw .system(error, doing)
+        }
+    }
+
+    private static func sameContent(_ one: stat, _ two: stat) -> Bool {
+        one.st_ino == two.st_ino && one.st_size == two.st_size
+            && one.st_mtim.tv_sec == two.st_mtim.tv_sec && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
+            && one.st_ctim.tv_sec == two.st_ctim.tv_sec && one.st_ctim.tv_nsec == two.st_ctim.tv_nsec
+    }
+}
+
+/// An open file descriptor, closed at the end of its life.
+struct Descriptor: ~Copyable {
+    let raw: Int32
+
+    init(_ raw: Int32) {
+        self.raw = raw
+    }
+
+    deinit {
+        close(raw)
+    }
+
+    /// Everything up to the end of the file.
+    func readAll(expecting size: Int, _ path: FilePath) throws(GitError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: size + 1)
+        var count = 0
+        while true {
+            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
+            let got = bytes.withUnsafeMutableBytes {
+                Glibc.read(raw, $0.baseAddress! + count, $0.count - count)
+            }
+            if got == 0 { break }
+            if got < 0 {
+                if errno == EINTR { continue }
+                throw .system(Errno(rawValue: errno), "cannot read \(path)")
+            }
+            count += got
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}
+
+/// The top of a working tree, held open: paths are resolved from it, component by component.
+struct WorkingRoot: ~Copyable {
+    private let descriptor: Descriptor
+
+    init(_ path: FilePath) throws(GitError) {
+        let opened = path.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot open \(path)") }
+        descriptor = Descriptor(opened)
+    }
+
+    /// The folder that holds `path`; nil when it isn't there, or only through a symbolic link.
+    func openFolder(of path: FilePath) throws(GitError) -> Descriptor? {
+        var current = Descriptor(dup(descriptor.raw))
+        for component in path.removingLastComponent().components {
+            let next = component.withPlatformString {
+                openat(current.raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            }
+            if next < 0 {
+                let error = Errno(rawValue: errno)
+                switch error {
+                case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return nil
+                default: throw .system(error, "cannot open the folder of \(path)")
+                }
+            }
+            current = Descriptor(next)
+        }
+        return current
+    }
+}

@@ -1,0 +1,98 @@
+import SystemPackage
+
+/// How much the log tells; the words of swift-log.
+public enum LogLevel: String, Sendable, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+}
+
+/// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
+public enum Catalogue {
+    /// Where the stores are mounted.
+    public static let mountPath = Setting<FilePath>(
+        "mount.path", default: HomeDirectory.current.appending("passdir"),
+        description: "The folder under which the stores appear", owner: .mount, kind: .path)
+    /// How long changes gather.
+    public static let commitDelay = Setting<Duration>(
+        "commit.delay", default: .seconds(2),
+        description: "How long changes gather before they are committed",
+        owner: .sync, kind: .duration, storeKey: "commitDelay")
+    /// The largest secret.
+    public static let secretLimit = Setting<Int>(
+        "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
+        owner: .stores, kind: .bytes)
+    /// The wait for a passphrase.
+    public static let promptTimeout = Setting<Duration>(
+        "prompt.timeout", default: .seconds(120),
+        description: "How long a passphrase prompt may stay unanswered",
+        owner: .stores, kind: .duration)
+    /// The limit of a push or fetch.
+    public static let pushTimeout = Setting<Duration>(
+        "push.timeout", default: .seconds(60), description: "How long a push or fetch may take",
+        owner: .sync, kind: .duration)
+    /// The wait for open files at unmount.
+    public static let unmountTimeout = Setting<Duration>(
+        "unmount.timeout", default: .seconds(20), description: "How long unmounting waits for open files",
+        owner: .daemon, kind: .duration)
+    /// What the log tells.
+    public static let logLevel = Setting<LogLevel>(
+        "log.level", default: .info, description: "How much the log tells", owner: .daemon, kind: .word)
+    /// How often a failed save is tried again.
+    public static let saveRetry = Setting<Duration>(
+        "save.retry", default: .seconds(15),
+        description: "How long to wait before a failed save is tried again",
+        owner: .mount, kind: .duration)
+
+    /// `store.NAME.path`: the store's folder.
+    public static let storePath = Setting<FilePath?>(
+        "path", default: nil, description: "The store's folder", owner: .stores,
+        kind: SettingKind.path.optional,
+        place: .store, protection: .personal)
+    /// `store.NAME.id`: what the store is known by in the state, whatever its name.
+    public static let storeID = Setting<String?>(
+        "id", default: nil, description: "The store's identity, kept when it is renamed", owner: .stores,
+        kind: SettingKind.uuid.optional, place: .store)
+    /// `store.NAME.remote`: the remote to use where the branch has none configured.
+    public static let storeRemote = Setting<String?>(
+        "remote", default: nil, description: "The git remote, by name or URL", owner: .sync,
+        kind: SettingKind.text("the name or URL of a git remote").optional, place: .store,
+        protection: .personal)
+    /// `store.NAME.branch`: the branch that is committed to.
+    public static let storeBranch = Setting<String?>(
+        "branch", default: nil, description: "The branch that changes are committed to", owner: .sync,
+        kind: SettingKind.text("the name of a branch").optional, place: .store)
+
+    /// All settings; no name is declared twice.
+    public static let all: [AnySetting] = unique([
+        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit), AnySetting(promptTimeout),
+        AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
+        AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
+    ])
+
+    /// The setting of a name (`section.key`, compared without case); nil when there is none.
+    public static func setting(named name: String) -> AnySetting? {
+        all.first { $0.place == .configuration && $0.name.lowercased() == name.lowercased() }
+    }
+
+    /// The setting that a store's key sets: one of the store's own, or the override of a general one.
+    public static func storeSetting(key: String) -> AnySetting? {
+        all.first { storeKey(of: $0)?.lowercased() == key.lowercased() }
+    }
+
+    /// The names that are declared more than once, in a place where they would meet.
+    static func repeated(in settings: [AnySetting]) -> [String] {
+        let names = settings.filter { $0.place == .configuration }.map { $0.name.lowercased() }
+        let keys = settings.compactMap { storeKey(of: $0).map { "store.*.\($0.lowercased())" } }
+        let counts = Dictionary((names + keys).map { ($0, 1) }, uniquingKeysWith: +)
+        return counts.filter { $0.value > 1 }.keys.sorted()
+    }
+
+    private static func storeKey(of setting: AnySetting) -> String? {
+        setting.place == .store ? setting.name : setting.storeKey
+    }
+
+    private static func unique(_ settings: [AnySetting]) -> [AnySetting] {
+        let repeated = repeated(in: settings)
+        precondition(repeated.isEmpty, "declared twice: \(repeated)")
+        return settings
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import SystemPackage
+
+/// passdir's folders, by the XDG Base Directory Specification: a variable counts when it holds an absolute path.
+public struct Directories: Sendable, Equatable {
+    /// `$XDG_CONFIG_HOME/passdir`, or `~/.config/passdir`.
+    public var config: FilePath
+    /// `$XDG_STATE_HOME/passdir`, or `~/.local/state/passdir`.
+    public var state: FilePath
+    /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`.
+    public var data: FilePath
+    /// `$XDG_CACHE_HOME/passdir`, or `~/.cache/passdir`.
+    public var cache: FilePath
+    /// `$XDG_RUNTIME_DIR/passdir`; without the variable `/run/user/UID/passdir` if that folder is ours; else
+    /// `/tmp/passdir-UID`.
+    public var runtime: FilePath
+
+    /// The folders that an environment names. They are not made here, but for `/tmp/passdir-UID`, whose name anyone
+    /// could take: it is made (0700) and must be a folder of ours that nobody else may enter.
+    /// - Throws: `.unsafeFolder` when it is somebody else's or a symbolic link, `.access`.
+    public init(environment: [String: String]) throws(SettingsError) {
+        let name = FilePath.Component("passdir")
+        config = Directories.base("XDG_CONFIG_HOME", ".config", environment).appending(name)
+        state = Directories.base("XDG_STATE_HOME", ".local/state", environment).appending(name)
+        data = Directories.base("XDG_DATA_HOME", ".local/share", environment).appending(name)
+        cache = Directories.base("XDG_CACHE_HOME", ".cache", environment).appending(name)
+        let session = FilePath("/run/user/\(getuid())")
+        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+            self.runtime = FilePath(runtime).appending(name)
+        } else if Directories.isOurs(session) {
+            runtime = session.appending(name)
+        } else {
+            runtime = FilePath("/tmp/passdir-\(getuid())")
+            try Directories.makePrivate(runtime)
+        }
+    }
+
+    /// Makes a folder (0700), or checks that the one there is a folder of ours, no symbolic link, and closed to others;
+    /// the folders above it must exist.
+    /// - Throws: `.unsafeFolder`, `.access`.
+    public static func makePrivate(_ folder: FilePath) throws(SettingsError) {
+        if folder.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
+            let error = Errno(rawValue: errno)
+            throw SettingsError(code: .access, message: "cannot be made: \(error)", file: folder)
+        }
+        guard isOurs(folder) else {
+            throw SettingsError(
+                code: .unsafeFolder,
+                message: "must be a folder that belongs to you and is closed to others (chmod 700)",
+                file: folder)
+        }
+    }
+
+    /// A folder, no symbolic link, of this user, without any permission of others.
+    private static func isOurs(_ folder: FilePath) -> Bool {
+        var status = stat()
+        guard folder.withPlatformString({ lstat($0, &status) }) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
+    }
+
+    static func base(_ variable: String, _ fallback: FilePath, _ environment: [String: String]) -> FilePath {
+        if let value = environment[variable], value.hasPrefix("/") { return FilePath(value) }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? FilePath($0) : nil }
+        return (home ?? HomeDirectory.current).pushing(fallback)
+    }
+}

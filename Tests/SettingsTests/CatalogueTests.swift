@@ -1,0 +1,104 @@
+import Glibc
+import SystemPackage
+import Testing
+
+@testable import Settings
+
+@Suite struct CatalogueTests {
+    @Test func everySettingIsDeclaredOnce() {
+        #expect(Catalogue.repeated(in: Catalogue.all) == [])
+        let twice = Setting<Duration>(
+            "Commit.Delay", default: .zero, description: "", owner: .sync, kind: .duration)
+        #expect(Catalogue.repeated(in: Catalogue.all + [AnySetting(twice)]) == ["commit.delay"])
+        let key = Setting<Duration>(
+            "other.delay", default: .zero, description: "", owner: .sync, kind: .duration, storeKey: "PATH")
+        #expect(Catalogue.repeated(in: Catalogue.all + [AnySetting(key)]) == ["store.*.path"])
+    }
+
+    @Test func everySettingIsComplete() {
+        for setting in Catalogue.all {
+            #expect(setting.accepts(setting.defaultText), "\(setting.name)")
+            #expect(!setting.description.isEmpty && !setting.allowed.isEmpty, "\(setting.name)")
+            // git-config(1): a key is letters, digits and "-", and begins with a letter.
+            for part in setting.name.split(separator: ".", omittingEmptySubsequences: false) {
+                #expect(part.wholeMatch(of: /[A-Za-z][A-Za-z0-9-]*/) != nil, "\(setting.name)")
+            }
+        }
+        #expect(Catalogue.setting(named: "COMMIT.delay")?.name == "commit.delay")
+        #expect(Catalogue.setting(named: "path") == nil)
+        #expect(Catalogue.storeSetting(key: "commitdelay")?.name == "commit.delay")
+    }
+
+    @Test(
+        arguments: [
+            ("2", 2000), ("2s", 2000), ("500ms", 500), ("0.5", 500), ("1.5m", 90_000), ("1h", 3_600_000),
+            ("0", 0),
+            ("-1", nil), ("", nil), ("s", nil), ("inf", nil), ("nan", nil), ("0x10", nil), ("1e3", nil),
+            ("2 s", nil),
+            ("1.2.3", nil), ("99999999h", nil), (".", nil),
+        ] as [(String, Int64?)])
+    func durations(_ text: String, _ milliseconds: Int64?) {
+        let value = SettingKind<Duration>.duration.parse(text)
+        #expect(value == milliseconds.map { .milliseconds($0) })
+        if let value {
+            #expect(
+                SettingKind<Duration>.duration.parse(SettingKind<Duration>.duration.format(value)) == value)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("1", 1), ("64m", 64 << 20), ("64M", 64 << 20), ("1g", 1 << 30), ("3k", 3072), ("0", nil),
+            ("-1", nil),
+            ("k", nil), ("", nil), ("1.5m", nil), ("1t", nil), ("99999999999999999999g", nil),
+        ] as [(String, Int?)])
+    func sizes(_ text: String, _ bytes: Int?) {
+        let value = SettingKind<Int>.bytes.parse(text)
+        #expect(value == bytes)
+        if let value { #expect(SettingKind<Int>.bytes.parse(SettingKind<Int>.bytes.format(value)) == value) }
+    }
+
+    @Test func otherKinds() {
+        #expect(SettingKind<FilePath>.path.parse("~/a/b") == HomeDirectory.current.pushing("a/b"))
+        #expect(SettingKind<FilePath>.path.parse("/x") == "/x")
+        #expect(SettingKind<FilePath>.path.parse("~other/x") == nil)
+        #expect(SettingKind<FilePath>.path.parse("x") == nil)
+        let id = "0B1E29F4-2f4f-4f0e-9a55-6a4f2d1f3c7b"
+        #expect(SettingKind<String>.uuid.parse(id) == id.lowercased())
+        #expect(SettingKind<String>.uuid.parse(String(id.dropLast())) == nil)
+        #expect(SettingKind<LogLevel>.word.parse("warning") == .warning)
+        #expect(SettingKind<LogLevel>.word.parse("Warning") == nil)
+    }
+
+    @Test func directories() throws {
+        let all = try Directories(environment: [
+            "HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "relative", "XDG_RUNTIME_DIR": "/r",
+            "XDG_CACHE_HOME": "",
+        ])
+        #expect(all.config == "/c/passdir")
+        #expect(all.state == "/h/.local/state/passdir")
+        #expect(all.data == "/h/.local/share/passdir")
+        #expect(all.cache == "/h/.cache/passdir")
+        #expect(all.runtime == "/r/passdir")
+        #expect(Configuration.defaultPath(environment: ["HOME": "/h"]) == "/h/.config/passdir/config")
+        #expect(try Directories(environment: [:]).config == HomeDirectory.current.pushing(".config/passdir"))
+    }
+
+    @Test func privateFolders() throws {
+        let folder = Folder()
+        let place = folder.path.appending("run")
+        try Directories.makePrivate(place)
+        try Directories.makePrivate(place)
+        #expect(folder.mode(place) == 0o700)
+        chmod(place.string, 0o755)
+        expectError(.unsafeFolder) { try Directories.makePrivate(place) }
+        chmod(place.string, 0o700)
+        symlink(place.string, folder.path.appending("link").string)
+        expectError(.unsafeFolder) { try Directories.makePrivate(folder.path.appending("link")) }
+        expectError(.access) { try Directories.makePrivate(folder.path.pushing("no/such")) }
+        if getuid() == 0 {
+            chown(place.string, 65534, 65534)
+            expectError(.unsafeFolder) { try Directories.makePrivate(place) }
+        }
+    }
+}
