@@ -41,4 +41,7 @@ let package = Package(
         + part("OpenPGP", ["CGPGME", "CLinux", systemPackage])
         + part("Git", ["CGit", systemPackage])
         + part("Settings", ["Git", systemPackage])
+        + part(
+            "Stores",
+            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
 )

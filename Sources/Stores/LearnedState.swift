@@ -1,0 +1,115 @@
+import Glibc
+import GRDB
+public import SystemPackage
+
+/// What passdir has learned and could learn again: `state.sqlite` of the map.
+///
+/// Nothing here is secret and nothing depends on it: a file that cannot be read is set aside and begun anew, a
+/// write that fails is forgotten.
+public final class LearnedState: Sendable {
+    private let database: DatabaseQueue
+
+    /// Opens or creates the database.
+    public init(file: FilePath) throws {
+        do {
+            database = try Self.open(file)
+        } catch is DatabaseError {
+            let aside = file.string + ".damaged"
+            _ = rename(file.string, aside)
+            database = try Self.open(file)
+        }
+    }
+
+    private static func open(_ file: FilePath) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "passdir.state"
+        configuration.maximumReaderCount = 1
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") }
+        let database = try DatabaseQueue(path: file.string, configuration: configuration)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("sizes of secrets, state of stores") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE plaintextSize (
+                        device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,
+                        modified INTEGER NOT NULL, changed INTEGER NOT NULL,
+                        plaintext INTEGER NOT NULL, store TEXT NOT NULL,
+                        PRIMARY KEY (device, inode)
+                    ) WITHOUT ROWID;
+                    CREATE TABLE storeState (
+                        store TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+                        PRIMARY KEY (store, name)
+                    ) WITHOUT ROWID;
+                    """)
+        }
+        try migrator.migrate(database)
+        return database
+    }
+
+    /// The plaintext size, in bytes, that was learned for exactly this ciphertext.
+    public func size(of identity: CiphertextIdentity) -> Int64? {
+        try? database.read { database in
+            try Int64.fetchOne(
+                database.cachedStatement(
+                    sql: """
+                        SELECT plaintext FROM plaintextSize
+                        WHERE device = ? AND inode = ? AND size = ? AND modified = ? AND changed = ?
+                        """),
+                arguments: [
+                    identity.device.stored, identity.inode.stored, identity.size, identity.modified.stored,
+                    identity.changed.stored,
+                ])
+        }
+    }
+
+    /// Keeps the plaintext size of a ciphertext; returns before it is written.
+    public func remember(size: Int64, of identity: CiphertextIdentity, store: String) {
+        database.asyncWrite(
+            { database in
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    arguments: [
+                        identity.device.stored, identity.inode.stored, identity.size, identity.modified.stored,
+                        identity.changed.stored, size, store,
+                    ])
+            }, completion: { _, _ in })
+    }
+
+    /// A fact of a store, such as the time of its last push.
+    public func fact(_ name: String, of store: String) -> String? {
+        try? database.read { database in
+            try String.fetchOne(
+                database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
+        }
+    }
+
+    /// Keeps a fact of a store, or drops it when nil; returns before it is written.
+    public func remember(_ value: String?, as name: String, of store: String) {
+        database.asyncWrite(
+            { database in
+                if let value {
+                    try database.execute(
+                        sql: "INSERT OR REPLACE INTO storeState VALUES (?, ?, ?)", arguments: [store, name, value])
+                } else {
+                    try database.execute(
+                        sql: "DELETE FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
+                }
+            }, completion: { _, _ in })
+    }
+
+    /// Waits until everything remembered so far is written, then closes the file.
+    public func close() {
+        database.writeWithoutTransaction { _ in }
+        try? database.close()
+    }
+}
+
+extension UInt64 {
+    /// SQLite's integers are signed.
+    fileprivate var stored: Int64 { Int64(bitPattern: self) }
+}
+
+extension FileTime {
+    /// Nanoseconds since 1970; wraps in the year 2262, which only makes a size be learned again.
+    fileprivate var stored: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
+}

@@ -1,0 +1,215 @@
+import CLinux
+import Glibc
+public import SystemPackage
+
+/// The folder of a store on disk.
+///
+/// Every access starts from one descriptor of the folder and is resolved by openat2(2) with RESOLVE_BENEATH and
+/// RESOLVE_NO_SYMLINKS, so that no symbolic link, `..` or race leads outside the store (rule 6 of the map).
+/// Paths are relative to the folder; the empty path is the folder itself. All functions may block on the disk
+/// and throw the errno of the system call.
+public final class Root: Sendable {
+    /// The absolute path of the folder, links resolved, as it was when it was opened.
+    public let path: FilePath
+    let descriptor: CInt
+
+    /// Opens the folder. Links on the way to the folder itself are followed: the user named it.
+    public init(path: FilePath) throws(Errno) {
+        guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { throw Errno.last }
+        defer { free(resolved) }
+        self.path = FilePath(platformString: resolved)
+        descriptor = Glibc.open(resolved, O_PATH_AND_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Errno.last }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Opens a file or folder; `flags` as of open(2). O_CLOEXEC and O_NOFOLLOW are added.
+    func open(_ path: FilePath, flags: CInt, mode: UInt64 = 0) throws(Errno) -> OwnedDescriptor {
+        let relative: FilePath = path.isEmpty ? "." : path
+        let raw = relative.withPlatformString { name in
+            retryingWhenInterrupted {
+                passdir_openat2(
+                    descriptor, name, UInt64(UInt32(bitPattern: flags | O_CLOEXEC)), mode,
+                    UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
+            }
+        }
+        guard raw >= 0 else { throw Errno.last }
+        return OwnedDescriptor(raw)
+    }
+
+    /// Opens the folder that holds `path`; the last component itself is not looked at.
+    func openParent(of path: FilePath) throws(Errno) -> OwnedDescriptor {
+        try open(path.removingLastComponent(), flags: O_PATH_AND_DIRECTORY)
+    }
+
+    /// Runs a system call on the last component of `path` in the folder that holds it.
+    func inParent(
+        of path: FilePath, _ call: (CInt, UnsafePointer<CChar>) -> CInt
+    ) throws(Errno) {
+        guard let name = path.lastComponent else { throw .invalidArgument }
+        let parent = try openParent(of: path)
+        let result = name.withPlatformString { name in
+            retryingWhenInterrupted { call(parent.raw, name) }
+        }
+        guard result == 0 else { throw Errno.last }
+    }
+
+    /// The facts of an entry; a symbolic link's own, never its target's.
+    public func status(of path: FilePath) throws(Errno) -> FileStatus {
+        var raw = stat()
+        if path.isEmpty {
+            guard fstat(descriptor, &raw) == 0 else { throw Errno.last }
+        } else {
+            try inParent(of: path) { fstatat($0, $1, &raw, AT_SYMLINK_NOFOLLOW) }
+        }
+        return FileStatus(raw)
+    }
+
+    /// As `status(of:)`, but nil for an entry that does not exist.
+    public func statusIfPresent(of path: FilePath) throws(Errno) -> FileStatus? {
+        do {
+            return try status(of: path)
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+    }
+
+    /// The entries of a folder but `.` and `..`, in the order of the file system.
+    public func entries(of directory: FilePath) throws(Errno) -> [DirectoryEntry] {
+        let opened = try open(directory, flags: O_RDONLY | O_DIRECTORY)
+        let raw = opened.raw
+        guard let stream = fdopendir(dup(raw)) else { throw Errno.last }
+        defer { closedir(stream) }
+        var found: [DirectoryEntry] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw Errno.last }
+                return found
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
+            }
+            guard let name, name.kind == .regular else { continue }
+            let kind: EntryKind
+            switch CInt(entry.pointee.d_type) {
+            case 8: kind = .regular
+            case 4: kind = .directory
+            case 10: kind = .symbolicLink
+            case 0:
+                // The file system does not tell kinds in listings (DT_UNKNOWN).
+                var facts = stat()
+                guard name.withPlatformString({ fstatat(raw, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+                    continue
+                }
+                kind = EntryKind(mode: facts.st_mode)
+            default: kind = .other
+            }
+            found.append(DirectoryEntry(name: name, kind: kind))
+        }
+    }
+
+    /// The target of a symbolic link, as it stands in the link.
+    public func target(ofLink path: FilePath) throws(Errno) -> [UInt8] {
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        var length = -1
+        try inParent(of: path) { parent, name in
+            target.withUnsafeMutableBytes { buffer in
+                length = readlinkat(parent, name, buffer.baseAddress!, buffer.count)
+            }
+            return length < 0 ? -1 : 0
+        }
+        return Array(target[..<length])
+    }
+
+    // What follows changes a folder but does not wait for the disk: the caller does, with
+    // `synchronizeParent(of:)`, when it no longer holds a lock that others need.
+
+    /// Makes a folder with mode 0700.
+    public func makeDirectory(_ path: FilePath) throws(Errno) {
+        try inParent(of: path) { mkdirat($0, $1, 0o700) }
+    }
+
+    /// Makes a symbolic link.
+    public func makeSymbolicLink(_ path: FilePath, to target: [UInt8]) throws(Errno) {
+        let text = target.map { CChar(bitPattern: $0) } + [0]
+        try inParent(of: path) { symlinkat(text, $0, $1) }
+    }
+
+    /// Removes an empty folder.
+    public func removeDirectory(_ path: FilePath) throws(Errno) {
+        try inParent(of: path) { unlinkat($0, $1, AT_REMOVEDIR) }
+    }
+
+    /// Removes a file or symbolic link.
+    public func unlink(_ path: FilePath) throws(Errno) {
+        try inParent(of: path) { unlinkat($0, $1, 0) }
+    }
+
+    /// Renames an entry within the store, replacing what `renameat2(2)` replaces.
+    public func rename(_ source: FilePath, to destination: FilePath, flags: RenameOptions = []) throws(Errno) {
+        guard let newName = destination.lastComponent else { throw .invalidArgument }
+        let newParent = try openParent(of: destination)
+        try inParent(of: source) { parent, name in
+            newName.withPlatformString { passdir_renameat2(parent, name, newParent.raw, $0, flags.rawValue) }
+        }
+    }
+
+    /// Sets access and modification time of a file; nil leaves one as it is.
+    public func setTimes(of path: FilePath, accessed: FileTime?, modified: FileTime?) throws(Errno) {
+        let times = [timespec(settingTo: accessed), timespec(settingTo: modified)]
+        try inParent(of: path) { utimensat($0, $1, times, AT_SYMLINK_NOFOLLOW) }
+    }
+
+    /// fsync(2) of the folder that holds `path`, so that what was made, renamed or removed in it survives a power
+    /// cut.
+    public func synchronizeParent(of path: FilePath) throws(Errno) {
+        let directory = try open(path.removingLastComponent(), flags: O_RDONLY | O_DIRECTORY)
+        guard fsync(directory.raw) == 0 else { throw Errno.last }
+    }
+
+    /// Facts of the file system that holds the store.
+    public func fileSystemStatistics() throws(Errno) -> statvfs {
+        var facts = statvfs()
+        let directory = try open(FilePath(), flags: O_RDONLY | O_DIRECTORY)
+        guard fstatvfs(directory.raw, &facts) == 0 else { throw Errno.last }
+        return facts
+    }
+}
+
+/// Flags of renameat2(2).
+public struct RenameOptions: OptionSet, Sendable {
+    /// The bits that the system call takes.
+    public let rawValue: UInt32
+    /// A set from the bits of the system call.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    /// Fail with EEXIST when the destination exists.
+    public static let noReplace = RenameOptions(rawValue: 1)
+    /// Swap source and destination.
+    public static let exchange = RenameOptions(rawValue: 2)
+}
+
+/// A file descriptor that closes itself.
+struct OwnedDescriptor: ~Copyable {
+    let raw: CInt
+    init(_ raw: CInt) { self.raw = raw }
+    deinit { close(raw) }
+}
+
+extension Errno {
+    /// The calling thread's errno.
+    static var last: Errno { Errno(rawValue: errno) }
+}
+
+/// Calls again while the call fails with EINTR.
+func retryingWhenInterrupted(_ call: () -> CInt) -> CInt {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
+    }
+}
+
+private let O_PATH_AND_DIRECTORY: CInt = PASSDIR_O_PATH | O_DIRECTORY

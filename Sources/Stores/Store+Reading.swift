@@ -1,0 +1,86 @@
+import Glibc
+public import OpenPGP
+public import SystemPackage
+
+/// A decrypted secret and the ciphertext it came from.
+public struct Plaintext: Sendable {
+    /// The content.
+    public var bytes: SecretBytes
+    /// Identity and times of the file that it was read from.
+    public var status: FileStatus
+}
+
+extension Store {
+    /// Decrypts a secret. May wait for a passphrase; `cancellation` ends the wait.
+    ///
+    /// The ciphertext is read in one piece and its identity taken afterwards; one that changed meanwhile is read
+    /// again.
+    public func plaintext(of secret: FilePath, cancellation: Cancellation?) throws(StoreError) -> Plaintext {
+        // Room for packets, recipients and a compression that made it larger.
+        let ciphertextLimit = options.secretLimit + options.secretLimit / 8 + (1 << 20)
+        for _ in 0..<8 {
+            let ciphertext: [UInt8]
+            let status: FileStatus
+            do {
+                let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+                let before = try file.status()
+                (ciphertext, status) = try file.readAll(limit: ciphertextLimit)
+                guard before.identity == status.identity, ciphertext.count == Int(status.identity.size) else {
+                    continue
+                }
+            } catch .fileTooLarge {
+                throw StoreError(.tooLarge, "\(secret.string) is larger than limits.secret allows.")
+            } catch {
+                throw StoreError(error, "read", secret)
+            }
+            let bytes: SecretBytes
+            do {
+                // `Array.withUnsafeBytes` forgets the type of an error; a result keeps it.
+                bytes = try ciphertext.withUnsafeBytes { buffer in
+                    Result { () throws(OpenPGPError) in
+                        try engine.decrypt(
+                            buffer, limit: options.secretLimit, timeout: options.promptTimeout,
+                            cancellation: cancellation)
+                    }
+                }.get()
+            } catch {
+                throw StoreError(error)
+            }
+            rememberSize(Int64(bytes.count), of: status.identity, ciphertext: ciphertext)
+            return Plaintext(bytes: bytes, status: status)
+        }
+        throw StoreError(.unstable, "\(secret.string) changes faster than it can be read: try again.")
+    }
+
+    /// What is known of a secret's size without a key: the size learned when this very ciphertext was open, else
+    /// the one that its packets tell, else 0. Never prompts, never decrypts (rule 3 of the map).
+    public func knownSize(of secret: FilePath, status: FileStatus) -> (bytes: Int64, isLearned: Bool) {
+        if let learned = learned?.size(of: status.identity) { return (learned, true) }
+        return (predictedSize(of: secret), false)
+    }
+
+    private func predictedSize(of secret: FilePath) -> Int64 {
+        do {
+            let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+            let size = try file.status().identity.size
+            let predicted = try Packets.predictPlaintextSize(fileSize: size) { (offset, count) throws(Errno) in
+                try file.read(at: offset, count: count)
+            }
+            return predicted ?? 0
+        } catch {
+            return 0
+        }
+    }
+
+    /// Keeps a size where the packets alone would tell a wrong one.
+    private func rememberSize(_ size: Int64, of identity: CiphertextIdentity, ciphertext: [UInt8]) {
+        guard let learned else { return }
+        let predicted = try? Packets.predictPlaintextSize(fileSize: Int64(ciphertext.count)) {
+            (offset, count) throws(Errno) in
+            guard offset >= 0, offset < Int64(ciphertext.count) else { return [] }
+            let start = Int(offset)
+            return Array(ciphertext[start..<min(start + count, ciphertext.count)])
+        }
+        if predicted != size { learned.remember(size: size, of: identity, store: identifier) }
+    }
+}

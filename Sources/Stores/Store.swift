@@ -1,0 +1,72 @@
+import Glibc
+public import OpenPGP
+public import SystemPackage
+
+/// One password store: a folder of OpenPGP files in the layout of pass.
+///
+/// This is where secrets are read, encrypted and put in place; what they look like in the mount and how they reach
+/// git is not known here. Paths are of the files on disk, relative to the store. All functions block.
+public final class Store: Sendable {
+    /// What applies to every secret of a store.
+    public struct Options: Sendable {
+        /// The size in bytes beyond which a secret is refused (`limits.secret`).
+        public var secretLimit: Int
+        /// How long a decryption may wait for a passphrase (`prompt.timeout`).
+        public var promptTimeout: Duration
+        /// PASSWORD_STORE_KEY: recipients that override `.gpg-id`, separated by spaces.
+        public var recipientOverride: String?
+        /// PASSWORD_STORE_SIGNING_KEY: fingerprints, in upper case, one of which must have signed `.gpg-id`.
+        public var signingKeys: [String]
+
+        /// Options from their values; those of the environment are taken as pass takes them.
+        public init(secretLimit: Int, promptTimeout: Duration, environment: [String: String] = [:]) {
+            self.secretLimit = secretLimit
+            self.promptTimeout = promptTimeout
+            recipientOverride = environment["PASSWORD_STORE_KEY"].flatMap { $0.isEmpty ? nil : $0 }
+            signingKeys = (environment["PASSWORD_STORE_SIGNING_KEY"] ?? "").uppercased()
+                .split(separator: " ").map(String.init)
+        }
+    }
+
+    /// The name that users gave it.
+    public let name: String
+    /// What learned state is filed under; never changes, even when the store is renamed.
+    public let identifier: String
+    /// Its folder.
+    public let root: Root
+    /// Encrypts and decrypts.
+    public let engine: any Engine
+    /// What applies to every secret.
+    public let options: Options
+    let learned: LearnedState?
+
+    /// A store in a folder that is already open.
+    public init(
+        name: String, identifier: String, root: Root, engine: any Engine, options: Options, learned: LearnedState?
+    ) {
+        self.name = name
+        self.identifier = identifier
+        self.root = root
+        self.engine = engine
+        self.options = options
+        self.learned = learned
+    }
+
+    /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.
+    public func read(_ path: FilePath, limit: Int) throws(Errno) -> [UInt8] {
+        let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
+        return try file.readAll(limit: limit).bytes
+    }
+}
+
+extension Store {
+    /// A fact that was learned about this store and survives restarts, such as the time of its last push.
+    public func fact(_ name: String) -> String? {
+        learned?.fact(name, of: identifier)
+    }
+
+    /// Keeps a learned fact, or drops it when nil. Losing it does no harm.
+    public func remember(_ value: String?, as name: String) {
+        learned?.remember(value, as: name, of: identifier)
+    }
+}

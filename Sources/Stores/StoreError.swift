@@ -1,0 +1,44 @@
+public import OpenPGP
+public import SystemPackage
+
+/// Why an operation on a store failed: a code for programs, a sentence for people.
+public struct StoreError: Error, Sendable, Equatable {
+    /// The cause, one for each thing a user can do about it.
+    public enum Code: Sendable, Equatable {
+        /// No `.gpg-id` at or above the secret.
+        case noRecipients
+        /// `.gpg-id` is there but cannot be used: a link, unreadable, not text, without a line.
+        case badRecipientFile
+        /// `.gpg-id.sig` is missing or not by a key of PASSWORD_STORE_SIGNING_KEY.
+        case badSignature
+        /// GnuPG or a key said no.
+        case openPGP(OpenPGPError.Code)
+        /// The secret or its ciphertext is over `limits.secret`.
+        case tooLarge
+        /// The ciphertext changed while it was read, again and again.
+        case unstable
+        /// The system said no.
+        case system(Errno)
+    }
+
+    /// The cause.
+    public var code: Code
+    /// One sentence: what is wrong, where, and where it can be said what to do. Never holds plaintext.
+    public var message: String
+
+    /// An error with its sentence.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// An error of the system on a path of the store.
+    public init(_ errno: Errno, _ action: String, _ path: FilePath) {
+        self.init(.system(errno), "cannot \(action) \(path.isEmpty ? "the store's folder" : path.string): \(errno).")
+    }
+
+    /// An error of GnuPG about a secret.
+    public init(_ error: OpenPGPError) {
+        self.init(error.code == .tooLarge ? .tooLarge : .openPGP(error.code), error.message)
+    }
+}
