@@ -44,4 +44,5 @@ let package = Package(
         + part(
             "Stores",
             ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
+        + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
 )

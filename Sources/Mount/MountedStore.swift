@@ -1,0 +1,28 @@
+import Stores
+import Synchronization
+import SystemPackage
+
+/// A store as the mount shows it.
+final class MountedStore: Sendable {
+    let store: Store
+    /// Where changes go once they are durable on disk.
+    let sink: any ChangeSink
+
+    /// Held while names on disk and in `Tree` change together, or are looked up together. Never held while waiting
+    /// for a key, an encryption or an fsync.
+    let namespace = Mutex<Void>(())
+
+    /// The last secret that could not be opened, for `status`; cleared when it can.
+    let failedOpen = Mutex<FailedOpen?>(nil)
+
+    init(_ store: Store, sink: any ChangeSink) {
+        self.store = store
+        self.sink = sink
+    }
+}
+
+/// A secret that could not be decrypted.
+struct FailedOpen: Sendable, Equatable {
+    var path: FilePath
+    var message: String
+}

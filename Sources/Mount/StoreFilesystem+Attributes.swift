@@ -1,0 +1,155 @@
+public import Fuse
+import Glibc
+import Stores
+import Synchronization
+public import SystemPackage
+
+extension StoreFilesystem {
+    public func attributes(
+        _ request: Request, of inode: InodeNumber, handle: HandleNumber?
+    ) throws(Errno) -> (Attributes, timeout: Double) {
+        (try attributes(of: try tree.node(inode)), timeout)
+    }
+
+    /// What stat(2) tells of a node. `known` is what was just seen of it on disk. Decrypts nothing.
+    func attributes(of node: Node, known: FileStatus? = nil) throws(Errno) -> Attributes {
+        switch node.kind {
+        case .root:
+            return facts(
+                node, permissions: 0o700, links: 2 + UInt64(stores.withLock { $0.count }), size: 0, times: nil)
+        case .directory:
+            let status = try self.status(of: node, known: known)
+            return facts(node, permissions: 0o700, links: status.linkCount, size: status.identity.size, times: status)
+        case .plain:
+            let status = try self.status(of: node, known: known)
+            return facts(node, permissions: 0o400, links: 1, size: status.identity.size, times: status)
+        case .symbolicLink:
+            let status = try self.status(of: node, known: known)
+            let target = try? visibleTarget(of: node)
+            return facts(
+                node, permissions: 0o777, links: 1, size: Int64(target?.count ?? 0), times: status)
+        case .secret(let file):
+            return try attributes(of: node, file, known: known)
+        }
+    }
+
+    private func attributes(
+        of node: Node, _ file: SecretFile, known: FileStatus?
+    ) throws(Errno) -> Attributes {
+        let links: UInt64 = tree.backingPath(of: node) == nil ? 0 : 1
+        let loaded = file.state.withLock { state -> Attributes? in
+            guard state.isLoaded else { return nil }
+            var facts = facts(
+                node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
+            if let modified = state.modified {
+                facts.modificationTime = Timestamp(modified)
+                facts.changeTime = Timestamp(modified)
+                if state.base == nil { facts.accessTime = Timestamp(modified) }
+            }
+            return facts
+        }
+        if let loaded { return loaded }
+        let status = try self.status(of: node, known: known)
+        return facts(node, permissions: 0o600, links: links, size: try size(of: node, file, status), times: status)
+    }
+
+    /// The size of a secret that is not open: as it is known, or as its packets tell.
+    private func size(of node: Node, _ file: SecretFile, _ status: FileStatus) throws(Errno) -> Int64 {
+        if let known = file.state.withLock({ $0.knownSize }), known.identity == status.identity {
+            return known.bytes
+        }
+        guard let store = node.store?.store, let path = tree.backingPath(of: node) else { return 0 }
+        let size = store.knownSize(of: path, status: status).bytes
+        file.state.withLock { state in
+            if !state.isLoaded { state.knownSize = (status.identity, size) }
+        }
+        return size
+    }
+
+    private func status(of node: Node, known: FileStatus?) throws(Errno) -> FileStatus {
+        if let known { return known }
+        return try diskStatus(of: node)
+    }
+
+    /// lstat(2) of the file on disk behind a node.
+    func diskStatus(of node: Node) throws(Errno) -> FileStatus {
+        guard let store = node.store, let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
+        return try store.store.root.status(of: path)
+    }
+
+    private func facts(
+        _ node: Node, permissions: UInt16, links: UInt64, size: Int64, times: FileStatus?
+    ) -> Attributes {
+        let modified = times?.identity.modified ?? started
+        return Attributes(
+            inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links, userID: userID,
+            groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
+            modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
+    }
+
+    public func setAttributes(
+        _ request: Request, of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges
+    ) throws(Errno) -> (Attributes, timeout: Double) {
+        let node = try tree.node(inode)
+        try checkOwnership(node, changes)
+        if let size = changes.size { try resize(node, to: size, handle: handle, request) }
+        if changes.accessTime != nil || changes.modificationTime != nil { try setTimes(node, changes) }
+        return (try attributes(of: node), timeout)
+    }
+
+    /// Owner and mode are fixed: what asks for no other owner and leaves the owner's own access alone succeeds and
+    /// changes nothing, as programs that copy modes expect; anything else would be a promise we don't keep.
+    private func checkOwnership(_ node: Node, _ changes: AttributeChanges) throws(Errno) {
+        if let user = changes.userID, user != userID { throw .notPermitted }
+        if let group = changes.groupID, group != groupID { throw .notPermitted }
+        if let permissions = changes.permissions, permissions & 0o7000 != 0 { throw .notPermitted }
+    }
+
+    private func setTimes(_ node: Node, _ changes: AttributeChanges) throws(Errno) {
+        let accessed = changes.accessTime.map(FileTime.init)
+        let modified = changes.modificationTime.map(FileTime.init)
+        if let file = node.secret {
+            let isDirty = file.state.withLock { state in
+                if state.isDirty, let modified { state.setModified(modified) }
+                return state.isDirty
+            }
+            if isDirty { return }
+        }
+        guard let store = node.store, let path = tree.backingPath(of: node) else { return }
+        try store.store.root.setTimes(of: path, accessed: accessed, modified: modified)
+        guard let file = node.secret else { return }
+        let status = try store.store.root.status(of: path)
+        file.state.withLock { state in
+            if state.base?.identity.inode == status.identity.inode { state.rebase(status) }
+        }
+    }
+
+    public func statistics(_ request: Request, _ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
+        let node = try tree.node(inode)
+        guard let store = node.store ?? stores.withLock({ $0.first?.store }) else {
+            return FileSystemStatistics(maximumNameLength: UInt64(251))
+        }
+        let facts = try store.store.root.fileSystemStatistics()
+        return FileSystemStatistics(
+            blockSize: UInt64(facts.f_bsize), fragmentSize: UInt64(facts.f_frsize), blocks: UInt64(facts.f_blocks),
+            freeBlocks: UInt64(facts.f_bfree), availableBlocks: UInt64(facts.f_bavail), files: UInt64(facts.f_files),
+            freeFiles: UInt64(facts.f_ffree), availableFiles: UInt64(facts.f_favail),
+            // A secret's name is four bytes longer on disk.
+            maximumNameLength: UInt64(facts.f_namemax) - 4)
+    }
+}
+
+extension Timestamp {
+    init(_ time: FileTime) {
+        self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    }
+}
+
+extension FileTime {
+    init(_ change: AttributeChanges.TimeChange) {
+        switch change {
+        case .now: self = .now
+        case .at(let time): self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+        }
+    }
+}

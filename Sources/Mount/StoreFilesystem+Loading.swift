@@ -1,0 +1,89 @@
+import Fuse
+import Stores
+import Synchronization
+import SystemPackage
+
+extension StoreFilesystem {
+    /// Makes sure that the content of an open secret is in memory and is what lies on disk, unless it has unsaved
+    /// edits. Waits for the decryption; the interruption of `request` ends the wait.
+    func load(_ node: Node, _ file: SecretFile, _ request: Request?) throws(Errno) {
+        enum Step {
+            case done
+            case outdated
+            case wait(SharedDecryption)
+            case start(SharedDecryption)
+        }
+        while true {
+            let disk = try diskStatusIfNamed(node)
+            let step = try file.state.withLock { (state) throws(Errno) -> Step in
+                if state.isLoaded {
+                    if state.isDirty { return .done }
+                    guard let disk else { return .done }
+                    if let base = state.base, base.isSameContent(as: disk) { return .done }
+                    // Others still read the version that was replaced: the kernel is to look the name up anew.
+                    if state.handles > 1 { return .outdated }
+                    state.drop()
+                }
+                guard disk != nil else { throw .noSuchFileOrDirectory }
+                if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
+                let decryption = SharedDecryption()
+                state.decryption = decryption
+                return .start(decryption)
+            }
+            switch step {
+            case .done: return
+            case .outdated: throw .staleNFSFileHandle
+            case .start(let decryption):
+                startThread { self.decrypt(node, file, decryption) }
+                try finish(decryption, node, request)
+            case .wait(let decryption):
+                try finish(decryption, node, request)
+            }
+        }
+    }
+
+    private func diskStatusIfNamed(_ node: Node) throws(Errno) -> FileStatus? {
+        guard let store = node.store, let path = tree.backingPath(of: node) else { return nil }
+        return try store.store.root.statusIfPresent(of: path)
+    }
+
+    private func decrypt(_ node: Node, _ file: SecretFile, _ decryption: SharedDecryption) {
+        guard let store = node.store, let path = tree.backingPath(of: node) else {
+            decryption.finish(.failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
+            return
+        }
+        let outcome: Result<Void, StoreError>
+        do {
+            let plaintext = try store.store.plaintext(of: path, cancellation: decryption.cancellation)
+            outcome = .success(())
+            file.state.withLock { state in
+                guard state.decryption === decryption else { return }
+                state.decryption = nil
+                if !state.isLoaded, state.handles > 0 { state.install(plaintext) }
+            }
+        } catch {
+            outcome = .failure(error)
+            file.state.withLock { state in
+                if state.decryption === decryption { state.decryption = nil }
+            }
+        }
+        decryption.finish(outcome)
+    }
+
+    private func finish(_ decryption: SharedDecryption, _ node: Node, _ request: Request?) throws(Errno) {
+        let outcome = try decryption.wait(request)
+        let path = tree.visiblePath(of: node)
+        switch outcome {
+        case .success:
+            node.store?.failedOpen.withLock { if $0?.path == path { $0 = nil } }
+        case .failure(let error):
+            let errno = Errno(error)
+            if let path, errno != .interrupted {
+                node.store?.failedOpen.withLock {
+                    $0 = FailedOpen(path: path, message: error.message)
+                }
+            }
+            throw errno
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import Fuse
+import Stores
+import Synchronization
+public import SystemPackage
+
+extension StoreFilesystem {
+    public func lookup(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
+        let parentNode = try tree.node(parent)
+        if parentNode.kind.isRoot {
+            guard let node = tree.child(name, of: parentNode) else { throw .noSuchFileOrDirectory }
+            tree.countLookup(of: node)
+            return Entry(
+                inode: node.inode, attributes: try attributes(of: node), attributeTimeout: timeout,
+                entryTimeout: timeout)
+        }
+        let (folderNode, store, path) = try folder(parent)
+        let (node, status) = try store.namespace.withLock { _ throws(Errno) in
+            try self.find(name, in: folderNode, at: path, of: store)
+        }
+        do {
+            return Entry(
+                inode: node.inode, attributes: try attributes(of: node, known: status), attributeTimeout: timeout,
+                entryTimeout: timeout)
+        } catch {
+            tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
+    /// The node of a name, with a lookup counted. Under the store's namespace lock.
+    func find(
+        _ name: Name, in parent: Node, at path: FilePath, of store: MountedStore
+    ) throws(Errno) -> (Node, FileStatus?) {
+        let known = tree.child(name, of: parent)
+        guard let found = try VisibleName.resolve(name, in: path, of: store.store.root) else {
+            guard let known else { throw .noSuchFileOrDirectory }
+            // Not on disk: it is only in memory so far, or it was removed behind our back.
+            guard known.secret?.state.withLock({ $0.isDirty }) == true else {
+                tree.detach(known)
+                throw .noSuchFileOrDirectory
+            }
+            tree.countLookup(of: known)
+            return (known, nil)
+        }
+        if let known {
+            if known.matches(found), !hasOutdatedReaders(known, found.status) {
+                tree.countLookup(of: known)
+                return (known, found.status)
+            }
+            giveWay(known, in: parent)
+        }
+        let node = tree.insert(kind(of: found), name: name, backing: found.name, in: parent)
+        return (node, found.status)
+    }
+
+    private func kind(of found: BackingEntry) -> Node.Kind {
+        switch found.kind {
+        case .directory: .directory
+        case .plain: .plain
+        case .symbolicLink: .symbolicLink
+        case .secret: .secret(SecretFile())
+        }
+    }
+
+    /// Whether programs have the file open in a version that somebody else has replaced since. They keep what they
+    /// opened; who opens it now gets a node of its own.
+    private func hasOutdatedReaders(_ node: Node, _ status: FileStatus) -> Bool {
+        guard let file = node.secret else { return false }
+        return file.state.withLock { state in
+            guard state.handles > 0, state.isLoaded, !state.isDirty, let base = state.base else { return false }
+            return !base.isSameContent(as: status)
+        }
+    }
+
+    /// Something else now lies on disk under a node's visible name. A secret that is not saved yet moves to the name
+    /// that it has on disk, so that nothing is lost; anything else loses its name.
+    private func giveWay(_ node: Node, in parent: Node) {
+        let isDirty = node.secret?.state.withLock { $0.isDirty } ?? false
+        guard isDirty, let backing = tree.backingPath(of: node)?.lastComponent else {
+            tree.detach(node)
+            return
+        }
+        tree.move(node, to: parent, name: backing, backing: backing)
+    }
+}
+
+extension FileStatus {
+    /// Whether two looks at a path saw the same bytes. A changed ctime alone tells of a rename or a link, not of
+    /// other content.
+    func isSameContent(as other: FileStatus) -> Bool {
+        identity.device == other.identity.device && identity.inode == other.identity.inode
+            && identity.size == other.identity.size && identity.modified == other.identity.modified
+    }
+}

@@ -1,0 +1,77 @@
+public import Fuse
+import Stores
+import Synchronization
+public import SystemPackage
+
+extension StoreFilesystem {
+    public func makeDirectory(
+        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
+    ) throws(Errno) -> Entry {
+        let (folderNode, store, path) = try folder(parent)
+        guard !VisibleName.isHidden(name) else { throw .notPermitted }
+        let child = path.appending(name)
+        let node = try store.namespace.withLock { _ throws(Errno) in
+            guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
+            try store.store.root.makeDirectory(child)
+            return self.tree.insert(.directory, name: name, backing: name, in: folderNode)
+        }
+        try store.store.root.synchronizeParent(of: child)
+        return try entry(node)
+    }
+
+    /// Whether nothing is shown under a name. Under the namespace lock.
+    func isFree(
+        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
+    ) throws(Errno) -> Bool {
+        do {
+            let (node, _) = try find(name, in: folder, at: path, of: store)
+            tree.forget(node.inode, count: 1)
+            return false
+        } catch .noSuchFileOrDirectory {
+            return true
+        }
+    }
+
+    public func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
+        let (folderNode, store, path) = try folder(parent)
+        let (node, removed) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath?) in
+            let (node, status) = try self.find(name, in: folderNode, at: path, of: store)
+            defer { self.tree.forget(node.inode, count: 1) }
+            switch node.kind {
+            case .root, .directory: throw .isDirectory
+            case .plain: throw .notPermitted
+            case .secret, .symbolicLink: break
+            }
+            guard let backing = self.tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
+            if status != nil { try store.store.root.unlink(backing) }
+            self.tree.detach(node)
+            // Open handles go on with what they have; it is not saved any more.
+            node.secret?.state.withLock { $0.abandonEdits() }
+            return (node, status == nil ? nil : backing)
+        }
+        if let file = node.secret { unmarkIfSaved(node, file) }
+        guard let removed else { return }
+        try store.store.root.synchronizeParent(of: removed)
+        store.sink.note(.removed(removed))
+    }
+
+    public func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
+        let (folderNode, store, path) = try folder(parent)
+        let removed = path.appending(name)
+        try store.namespace.withLock { _ throws(Errno) in
+            let (node, _) = try self.find(name, in: folderNode, at: path, of: store)
+            defer { self.tree.forget(node.inode, count: 1) }
+            guard case .directory = node.kind else { throw .notDirectory }
+            guard !self.hasUnsavedChildren(node) else { throw .directoryNotEmpty }
+            try store.store.root.removeDirectory(removed)
+            self.tree.detach(node)
+        }
+        try store.store.root.synchronizeParent(of: removed)
+    }
+
+    func hasUnsavedChildren(_ node: Node) -> Bool {
+        tree.children(of: node).contains { child in
+            child.node.secret?.state.withLock { $0.isDirty } ?? false
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Fuse
+import Glibc
+import OpenPGP
+public import Stores
+import Synchronization
+import SystemPackage
+
+/// A secret whose save failed; its content is still in memory.
+public struct UnsavedSecret: Sendable, Equatable {
+    /// The name of its store.
+    public var store: String
+    /// Its path in the store as the mount shows it.
+    public var path: String
+    /// Why the save failed: one sentence.
+    public var message: String
+    /// When it failed first.
+    public var since: FileTime
+}
+
+extension StoreFilesystem {
+    /// Notes that a content is newer than the disk, so that the node stays although the kernel may forget it.
+    func markDirty(_ node: Node) {
+        let isNew = dirty.withLock { dirty in
+            dirty.updateValue(node, forKey: node.inode) == nil
+        }
+        if isNew { tree.pin(node) }
+    }
+
+    /// Notes that nothing of a node is waiting to be saved, if that is so.
+    func unmarkIfSaved(_ node: Node, _ file: SecretFile) {
+        let isSaved = file.state.withLock { !$0.isDirty }
+        guard isSaved else { return }
+        let wasDirty = dirty.withLock { $0.removeValue(forKey: node.inode) != nil }
+        if wasDirty { tree.unpin(node) }
+        // An edit between the two looks has found the node still marked.
+        if file.state.withLock({ $0.isDirty }) { markDirty(node) }
+    }
+
+    /// Encrypts what is edited and puts it in place; returns when it is durable on disk (rule 1 of the map). On
+    /// failure the old ciphertext stays, the content stays in memory, and the failure is kept for `status`.
+    func save(_ node: Node, _ file: SecretFile) throws(Errno) {
+        do {
+            try file.saving.withLock { _ throws(StoreError) in
+                try self.saveInTurn(node, file)
+            }
+        } catch {
+            let errno = Errno(error)
+            file.state.withLock { state in
+                state.failure = SecretFile.Failure(
+                    errno: errno, message: error.message, since: state.failure?.since ?? .now)
+            }
+            throw errno
+        }
+        unmarkIfSaved(node, file)
+    }
+
+    private func saveInTurn(_ node: Node, _ file: SecretFile) throws(StoreError) {
+        guard let store = node.store else { return }
+        // Renamed while it was encrypted: other recipients may apply there.
+        for _ in 0..<16 {
+            guard let path = tree.backingPath(of: node) else {
+                file.state.withLock { $0.abandonEdits() }
+                return
+            }
+            guard let (bytes, version, modified) = try snapshot(file) else { return }
+            let staged = try store.store.stage(bytes, for: path, modified: modified)
+            let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
+                guard self.tree.backingPath(of: node) == path else { return nil }
+                let kept = try self.keepForeignVersion(at: path, file, store)
+                let status = try staged.publish(as: path)
+                file.state.withLock { $0.markSaved(version, as: status, size: bytes.count) }
+                return Placed(keptAs: kept)
+            }
+            guard let conflict else { continue }
+            do {
+                try store.store.root.synchronizeParent(of: path)
+            } catch {
+                throw StoreError(error, "make durable the folder of", path)
+            }
+            if let kept = conflict.keptAs { store.sink.note(.saved(kept)) }
+            store.sink.note(.saved(path))
+            return
+        }
+        throw StoreError(.unstable, "the secret is renamed faster than it can be saved: save it again.")
+    }
+
+    private struct Placed {
+        var keptAs: FilePath?
+    }
+
+    private func snapshot(
+        _ file: SecretFile
+    ) throws(StoreError) -> (bytes: SecretBytes, version: UInt64, modified: FileTime?)? {
+        do throws(Errno) {
+            return try file.state.withLock { (state) throws(Errno) in
+                guard state.isDirty else { return nil }
+                let (bytes, version) = try state.snapshot()
+                return (bytes, version, state.modified)
+            }
+        } catch {
+            throw StoreError(.system(error), "there is no memory for a copy of the secret.")
+        }
+    }
+
+    /// Somebody else put another version in place since ours was read: theirs gets a name beside it, so that
+    /// nothing is lost. Under the namespace lock.
+    private func keepForeignVersion(
+        at path: FilePath, _ file: SecretFile, _ store: MountedStore
+    ) throws(StoreError) -> FilePath? {
+        let base = file.state.withLock { $0.base }
+        let root = store.store.root
+        do throws(Errno) {
+            guard let disk = try root.statusIfPresent(of: path) else { return nil }
+            if let base, base.isSameContent(as: disk) { return nil }
+            let kept = try freeConflictPath(beside: path, root)
+            try root.rename(path, to: kept, flags: .noReplace)
+            return kept
+        } catch {
+            throw StoreError(error, "keep the other version of", path)
+        }
+    }
+
+    private func freeConflictPath(beside path: FilePath, _ root: Root) throws(Errno) -> FilePath {
+        for attempt in 0..<100 {
+            guard let candidate = ConflictName.path(beside: path, at: .now, attempt: attempt) else { break }
+            if try root.statusIfPresent(of: candidate) == nil { return candidate }
+        }
+        throw .fileExists
+    }
+
+    /// The secrets whose save failed.
+    public var unsaved: [UnsavedSecret] {
+        dirty.withLock { Array($0.values) }.compactMap { node in
+            guard let store = node.store, let path = tree.visiblePath(of: node),
+                let failure = node.secret?.state.withLock({ $0.failure })
+            else { return nil }
+            return UnsavedSecret(
+                store: store.store.name, path: path.string, message: failure.message, since: failure.since)
+        }.sorted { ($0.store, $0.path) < ($1.store, $1.path) }
+    }
+
+    /// Tries again what failed; returns how many secrets are saved now that were not before.
+    @discardableResult
+    public func retryFailedSaves() -> Int {
+        let failed = dirty.withLock { Array($0.values) }.filter { node in
+            node.secret?.state.withLock { $0.failure != nil } == true
+        }
+        return saveAll(failed)
+    }
+
+    /// Saves everything that is newer than the disk; what fails stays listed in `unsaved`.
+    @discardableResult
+    public func saveEverything() -> Int {
+        saveAll(dirty.withLock { Array($0.values) })
+    }
+
+    private func saveAll(_ nodes: [Node]) -> Int {
+        var count = 0
+        for node in nodes {
+            guard let file = node.secret, (try? save(node, file)) != nil else { continue }
+            count += 1
+            // Nobody has it open: the plaintext is forgotten as after a close.
+            file.state.withLock { if $0.handles == 0, !$0.isDirty { $0.drop() } }
+        }
+        return count
+    }
+
+    /// The sentence of the last secret of a store that could not be opened; nil when the last one could.
+    public func lastFailedOpen(ofStore name: String) -> String? {
+        let store = stores.withLock { stores in stores.first { $0.store.store.name == name }?.store }
+        return store?.failedOpen.withLock { $0 }.map { "\($0.path.string): \($0.message)" }
+    }
+}
