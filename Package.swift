@@ -45,4 +45,11 @@ let package = Package(
             "Stores",
             ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
+        + part(
+            "Sync",
+            [
+                "Git", "OpenPGP", "Stores", systemPackage, logging,
+                .product(name: "OrderedCollections", package: "swift-collections"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ])
 )

@@ -1,0 +1,45 @@
+import Git
+import SystemPackage
+
+/// What a commit says, in the words of pass.
+struct CommitMessage: Equatable {
+    /// One sentence a change, in the order of the changes.
+    let lines: [String]
+
+    /// The message for changes of a tree. Paths are relative to the store, as pass names secrets.
+    init(_ changes: [(path: FilePath, kind: TreeChange.Kind)], renames: [PendingChanges.Rename]) {
+        var open = changes
+        var lines: [String] = []
+        for rename in renames {
+            let isGone = open.contains { $0.kind == .removed && $0.path.starts(with: rename.from) }
+            let isThere = open.contains { $0.kind != .removed && $0.path.starts(with: rename.to) }
+            guard isGone, isThere else { continue }
+            open.removeAll {
+                $0.kind == .removed ? $0.path.starts(with: rename.from) : $0.path.starts(with: rename.to)
+            }
+            lines.append("Rename \(Self.name(rename.from)) to \(Self.name(rename.to)).")
+        }
+        for change in open {
+            let name = Self.name(change.path)
+            switch change.kind {
+            case .added: lines.append("Add given password for \(name) to store.")
+            case .modified: lines.append("Edit password for \(name) using passdir.")
+            case .removed: lines.append("Remove \(name) from store.")
+            }
+        }
+        self.lines = lines
+    }
+
+    /// One change: its sentence. Several: their number, then a list.
+    var text: String {
+        if lines.count == 1 { return lines[0] + "\n" }
+        return "Change \(lines.count) secrets.\n\n" + lines.map { "- \($0)\n" }.joined()
+    }
+
+    /// How pass names a secret: its path without `.gpg`.
+    private static func name(_ path: FilePath) -> String {
+        let text = path.string
+        return text.hasSuffix(".gpg") && path.lastComponent?.string != ".gpg"
+            ? String(text.dropLast(4)) : text
+    }
+}

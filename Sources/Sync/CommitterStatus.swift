@@ -1,0 +1,42 @@
+/// What a committer tells of itself.
+public struct CommitterStatus: Sendable, Equatable {
+    /// Whether changes reach git.
+    public enum State: String, Sendable {
+        /// The repository was not looked at yet.
+        case starting
+        /// Changes are committed.
+        case ready
+        /// The store is no git repository: reading and saving work.
+        case noRepository
+        /// Commits are off for a reason that `lastError` tells: reading and saving work.
+        case noCommits
+    }
+
+    /// A commit as people refer to it.
+    public struct Commit: Sendable, Equatable {
+        /// Its full hexadecimal name.
+        public var id: String
+        /// The first line of its message.
+        public var subject: String
+        /// When it was made, in seconds since 1970.
+        public var time: Int64
+    }
+
+    /// Whether changes reach git.
+    public var state = State.starting
+    /// The branch that is committed to.
+    public var branch: String?
+    /// Paths that wait to be committed.
+    public var pendingChanges = 0
+    /// Commits that the remote does not have; 0 where there is no remote.
+    public var unpushedCommits = 0
+    /// The newest commit of the branch.
+    public var lastCommit: Commit?
+    /// When a push last went through, in seconds since 1970.
+    public var lastPush: Int64?
+    /// What went wrong last and still is, as one sentence.
+    public var lastError: String?
+
+    /// What is known before anything was looked at.
+    public init() {}
+}

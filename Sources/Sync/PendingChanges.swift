@@ -1,0 +1,47 @@
+import OrderedCollections
+import Stores
+import Synchronization
+import SystemPackage
+
+/// What a committer has to do: the paths that were touched since the last commit, and the renames among them.
+///
+/// It is only knowledge that there is something to do. What is to be committed lies durable in the working tree, and
+/// is found again there after a crash.
+struct PendingChanges: Sendable {
+    /// Paths on disk, relative to the store, in the order in which they were touched first.
+    private(set) var paths: OrderedSet<FilePath> = []
+    /// Renames in their order; they only make the message better.
+    private(set) var renames: [Rename] = []
+
+    struct Rename: Sendable, Equatable {
+        var from: FilePath
+        var to: FilePath
+    }
+
+    var isEmpty: Bool { paths.isEmpty }
+    var count: Int { paths.count }
+
+    mutating func add(_ change: Change) {
+        switch change {
+        case .saved(let path), .removed(let path):
+            paths.append(path)
+        case .renamed(let from, let to):
+            paths.append(from)
+            paths.append(to)
+            // a to b, then b to c: a to c.
+            if let index = renames.firstIndex(where: { $0.to == from }) {
+                renames[index].to = to
+            } else {
+                renames.append(Rename(from: from, to: to))
+            }
+        }
+    }
+
+    /// Puts back what could not be committed, before what came since.
+    mutating func putBack(_ earlier: PendingChanges) {
+        var all = earlier
+        all.paths.append(contentsOf: paths)
+        all.renames.append(contentsOf: renames)
+        self = all
+    }
+}
