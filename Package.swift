@@ -41,4 +41,19 @@ let package = Package(
         + part("OpenPGP", ["CGPGME", "CLinux", systemPackage])
         + part("Git", ["CGit", systemPackage])
         + part("Settings", ["Git", systemPackage])
+        + part("Daemon", ["CLinux", "Settings", systemPackage, logging], tests: ["TestKit"])
+        + [
+            .executableTarget(
+                name: "passdir",
+                dependencies: [
+                    "Daemon", "Settings", systemPackage, logging,
+                    .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                ],
+                swiftSettings: strict),
+            .target(
+                name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
+            .testTarget(
+                name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
+                exclude: ["Transcripts"], swiftSettings: strict),
+        ]
 )
