@@ -52,4 +52,22 @@ let package = Package(
                 .product(name: "OrderedCollections", package: "swift-collections"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ])
+        + part(
+            "Daemon",
+            ["CLinux", "Fuse", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging],
+            tests: ["TestKit"])
+        + [
+            .executableTarget(
+                name: "passdir",
+                dependencies: [
+                    "Daemon", "Settings", "Sync", systemPackage, logging,
+                    .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                ],
+                swiftSettings: strict),
+            .target(
+                name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
+            .testTarget(
+                name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
+                exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
+        ]
 )

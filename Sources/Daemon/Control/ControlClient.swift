@@ -1,0 +1,95 @@
+import Glibc
+import SystemPackage
+
+/// Asks the daemon over its control socket. Every call has a time limit.
+public struct ControlClient: Sendable {
+    private let socket: FilePath
+    /// A report of many stores with many failed saves is long; more than this is not from a daemon of ours.
+    private static let replyLimit = 16 * 1024 * 1024
+
+    /// A client for the daemon at a socket path; connects with each call.
+    public init(socket: FilePath) {
+        self.socket = socket
+    }
+
+    /// The mount and its stores as they are now.
+    ///
+    /// - Throws: `noDaemon` when none runs; `timedOut`, `refused`, `failed`.
+    public func status(limit: Duration = .seconds(10)) throws(ControlError) -> StatusReport {
+        try call(ControlInterface.status, NoParameters(), limit: limit, returning: StatusReport.self)
+    }
+
+    /// Ends the mount; returns when it is gone and what waited is committed and pushed, as far as possible.
+    ///
+    /// - Parameters:
+    ///   - discardUnsaved: lose saves that failed and are still in memory.
+    ///   - limit: how long commits and pushes may take; the daemon goes on unmounting after that.
+    /// - Throws: `noDaemon`, `busy`, `unsaved`; `timedOut`, `refused`, `failed`.
+    public func unmount(discardUnsaved: Bool, limit: Duration = .seconds(120)) throws(ControlError) {
+        _ = try call(
+            ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
+            returning: NoParameters.self)
+    }
+
+    private func call<Result: Decodable>(
+        _ method: String, _ parameters: some Encodable, limit: Duration, returning: Result.Type
+    ) throws(ControlError) -> Result {
+        let deadline = ContinuousClock.now + limit
+        let request = try VarlinkMessage.encode(VarlinkRequest(method: method, parameters: parameters))
+        let connection = try ControlSocket.connect(to: socket, timeout: limit)
+        defer { close(connection) }
+        let reply = try exchange(request, over: connection, until: deadline)
+        if let failure = VarlinkMessage.decode(Failure.self, from: reply) { throw failure.error }
+        guard let result = VarlinkMessage.decode(VarlinkParameters<Result>.self, from: reply) else {
+            throw ControlError(.refused, "the daemon at \(socket) gave an answer that is not understood")
+        }
+        return result.parameters
+    }
+
+    private func exchange(
+        _ request: [UInt8], over connection: Int32, until deadline: ContinuousClock.Instant
+    ) throws(ControlError) -> [UInt8] {
+        var channel = MessageChannel(socket: connection, limit: Self.replyLimit)
+        let received: MessageChannel.Received
+        do throws(Errno) {
+            received =
+                try channel.send(request, until: deadline) ? try channel.receive(until: deadline) : .timedOut
+        } catch {
+            throw ControlError(.failed, "the connection to the daemon broke: \(error)")
+        }
+        switch received {
+        case .message(let message): return message
+        case .timedOut: throw ControlError(.timedOut, "the daemon did not answer in time")
+        case .end: throw ControlError(.failed, "the daemon closed the connection without an answer")
+        case .tooLong: throw ControlError(.refused, "the daemon's answer is too long to be one")
+        }
+    }
+
+    /// An error reply, with the parameters of all the errors we know.
+    private struct Failure: Decodable {
+        struct Parameters: Decodable {
+            let message: String?
+            let paths: [String]?
+        }
+
+        let error: ControlError
+
+        private enum Key: CodingKey { case error, parameters }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            let name = try container.decode(String.self, forKey: .error)
+            let parameters = try container.decodeIfPresent(Parameters.self, forKey: .parameters)
+            switch name {
+            case ControlInterface.busy:
+                error = ControlError(.busy, parameters?.message ?? "the mount is in use")
+            case ControlInterface.unsaved:
+                error = .unsaved(parameters?.paths ?? [])
+            case ControlInterface.failed:
+                error = ControlError(.failed, parameters?.message ?? "the daemon failed without a reason")
+            default:
+                error = ControlError(.refused, "the daemon refused the call: \(name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+/// Answers one message of the control protocol; knows nothing of sockets.
+struct ControlDispatch: Sendable {
+    let service: any ControlService
+
+    private struct UnmountParameters: Decodable {
+        let discardUnsaved: Bool?
+    }
+
+    private struct InterfaceParameters: Decodable {
+        let interface: String
+    }
+
+    private struct Info: Encodable {
+        let vendor = "passdir"
+        let product = "passdir"
+        let version = Version.number
+        let url = ""
+        let interfaces = [ControlInterface.service, ControlInterface.name]
+    }
+
+    /// The reply to a message; nil when the caller asked for none (`oneway`).
+    ///
+    /// `more` is respected as the specification allows: one reply that does not say `continues`.
+    func reply(to message: [UInt8]) -> [UInt8]? {
+        guard let call = VarlinkMessage.decode(VarlinkCall.self, from: message) else {
+            return invalid(parameterOf: message)
+        }
+        let reply =
+            call.upgrade == true
+            ? error(ControlInterface.invalidParameter, ["parameter": "upgrade"])
+            : answer(call, message)
+        return call.oneway == true ? nil : reply
+    }
+
+    /// The reply to a message that was too long to be read.
+    func replyToTooLong() -> [UInt8]? {
+        error(ControlInterface.invalidParameter, ["parameter": "message"])
+    }
+
+    private func answer(_ call: VarlinkCall, _ message: [UInt8]) -> [UInt8]? {
+        switch call.method {
+        case ControlInterface.status:
+            return result(service.status())
+        case ControlInterface.unmount:
+            return unmount(message)
+        case ControlInterface.getInfo:
+            return result(Info())
+        case ControlInterface.getDescription:
+            return describe(message)
+        default:
+            let interface = call.method.split(separator: ".").dropLast().joined(separator: ".")
+            return ControlInterface.descriptions[interface] == nil
+                ? error(ControlInterface.interfaceNotFound, ["interface": interface])
+                : error(ControlInterface.methodNotFound, ["method": call.method])
+        }
+    }
+
+    private func unmount(_ message: [UInt8]) -> [UInt8]? {
+        // Parameters may be left out altogether where none is required.
+        struct Optional: Decodable { let parameters: UnmountParameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "discardUnsaved"])
+        }
+        do throws(ControlError) {
+            try service.unmount(discardUnsaved: call.parameters?.discardUnsaved ?? false)
+            return result(NoParameters())
+        } catch {
+            switch error.code {
+            case .busy: return self.error(ControlInterface.busy, ["message": error.message])
+            case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
+            default: return self.error(ControlInterface.failed, ["message": error.message])
+            }
+        }
+    }
+
+    private func describe(_ message: [UInt8]) -> [UInt8]? {
+        guard let call = VarlinkMessage.decode(VarlinkParameters<InterfaceParameters>.self, from: message)
+        else {
+            return error(ControlInterface.invalidParameter, ["parameter": "interface"])
+        }
+        guard let text = ControlInterface.descriptions[call.parameters.interface] else {
+            return error(ControlInterface.interfaceNotFound, ["interface": call.parameters.interface])
+        }
+        return result(["description": text])
+    }
+
+    /// Says which part of the envelope is wrong, as far as it can be told.
+    private func invalid(parameterOf message: [UInt8]) -> [UInt8]? {
+        struct Method: Decodable { let method: String }
+        struct JSONObject: Decodable {
+            init(from decoder: any Decoder) throws { _ = try decoder.container(keyedBy: NoKey.self) }
+        }
+        enum NoKey: CodingKey {}
+        let part =
+            VarlinkMessage.decode(JSONObject.self, from: message) == nil
+            ? "message"
+            : VarlinkMessage.decode(Method.self, from: message) == nil ? "method" : "oneway, more or upgrade"
+        return error(ControlInterface.invalidParameter, ["parameter": part])
+    }
+
+    private func result(_ parameters: some Encodable) -> [UInt8]? {
+        try? VarlinkMessage.encode(VarlinkReply(parameters: parameters))
+    }
+
+    private func error(_ name: String, _ parameters: some Encodable) -> [UInt8]? {
+        try? VarlinkMessage.encode(VarlinkErrorReply(error: name, parameters: parameters))
+    }
+}

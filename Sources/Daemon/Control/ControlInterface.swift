@@ -1,0 +1,87 @@
+/// The names of the control protocol, and its description in Varlink's interface language
+/// (https://varlink.org/Interface-Definition).
+enum ControlInterface {
+    static let name = "org.passdir.Control"
+    static let service = "org.varlink.service"
+
+    static let status = "org.passdir.Control.Status"
+    static let unmount = "org.passdir.Control.Unmount"
+    static let getInfo = "org.varlink.service.GetInfo"
+    static let getDescription = "org.varlink.service.GetInterfaceDescription"
+
+    static let busy = "org.passdir.Control.Busy"
+    static let unsaved = "org.passdir.Control.Unsaved"
+    static let failed = "org.passdir.Control.Failed"
+    static let interfaceNotFound = "org.varlink.service.InterfaceNotFound"
+    static let methodNotFound = "org.varlink.service.MethodNotFound"
+    static let methodNotImplemented = "org.varlink.service.MethodNotImplemented"
+    static let invalidParameter = "org.varlink.service.InvalidParameter"
+
+    /// The interface texts by the interface's name.
+    static let descriptions = [name: control, service: varlinkService]
+
+    private static let control = """
+        # Tells how the passdir daemon's mount and its stores are doing, and ends the mount.
+        interface org.passdir.Control
+
+        # The mount: its place, the daemon's process, and since when it answers (ISO 8601, UTC).
+        type Mount (path: string, pid: int, since: string)
+
+        type Commit (id: string, subject: string, time: string)
+
+        # A save that failed and is kept in memory: the secret's path in its store, and why.
+        type Unsaved (path: string, error: string, since: string)
+
+        type Store (
+          name: string,
+          path: string,
+          state: (ready, noCommits, waiting, failed),
+          branch: ?string,
+          pendingChanges: int,
+          unpushedCommits: int,
+          lastCommit: ?Commit,
+          lastPush: ?string,
+          lastError: ?string,
+          unsaved: []Unsaved
+        )
+
+        method Status() -> (mount: Mount, stores: []Store)
+
+        # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
+        method Unmount(discardUnsaved: ?bool) -> ()
+
+        # Files in the mount are open.
+        error Busy (message: string)
+
+        # Saves that failed would be lost; paths are STORE/PATH.
+        error Unsaved (paths: []string)
+
+        error Failed (message: string)
+
+        """
+
+    private static let varlinkService = """
+        # The Varlink Service Interface is provided by every varlink service. It describes the service and
+        # the interfaces it implements.
+        interface org.varlink.service
+
+        method GetInfo() -> (
+          vendor: string,
+          product: string,
+          version: string,
+          url: string,
+          interfaces: []string
+        )
+
+        method GetInterfaceDescription(interface: string) -> (description: string)
+
+        error InterfaceNotFound (interface: string)
+
+        error MethodNotFound (method: string)
+
+        error MethodNotImplemented (method: string)
+
+        error InvalidParameter (parameter: string)
+
+        """
+}

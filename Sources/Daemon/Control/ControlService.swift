@@ -1,0 +1,12 @@
+/// What the daemon answers over its control socket. Called on plain threads, several at a time.
+public protocol ControlService: Sendable {
+    /// The mount and its stores as they are now; must not wait for git, gpg or the network.
+    func status() -> StatusReport
+
+    /// Ends the mount. Returns when it is unmounted and what waited is committed and, within the time that
+    /// the daemon allows itself, pushed.
+    ///
+    /// - Parameter discardUnsaved: unmount although saves that failed are still in memory, and lose them.
+    /// - Throws: `busy` while files are open, `unsaved` with the paths of failed saves, else `failed`.
+    func unmount(discardUnsaved: Bool) throws(ControlError)
+}

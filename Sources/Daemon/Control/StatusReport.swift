@@ -1,0 +1,135 @@
+/// What `passdir status` shows, and what `status --json` prints as it is: the mount and its stores.
+///
+/// Keys are always present; what is absent is null.
+public struct StatusReport: Codable, Sendable, Equatable {
+    /// The mount that the daemon serves.
+    public var mount: MountReport
+    /// The stores in the mount, in the order of their names.
+    public var stores: [StoreReport]
+
+    /// A report of a mount and its stores.
+    public init(mount: MountReport, stores: [StoreReport]) {
+        self.mount = mount
+        self.stores = stores
+    }
+}
+
+/// The mount that a daemon serves.
+public struct MountReport: Codable, Sendable, Equatable {
+    /// The mount point, absolute.
+    public var path: String
+    /// The daemon's process id.
+    public var pid: Int32
+    /// When the mount began to answer.
+    public var since: Timestamp
+
+    /// A mount by its place, its process and its beginning.
+    public init(path: String, pid: Int32, since: Timestamp) {
+        self.path = path
+        self.pid = pid
+        self.since = since
+    }
+}
+
+/// How a store is doing.
+public enum StoreState: String, Codable, Sendable, CaseIterable {
+    /// Everything works; changes are committed.
+    case ready
+    /// Reading and saving work; nothing is committed, as the store is no git repository or git cannot be used.
+    case noCommits
+    /// Changes or commits wait: for the commit's delay, for a lock of git's, or for the remote.
+    case waiting
+    /// The last commit or push failed; `lastError` says why.
+    case failed
+}
+
+/// One store of the mount.
+public struct StoreReport: Codable, Sendable, Equatable {
+    /// The store's name: its directory under the mount point.
+    public var name: String
+    /// The folder with the encrypted files, absolute.
+    public var path: String
+    /// How the store is doing.
+    public var state: StoreState
+    /// The branch that commits go to; nil where there is no git repository or HEAD is detached.
+    public var branch: String?
+    /// Saved changes that are not committed yet.
+    public var pendingChanges: Int
+    /// Commits of the branch that its upstream does not have yet.
+    public var unpushedCommits: Int
+    /// The branch's newest commit.
+    public var lastCommit: CommitReport?
+    /// When a push last reached the remote.
+    public var lastPush: Timestamp?
+    /// What failed last and has not worked since, as one sentence.
+    public var lastError: String?
+    /// Saves that failed and are kept in memory until they work.
+    public var unsaved: [UnsavedReport]
+
+    /// A store's report.
+    public init(
+        name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
+        unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
+        lastError: String? = nil, unsaved: [UnsavedReport] = []
+    ) {
+        self.name = name
+        self.path = path
+        self.state = state
+        self.branch = branch
+        self.pendingChanges = pendingChanges
+        self.unpushedCommits = unpushedCommits
+        self.lastCommit = lastCommit
+        self.lastPush = lastPush
+        self.lastError = lastError
+        self.unsaved = unsaved
+    }
+
+    /// Writes every key, null where there is no value; the synthesized form would leave the key out.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(path, forKey: .path)
+        try container.encode(state, forKey: .state)
+        try container.encode(branch, forKey: .branch)
+        try container.encode(pendingChanges, forKey: .pendingChanges)
+        try container.encode(unpushedCommits, forKey: .unpushedCommits)
+        try container.encode(lastCommit, forKey: .lastCommit)
+        try container.encode(lastPush, forKey: .lastPush)
+        try container.encode(lastError, forKey: .lastError)
+        try container.encode(unsaved, forKey: .unsaved)
+    }
+}
+
+/// A commit as people look for it.
+public struct CommitReport: Codable, Sendable, Equatable {
+    /// The full object id in hexadecimal.
+    public var id: String
+    /// The first line of the message.
+    public var subject: String
+    /// When it was committed.
+    public var time: Timestamp
+
+    /// A commit by its id, its subject and its time.
+    public init(id: String, subject: String, time: Timestamp) {
+        self.id = id
+        self.subject = subject
+        self.time = time
+    }
+}
+
+/// A save that failed; its plaintext is in the daemon's memory and is tried again.
+public struct UnsavedReport: Codable, Sendable, Equatable {
+    /// The secret's path in its store, as the mount shows it.
+    public var path: String
+    /// Why it is not saved, as one sentence.
+    public var error: String
+    /// When saving first failed.
+    public var since: Timestamp
+
+    /// A failed save by its path, its reason and its time.
+    public init(path: String, error: String, since: Timestamp) {
+        self.path = path
+        self.error = error
+        self.since = since
+    }
+}

@@ -1,0 +1,34 @@
+import Fuse
+import Glibc
+import SystemPackage
+
+/// The folder that is mounted on, made ready: there, not in a store, and not left stale by a crash.
+enum MountPlace {
+    static func prepare(_ place: FilePath, stores: [FilePath]) throws(DaemonError) {
+        do {
+            if try MountPoint.mend(place) { return }
+            if let mounted = try MountPoint.mounted(at: place) {
+                throw DaemonError(
+                    message: "\(place) is a mount point of \(mounted.type) already: unmount it, or mount elsewhere")
+            }
+        } catch let error as MountError {
+            throw DaemonError(message: error.message)
+        } catch let error as DaemonError {
+            throw error
+        } catch {
+            throw DaemonError(message: "\(error)")
+        }
+        if place.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
+            throw DaemonError(message: "cannot make the mount point \(place): \(Errno(rawValue: errno))")
+        }
+        guard let raw = place.withPlatformString({ realpath($0, nil) }) else {
+            throw DaemonError(message: "cannot use the mount point \(place): \(Errno(rawValue: errno))")
+        }
+        defer { free(raw) }
+        let resolved = FilePath(platformString: raw)
+        for store in stores where resolved.starts(with: store) || store.starts(with: resolved) {
+            throw DaemonError(
+                message: "\(place) and the store in \(store) lie in one another: mount somewhere else")
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Dispatch
+import Fuse
+import Glibc
+import Logging
+import Mount
+import OpenPGP
+import Settings
+import Stores
+import Sync
+import Synchronization
+import SystemPackage
+
+/// A mount that is being served: the stores, their committers, the file system and the control socket together.
+final class MountService: Sendable {
+    private let session: Session
+    private let filesystem: StoreFilesystem
+    private let stores: [ServedStore]
+    private let learned: LearnedState?
+    private let control: Mutex<ControlServer?>
+    private let notification: ServiceNotification
+    private let since = Timestamp.now()
+    private let saveRetry: Duration
+    private let unmountTimeout: Duration
+    private let log: Logger
+    /// Signalled when everything is committed and pushed.
+    private let finished = DispatchGroup()
+    private let isStopping = Mutex(false)
+
+    /// Opens the stores and mounts; the mount answers when it returns.
+    init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
+        let settings: (configuration: Configuration, level: LogLevel, limit: Int, retry: Duration, end: Duration)
+        let definitions: [StoreDefinition]
+        do {
+            let configuration = try Daemon.configuration(environment)
+            settings = (
+                configuration, try configuration.value(Catalogue.logLevel),
+                try configuration.value(Catalogue.secretLimit), try configuration.value(Catalogue.saveRetry),
+                try configuration.value(Catalogue.unmountTimeout)
+            )
+            definitions = try Registry(configuration, environment: environment).definitions()
+        } catch {
+            throw DaemonError(error)
+        }
+        DaemonLog.start(level: settings.level.rawValue)
+        log = Logger(label: "passdir")
+        saveRetry = settings.retry
+        unmountTimeout = settings.end
+        notification = ServiceNotification(environment: environment)
+        guard !definitions.isEmpty else {
+            throw DaemonError(
+                message: "there is no store to mount: make one with pass init, or name one with "
+                    + "passdir store add NAME --path FOLDER")
+        }
+        try Self.refuseSecondDaemon(environment)
+        learned = Self.openLearnedState(environment, log)
+        filesystem = StoreFilesystem(secretLimit: settings.limit)
+        let opening = StoreOpening(
+            configuration: settings.configuration, environment: environment, secretLimit: settings.limit,
+            learned: learned, log: log)
+        stores = try opening.open(definitions, in: filesystem)
+        try MountPlace.prepare(mountPoint, stores: stores.map(\.path))
+        do {
+            var options = SessionOptions()
+            options.refusesNonEmptyMountPoint = true
+            session = try Session(
+                mountPoint: mountPoint, filesystemName: "passdir", subtype: "passdir", filesystem: filesystem,
+                options: options)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        control = Mutex(nil)
+        finished.enter()
+        try startControl(environment)
+    }
+
+    private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        guard let report = try? client.status(limit: .seconds(5)) else { return }
+        throw DaemonError(
+            message: "passdir is already mounted at \(report.mount.path) (process \(report.mount.pid)): "
+                + "one mount shows all stores; passdir unmount ends it")
+    }
+
+    private static func openLearnedState(_ environment: [String: String], _ log: Logger) -> LearnedState? {
+        let folder = Places.stateFolder(environment: environment)
+        do {
+            try PrivateFolder.make(folder)
+            return try LearnedState(file: folder.appending("state.sqlite"))
+        } catch {
+            log.warning("what was learned cannot be kept in \(folder): \(error)")
+            return nil
+        }
+    }
+
+    private func startControl(_ environment: [String: String]) throws(DaemonError) {
+        do {
+            let server = try ControlServer(socket: Daemon.controlSocket(environment: environment), service: self)
+            try server.start()
+            control.withLock { $0 = server }
+        } catch {
+            try? session.unmount(lazily: true)
+            session.run()
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// Serves until unmounted; returns when what waited is committed and, where that is possible in time, pushed.
+    func serve() {
+        for store in stores {
+            guard let committer = store.committer else { continue }
+            Task { await committer.start() }
+        }
+        do {
+            try TerminationSignals.start { [weak self] _ in self?.end() }
+            try PlainThread.start(named: "save-retry") { [weak self] in self?.retrySaves() }
+        } catch {
+            log.error("signals are not handled: \(error)")
+        }
+        notification.ready()
+        session.run()
+        notification.stopping()
+        isStopping.withLock { $0 = true }
+        finish()
+        finished.leave()
+        control.withLock { $0 }?.stop()
+        learned?.close()
+    }
+
+    /// A signal asks to end: programs that have a file open keep it until they close it.
+    private func end() {
+        do {
+            try session.unmount()
+        } catch {
+            try? session.unmount(lazily: true)
+        }
+    }
+
+    private func retrySaves() {
+        let pause = saveRetry
+        while !isStopping.withLock({ $0 }) {
+            if finished.wait(timeout: .now() + pause.dispatchInterval) == .success { return }
+            filesystem.retryFailedSaves()
+        }
+    }
+
+    private func finish() {
+        filesystem.saveEverything()
+        for secret in filesystem.unsaved {
+            log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
+        }
+        let done = DispatchGroup()
+        let timeout = unmountTimeout
+        for committer in stores.compactMap(\.committer) {
+            done.enter()
+            Task {
+                await committer.finish(timeout: timeout)
+                done.leave()
+            }
+        }
+        done.wait()
+    }
+}
+
+extension MountService: ControlService {
+    func status() -> StatusReport {
+        let unsaved = filesystem.unsaved
+        return StatusReport(
+            mount: MountReport(path: session.mountPoint.string, pid: getpid(), since: since),
+            stores: stores.map { store in
+                store.report(
+                    unsaved: unsaved.filter { $0.store == store.name },
+                    failedOpen: filesystem.lastFailedOpen(ofStore: store.name))
+            })
+    }
+
+    func unmount(discardUnsaved: Bool) throws(ControlError) {
+        filesystem.retryFailedSaves()
+        let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
+        guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
+        do {
+            try session.unmount()
+        } catch {
+            throw ControlError(error.code == .busy ? .busy : .failed, error.message)
+        }
+        finished.wait()
+    }
+}
+
+extension Duration {
+    /// For Dispatch, which counts in nanoseconds.
+    fileprivate var dispatchInterval: DispatchTimeInterval {
+        let (seconds, attoseconds) = components
+        return .nanoseconds(Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+    }
+}

@@ -1,0 +1,32 @@
+import Daemon
+import SystemPackage
+
+/// Ends a command with exit status 1 and one line on standard error.
+struct CommandFailure: Error {
+    /// What follows `passdir: `, on one line.
+    let message: String
+
+    init(_ message: String) {
+        self.message = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    init(_ error: DaemonError) {
+        self.init(error.message)
+    }
+
+    init(_ error: ControlError) {
+        self.init(error.message)
+    }
+
+    /// No daemon is a usual state, not a broken one: say what to do.
+    static func noDaemon() -> CommandFailure {
+        CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
+    }
+}
+
+/// Lines for people who read standard error.
+enum StandardError {
+    static func print(_ line: String) {
+        _ = try? FileDescriptor.standardError.writeAll((line + "\n").utf8)
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import SystemPackage
+
+/// `passdir mount`: becomes the daemon with `--foreground`, else starts one and waits until it answers.
+struct MountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mount",
+        abstract: "Mount your stores.",
+        discussion: """
+            Returns when the mount answers. The daemon goes on in the background and writes its log to \
+            ~/.local/state/passdir/log; 'passdir unmount' ends it.
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp(
+            "The folder to mount on; made if it is not there. (default: the setting mount.path, else ~/passdir)"
+        ))
+    var mountpoint: String?
+
+    @Flag(help: "Stay in the foreground, write the log to standard error, end with Ctrl-C.")
+    var foreground = false
+
+    /// Set by ourselves when we start the daemon: where it tells how its start went.
+    @Option(name: .customLong("ready-fd"), help: .hidden)
+    var readyDescriptor: Int32?
+
+    func validate() throws {
+        guard mountpoint != "" else { throw ValidationError("The mount point is empty.") }
+        guard foreground || readyDescriptor == nil else {
+            throw ValidationError("'--ready-fd' is for passdir itself, together with '--foreground'.")
+        }
+    }
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        do throws(DaemonError) {
+            let place = try Daemon.mountPoint(
+                argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
+            if foreground {
+                try serve(at: place, environment)
+            } else {
+                try start(at: place, environment)
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func serve(at place: FilePath, _ environment: [String: String]) throws(DaemonError) {
+        let readiness: Readiness?
+        do throws(Errno) {
+            readiness = try readyDescriptor.map { number throws(Errno) in try Readiness(descriptor: number) }
+        } catch {
+            throw DaemonError(message: "descriptor \(readyDescriptor ?? -1) is not open: \(error)")
+        }
+        try Daemon.run(mountPoint: place, environment: environment) { result in
+            switch result {
+            case .success: readiness?.succeeded()
+            case .failure(let error): readiness?.failed(error.message)
+            }
+        }
+    }
+
+    private func start(at place: FilePath, _ environment: [String: String]) throws(DaemonError) {
+        let log = Places.logFile(environment: environment)
+        do throws(Errno) {
+            try PrivateFolder.make(log.removingLastComponent())
+        } catch {
+            throw DaemonError(message: "cannot make \(log.removingLastComponent()): \(error)")
+        }
+        do throws(Detached.Failure) {
+            try Detached.start(
+                arguments: ["mount", "--foreground", place.string], environment: environment,
+                logFile: log)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Daemon
+import Glibc
+
+/// The command: reads its arguments, asks the daemon's parts, prints. It holds no rule of its own.
+@main
+struct Passdir: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passdir",
+        abstract: "Mounts password stores of 'pass' as directories of plain files.",
+        discussion: """
+            Every store is a directory under the mount point, every secret a file: reading it decrypts, \
+            saving it encrypts to the recipients in .gpg-id, and the change is committed and pushed in the \
+            background.
+
+            Without any set-up, 'passdir mount' shows your password store (~/.password-store, or \
+            $PASSWORD_STORE_DIR) as ~/passdir/default.
+            """,
+        version: "passdir \(Version.number)",
+        subcommands: [StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, TransferSubcommand.self]
+    )
+
+    /// Runs the command that the arguments name. Exit status: 0 success, 1 failure, 64 wrong usage.
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let failure as CommandFailure {
+            StandardError.print("passdir: " + failure.message)
+            Glibc.exit(EXIT_FAILURE)
+        } catch {
+            exitWithParserMessage(error)
+        }
+    }
+
+    /// Help and version go to standard output; wrong usage goes to standard error, the message first.
+    private static func exitWithParserMessage(_ error: any Error) -> Never {
+        let code = exitCode(for: error)
+        let text = fullMessage(for: error)
+        guard code != .success else {
+            print(text)
+            Glibc.exit(EXIT_SUCCESS)
+        }
+        let prefix = "Error: "
+        StandardError.print(
+            "passdir: " + (text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text))
+        Glibc.exit(code.rawValue)
+    }
+}

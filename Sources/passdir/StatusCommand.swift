@@ -1,0 +1,28 @@
+import ArgumentParser
+import Daemon
+
+/// `passdir status`: asks the daemon how its stores are doing.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show the mount and how its stores are doing.",
+        discussion: """
+            For each store: its folder and branch, changes that wait for their commit, commits that wait for \
+            their push, the last commit and push, the last error, and saves that failed and are kept in memory.
+            """
+    )
+
+    @Flag(help: "Print one JSON object: {\"mount\": ..., \"stores\": [...]}.")
+    var json = false
+
+    func run() throws {
+        let client = ControlClient(
+            socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
+        do throws(ControlError) {
+            let report = try client.status()
+            print(json ? try StatusJSON.line(report) : StatusText(report).text)
+        } catch {
+            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Daemon
+
+/// A status report for people: the mount, then a paragraph a store.
+struct StatusText {
+    /// The text, without a newline at the end.
+    let text: String
+
+    init(_ report: StatusReport) {
+        var lines = [
+            "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since))"
+        ]
+        for store in report.stores {
+            lines.append("")
+            lines.append("\(store.name)")
+            lines += Self.facts(of: store).map { "  " + $0 }
+        }
+        if report.stores.isEmpty { lines += ["", "no stores"] }
+        text = lines.map(Self.printable).joined(separator: "\n")
+    }
+
+    private static func facts(of store: StoreReport) -> [String] {
+        var facts = ["path     \(store.path)", "state    \(sentence(for: store.state))"]
+        if let branch = store.branch { facts.append("branch   \(branch)") }
+        if store.pendingChanges > 0 {
+            facts.append("waiting  \(count(store.pendingChanges, "change")) to commit")
+        }
+        if store.unpushedCommits > 0 {
+            facts.append("waiting  \(count(store.unpushedCommits, "commit")) to push")
+        }
+        if let commit = store.lastCommit {
+            facts.append("commit   \(commit.id.prefix(8)) \(commit.subject) (\(commit.time))")
+        }
+        if let push = store.lastPush { facts.append("push     \(push)") }
+        if let error = store.lastError { facts.append("error    \(error)") }
+        for unsaved in store.unsaved {
+            facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since))")
+        }
+        return facts
+    }
+
+    private static func sentence(for state: StoreState) -> String {
+        switch state {
+        case .ready: "ready"
+        case .noCommits: "reading and saving work; nothing is committed"
+        case .waiting: "changes or commits wait"
+        case .failed: "committing or pushing failed"
+        }
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+    }
+
+    /// File names and commit subjects come from others: no control character of theirs reaches the terminal.
+    private static func printable(_ line: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                line.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+    }
+}

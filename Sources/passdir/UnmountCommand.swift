@@ -1,0 +1,37 @@
+import ArgumentParser
+import Daemon
+import SystemPackage
+
+/// `passdir unmount`: asks the daemon to end its mount.
+struct UnmountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unmount",
+        abstract: "End the mount.",
+        discussion: """
+            Commits what waits and pushes it, then returns. Refused while files in the mount are open, or \
+            while saves that failed are still in memory; 'passdir status' lists those.
+            """
+    )
+
+    @Argument(help: "The mount point, to be sure that it is the one you mean.")
+    var mountpoint: String?
+
+    @Flag(help: "Unmount although saves failed; what is in memory only is lost.")
+    var discardUnsaved = false
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        do throws(ControlError) {
+            if let mountpoint {
+                let mounted = try client.status().mount.path
+                guard FilePath(mounted) == CallerEnvironment.absolute(mountpoint) else {
+                    throw ControlError(.failed, "\(mountpoint) is not our mount point, \(mounted) is")
+                }
+            }
+            try client.unmount(discardUnsaved: discardUnsaved)
+        } catch {
+            throw error.code == .noDaemon ? CommandFailure("nothing is mounted") : CommandFailure(error)
+        }
+    }
+}

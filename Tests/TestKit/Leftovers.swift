@@ -1,0 +1,134 @@
+import Glibc
+import SystemPackage
+
+/// What a test may leave behind: mounts, processes, files.
+extension TestHome {
+    /// Ends everything in the home and tells what a test should have ended itself.
+    func end() -> [String] {
+        var left: [String] = []
+        for point in mountPoints() {
+            left.append("a mount at \(point)")
+            _ = try? Program(
+                ["fusermount3", "-uz", point], environment: environment, directory: "/"
+            ).wait(limit: .seconds(10))
+        }
+        for process in processes() where process.name == "passdir" {
+            left.append("process \(process.pid): \(process.command)")
+            kill(process.pid, SIGKILL)
+        }
+        _ = try? run(["gpgconf", "--homedir", path("gnupg").string, "--kill", "all"], limit: .seconds(20))
+        // An agent that was told to end needs a moment; /proc has no event for that.
+        var rest = processes()
+        let agents = ["gpg-agent", "scdaemon", "dirmngr", "keyboxd", "gpg"]
+        for _ in 0..<250 where rest.contains(where: { agents.contains($0.name) }) {
+            usleep(20_000)
+            rest = processes()
+        }
+        for process in rest {
+            left.append("process \(process.pid): \(process.command)")
+            kill(process.pid, SIGKILL)
+        }
+        _ = try? Program(
+            ["gpgconf", "--homedir", path("gnupg").string, "--remove-socketdir"], environment: environment,
+            directory: "/"
+        ).wait(limit: .seconds(10))
+        if !mountPoints().isEmpty {
+            left.append("a mount in \(folder) that cannot be unmounted; the folder stays")
+            return left
+        }
+        let removal = try? Program(
+            ["rm", "-rf", "--one-file-system", folder.string], environment: environment, directory: "/"
+        ).wait(limit: .seconds(30))
+        if removal?.exitCode != 0 { left.append("\(folder): \(removal?.errors ?? "rm does not run")") }
+        return left
+    }
+
+    /// The mount points in the home, the deepest first.
+    public func mountPoints() -> [String] {
+        MountTable.points().filter { isOurs($0) }.sorted { $0.count > $1.count }
+    }
+
+    /// Whether a path is the home or in it.
+    private func isOurs(_ path: String) -> Bool {
+        path == folder.string || path.hasPrefix(folder.string + "/")
+    }
+
+    /// The process ids of daemons of this home.
+    public func daemons() -> [pid_t] {
+        processes().filter { $0.name == "passdir" && $0.command.contains(" --foreground") }.map(\.pid)
+    }
+
+    /// The processes that have the home in their arguments or their environment.
+    func processes() -> [ProcessEntry] {
+        ProcessEntry.all().filter { process in
+            process.command.contains(folder.string)
+                || (ProcessEntry.file("environ", of: process.pid) ?? "").contains(folder.string)
+        }
+    }
+}
+
+/// A process as /proc shows it.
+struct ProcessEntry {
+    let pid: pid_t
+    /// The executable's name, at most 15 bytes.
+    let name: String
+    /// The arguments, parted by spaces.
+    let command: String
+
+    /// All processes but this one and those that have ended and wait for their parent.
+    static func all() -> [ProcessEntry] {
+        guard let folder = opendir("/proc") else { return [] }
+        defer { closedir(folder) }
+        var found: [ProcessEntry] = []
+        while let entry = readdir(folder) {
+            let text = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard let pid = pid_t(text), pid != getpid() else { continue }
+            // An ended process has no arguments any more.
+            guard let arguments = file("cmdline", of: pid), !arguments.isEmpty else { continue }
+            let name = (file("comm", of: pid) ?? "").split(separator: "\n").first.map(String.init) ?? ""
+            let command = arguments.split(separator: "\0").joined(separator: " ")
+            found.append(ProcessEntry(pid: pid, name: name, command: command))
+        }
+        return found
+    }
+
+    static func file(_ name: String, of pid: pid_t) -> String? {
+        SystemFile.text("/proc/\(pid)/\(name)")
+    }
+}
+
+/// The mounts of this mount namespace.
+public enum MountTable {
+    /// All mount points.
+    public static func points() -> [String] {
+        (SystemFile.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            return fields.count > 4 ? unescaped(fields[4]) : nil
+        }
+    }
+
+    /// The kernel writes space, tab, newline and backslash as three octal digits.
+    private static func unescaped(_ field: Substring) -> String {
+        var text = String(field)
+        for (code, character) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {
+            text = text.split(separator: code, omittingEmptySubsequences: false).joined(separator: character)
+        }
+        return text
+    }
+}
+
+/// Files whose size is not known before they are read, as those in /proc.
+enum SystemFile {
+    static func text(_ path: String) -> String? {
+        guard let file = try? FileDescriptor.open(FilePath(path), .readOnly) else { return nil }
+        defer { try? file.close() }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        while let count = try? chunk.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
+            bytes += chunk.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import SystemPackage
+
+extension TestHome {
+    /// Where the tests mount: `mnt` in the home.
+    public var mountPoint: FilePath { path("mnt") }
+
+    /// Writes stores into passdir's configuration, with `passdir store add`.
+    public func addStores(_ stores: [TestStore]) throws {
+        for store in stores {
+            let name = store.path.lastComponent?.string ?? ""
+            try succeed(["passdir", "store", "add", name, "--path", store.path.string])
+        }
+    }
+
+    /// Mounts with `passdir mount`; returns the daemon's process id.
+    @discardableResult
+    public func mount(extra: [String: String] = [:]) throws -> pid_t {
+        try succeed(["passdir", "mount", mountPoint.string], extra: extra)
+        let running = daemons()
+        guard running.count == 1, let pid = running.first else {
+            throw TestFailure("\(running.count) daemons run after 'passdir mount'")
+        }
+        return pid
+    }
+
+    /// Unmounts with `passdir unmount`.
+    public func unmount(discardUnsaved: Bool = false) throws {
+        try succeed(
+            ["passdir", "unmount"] + (discardUnsaved ? ["--discard-unsaved"] : []), limit: .seconds(150))
+        try waitUntil("the daemon has ended") { daemons().isEmpty }
+    }
+
+    /// Kills the daemon as a crash would, and waits until it is gone. The mount stays, stale.
+    public func killDaemon() throws {
+        for pid in daemons() { kill(pid, SIGKILL) }
+        try waitUntil("the killed daemon is gone") { daemons().isEmpty }
+    }
+
+    /// Frees a stale mount.
+    public func freeMount() throws {
+        for point in mountPoints() { try succeed(["fusermount3", "-uz", point], in: "/") }
+    }
+
+    /// Waits for something that gives no event, looking every 20 ms.
+    public func waitUntil(
+        _ what: String, limit: Duration = .seconds(20), _ condition: () throws -> Bool
+    ) throws {
+        let deadline = ContinuousClock.now + limit
+        while try !condition() {
+            guard ContinuousClock.now < deadline else { throw TestFailure("waited in vain: \(what)") }
+            usleep(20_000)
+        }
+    }
+}

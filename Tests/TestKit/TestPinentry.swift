@@ -1,0 +1,59 @@
+import Glibc
+import SystemPackage
+
+/// A pinentry program made for tests: does one thing with every question, and counts them.
+public struct TestPinentry: Sendable {
+    /// What it does when gpg-agent asks for a passphrase.
+    public enum Behaviour: Sendable {
+        /// Gives this passphrase.
+        case answer(String)
+        /// Cancels, as a user who closes the window.
+        case cancel
+        /// Waits until `release` is called, then gives this passphrase.
+        case block(String)
+    }
+
+    let home: TestHome
+
+    /// How often a passphrase was asked for.
+    public func promptCount() -> Int {
+        (SystemFile.text(home.path("prompts").string) ?? "").split(separator: "\n").count
+    }
+
+    /// Ends the wait of `block`, for the present question and those to come.
+    public func release() throws {
+        try home.write("", to: "prompts.released")
+    }
+}
+
+extension TestHome {
+    /// Makes gpg-agent ask a scripted pinentry, and forgets cached passphrases.
+    @discardableResult
+    public func usePinentry(_ behaviour: TestPinentry.Behaviour) throws -> TestPinentry {
+        let released = path("prompts.released").string
+        let reply =
+            switch behaviour {
+            case .answer(let passphrase): "echo 'D \(passphrase)'; echo OK"
+            case .cancel: "echo 'ERR 83886179 Operation cancelled <Pinentry>'"
+            case .block(let passphrase):
+                "while [ ! -e '\(released)' ]; do sleep 0.05; done; echo 'D \(passphrase)'; echo OK"
+            }
+        unlink(released)
+        try write(
+            """
+            #!/bin/sh
+            echo 'OK Pleased to meet you'
+            while read -r word rest; do
+                case "$word" in
+                GETPIN) echo asked >> '\(path("prompts"))'; \(reply) ;;
+                BYE) echo OK; exit 0 ;;
+                *) echo OK ;;
+                esac
+            done
+
+            """, to: "pinentry", mode: [.ownerReadWriteExecute])
+        try write("pinentry-program \(path("pinentry"))\n", to: "gnupg/gpg-agent.conf")
+        try succeed(["gpgconf", "--homedir", path("gnupg").string, "--kill", "gpg-agent"])
+        return TestPinentry(home: self)
+    }
+}
