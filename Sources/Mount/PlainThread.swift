@@ -7,13 +7,9 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
     var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
-    defer { pthread_attr_destroy(&attributes) }
     let box = Unmanaged.passRetained(Body(body))
     let result = pthread_create(
-        &thread, &attributes,
+        &thread, nil,
         { argument in
             Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
             return nil
@@ -23,4 +19,5 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         box.takeRetainedValue().run()
         return
     }
+    pthread_detach(thread)
 }
