@@ -5,6 +5,7 @@
 // Without _GNU_SOURCE: Swift's Glibc module is built without it, and under it glibc declares some types (fd_set)
 // differently, which no target that imports both could bear.
 #include <fcntl.h>
+#include <spawn.h>
 #include <linux/mman.h>
 #include <linux/openat2.h>
 #include <stdint.h>
@@ -63,6 +64,20 @@ static inline int64_t passdir_peer_uid(int socket) {
     socklen_t length = sizeof credentials;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
     return (int64_t)credentials.uid;
+}
+
+/// glibc 2.34 has these; Swift's Glibc module does not show them.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
+
+/// Closes every descriptor from `from` on in the program that is started.
+static inline int passdir_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}
+
+/// Starts the program in a folder.
+static inline int passdir_spawn_in(posix_spawn_file_actions_t *actions, const char *path) {
+    return posix_spawn_file_actions_addchdir_np(actions, path);
 }
 
 #endif

@@ -121,7 +121,7 @@ extension GitError {
     }
 
     /// `scheme://user:password@host` becomes `scheme://user@host`.
-    static func withoutPasswords(_ text: String) -> String {
+    public static func withoutPasswords(_ text: String) -> String {
         var result = ""
         var rest = Substring(text)
         while let found = rest.firstRange(of: "://") {

@@ -13,6 +13,9 @@ struct PendingChanges: Sendable {
     /// Renames in their order; they only make the message better.
     private(set) var renames: [Rename] = []
 
+    /// When the newest change came, in seconds since 1970; 0 while there is none.
+    private(set) var time: Int64 = 0
+
     struct Rename: Sendable, Equatable {
         var from: FilePath
         var to: FilePath
@@ -21,7 +24,8 @@ struct PendingChanges: Sendable {
     var isEmpty: Bool { paths.isEmpty }
     var count: Int { paths.count }
 
-    mutating func add(_ change: Change) {
+    mutating func add(_ change: Change, at time: Int64) {
+        self.time = time
         switch change {
         case .saved(let path), .removed(let path):
             paths.append(path)
@@ -42,6 +46,7 @@ struct PendingChanges: Sendable {
         var all = earlier
         all.paths.append(contentsOf: paths)
         all.renames.append(contentsOf: renames)
+        all.time = max(time, earlier.time)
         self = all
     }
 }
