@@ -92,7 +92,8 @@ extension Repository {
     /// What a commit (or tree) holds at a path; nil for nothing and for a folder.
     public func item(at path: FilePath, in commit: ObjectID) throws(GitError) -> TreeItem? {
         try checkedPath(path)
-        guard let entry = try entry(path, in: try tree(of: commit)), let kind = TreeItem.Kind(entry.mode) else {
+        guard let entry = try entry(path, in: try tree(of: commit)), let kind = TreeItem.Kind(entry.mode)
+        else {
             return nil
         }
         return TreeItem(id: entry.id, kind: kind)
@@ -118,7 +119,8 @@ extension Repository {
             if let item {
                 puts.append(
                     git_tree_update(
-                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode, path: name))
+                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode, path: name)
+                )
             } else {
                 removals.append(
                     git_tree_update(
@@ -129,7 +131,8 @@ extension Repository {
         // Removals first: a file may take a folder's name, or the other way round.
         var oid = git_oid()
         try check(
-            git_tree_create_updated(&oid, pointer, base.pointer, removals.count, removals), "cannot write a tree")
+            git_tree_create_updated(&oid, pointer, base.pointer, removals.count, removals),
+            "cannot write a tree")
         let middle = try tree(of: ObjectID(oid))
         try check(
             git_tree_create_updated(&oid, pointer, middle.pointer, puts.count, puts), "cannot write a tree")

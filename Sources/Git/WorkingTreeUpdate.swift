@@ -53,7 +53,8 @@ public final class WorkingTreeUpdate {
             let found = try WorkingFile.read(step.path, in: folder)
             let (item, metadata) = try Self.item(found)
             if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
-            guard item?.id == step.old?.id, !found.isDirectory || step.old == nil, item == nil || metadata != nil
+            guard item?.id == step.old?.id, !found.isDirectory || step.old == nil,
+                item == nil || metadata != nil
             else {
                 edited.append(step.path)
                 continue
@@ -74,8 +75,11 @@ public final class WorkingTreeUpdate {
         switch found {
         case .absent, .directory: return (nil, nil)
         case .file(let bytes, let executable, let stat):
-            return (TreeItem(id: try Repository.blobID(of: bytes), kind: executable ? .executable : .file), stat)
-        case .link(let target, let stat): return (TreeItem(id: try Repository.blobID(of: target), kind: .link), stat)
+            return (
+                TreeItem(id: try Repository.blobID(of: bytes), kind: executable ? .executable : .file), stat
+            )
+        case .link(let target, let stat):
+            return (TreeItem(id: try Repository.blobID(of: target), kind: .link), stat)
         }
     }
 
@@ -100,7 +104,9 @@ public final class WorkingTreeUpdate {
         let file = Descriptor(opened)
         var done = 0
         while done < bytes.count {
-            let wrote = bytes.withUnsafeBytes { Glibc.write(file.raw, $0.baseAddress! + done, $0.count - done) }
+            let wrote = bytes.withUnsafeBytes {
+                Glibc.write(file.raw, $0.baseAddress! + done, $0.count - done)
+            }
             if wrote < 0 {
                 if errno == EINTR { continue }
                 throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
@@ -131,7 +137,8 @@ public final class WorkingTreeUpdate {
 
     private func put(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) -> Bool {
         try folder.makeFolders(above: step.step.path)
-        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent else {
+        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent
+        else {
             return false
         }
         guard let expected = step.found else {
@@ -164,7 +171,8 @@ public final class WorkingTreeUpdate {
 
     private func remove(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) -> Bool {
         guard let expected = step.found else { return true }
-        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent else {
+        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent
+        else {
             return true
         }
         let moved = name.withPlatformString { from in

@@ -110,12 +110,15 @@ struct ChildProgram {
                 child.wait()
                 return Outcome(status: 124, output: heard, errors: String(decoding: said, as: UTF8.self))
             }
-            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+            let milliseconds =
+                left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
             _ = poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds + 1))
             if entries[0].revents != 0, !output.read(into: &heard) { output.closeReading() }
             if entries[1].revents != 0, !errors.read(into: &said) { errors.closeReading() }
             if entries[2].revents != 0 {
-                let count = unsent.withUnsafeBytes { write(given.writing, $0.baseAddress, min($0.count, 4096)) }
+                let count = unsent.withUnsafeBytes {
+                    write(given.writing, $0.baseAddress, min($0.count, 4096))
+                }
                 if count > 0 { unsent = unsent.dropFirst(count) }
                 if count < 0 && errno != EINTR || unsent.isEmpty { given.closeWriting() }
             }
@@ -139,7 +142,8 @@ struct ChildProgram {
             entry += 1
         }
         for name in [
-            "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+            "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+            "GIT_NAMESPACE",
             "GIT_ASKPASS",
         ] {
             variables[name] = nil

@@ -20,7 +20,9 @@ struct CommitSigning {
     func signer(
         of repository: Repository, as who: Signature
     ) throws(Failure) -> (([UInt8]) throws -> [UInt8])? {
-        guard repository.configBool("pass.signcommits") == true || repository.configBool("commit.gpgsign") == true
+        guard
+            repository.configBool("pass.signcommits") == true
+                || repository.configBool("commit.gpgsign") == true
         else { return nil }
         let key = repository.config("user.signingkey")
         switch repository.config("gpg.format") ?? "openpgp" {
@@ -34,7 +36,8 @@ struct CommitSigning {
             let program = repository.config("gpg.ssh.program") ?? "ssh-keygen"
             return { try signBySSH($0, key: key, program: program) }
         case let other:
-            throw Failure(message: "commits are to be signed with gpg.format = \(other), which passdir cannot do")
+            throw Failure(
+                message: "commits are to be signed with gpg.format = \(other), which passdir cannot do")
         }
     }
 
@@ -62,7 +65,9 @@ struct CommitSigning {
             guard file >= 0 else { throw Failure(message: "cannot write the public key for ssh-keygen") }
             _ = literal.withCString { write(file, $0, strlen($0)) }
             close(file)
-            words += [String(decoding: scratch.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self), "-U"]
+            words += [
+                String(decoding: scratch.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self), "-U",
+            ]
         } else {
             words.append(key.hasPrefix("~/") ? home + key.dropFirst(1) : key)
         }

@@ -16,7 +16,8 @@ extension Committer {
     private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {
         guard !share.repository.operationInProgress else {
             throw CommitFailure(
-                message: "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
+                message:
+                    "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
                     + "with git.")
         }
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
@@ -34,7 +35,8 @@ extension Committer {
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
                 guard attempt < 40 else {
                     throw CommitFailure(
-                        message: "changes wait because another program holds a git lock: \(error.message); remove it "
+                        message:
+                            "changes wait because another program holds a git lock: \(error.message); remove it "
                             + "if no git program runs.")
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
@@ -104,7 +106,8 @@ extension Committer {
     }
 
     private func write(
-        _ repository: Repository, _ tree: ObjectID, _ parents: [ObjectID], _ message: String, _ changed: Int64,
+        _ repository: Repository, _ tree: ObjectID, _ parents: [ObjectID], _ message: String,
+        _ changed: Int64,
         _ changes: [TreeChange]
     ) throws(GitError) -> Prepared {
         let (author, committer) = signatures(repository, changed: changed)
@@ -155,7 +158,9 @@ extension Committer {
 
     /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
     func refreshStatus(_ repository: Repository) {
-        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else { return }
+        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else {
+            return
+        }
         var status = shared.withLock { $0.status }
         var complaint: String?
         do {

@@ -69,7 +69,8 @@ extension Committer {
                 for case .later(let reason) in outcomes {
                     throw SyncFailure(
                         kind: .passing,
-                        message: "changes of the remote wait because a secret that both sides changed cannot be "
+                        message:
+                            "changes of the remote wait because a secret that both sides changed cannot be "
                             + "decrypted now: \(reason).")
                 }
                 do throws(GitError) {
@@ -98,7 +99,8 @@ extension Committer {
     ) throws(GitError) -> MergePlan {
         guard let base = try repository.mergeBase(ours, theirs) else {
             return MergePlan(
-                ours: ours, theirs: theirs, merge: TreeMerge(ours: [], theirs: []), secrets: [], hasBase: false)
+                ours: ours, theirs: theirs, merge: TreeMerge(ours: [], theirs: []), secrets: [],
+                hasBase: false)
         }
         let merge = TreeMerge(
             ours: try repository.differences(from: base, to: ours),
@@ -130,14 +132,16 @@ extension Committer {
         guard plan.hasBase else {
             throw SyncFailure(
                 kind: .lasting,
-                message: "the remote \"\(target.remote)\" has another history than this store, as if the repository "
+                message:
+                    "the remote \"\(target.remote)\" has another history than this store, as if the repository "
                     + "had been replaced: nothing is merged or pushed. To join the two, run git merge "
                     + "--allow-unrelated-histories in \(place).")
         }
         if let file = plan.merge.recipientFiles.first {
             throw SyncFailure(
                 kind: .lasting,
-                message: "\(file.string) was changed here and on the remote \"\(target.remote)\": whom to encrypt to "
+                message:
+                    "\(file.string) was changed here and on the remote \"\(target.remote)\": whom to encrypt to "
                     + "is for you to settle. Nothing is merged or pushed until then; run git pull in \(place) and "
                     + "write the list that is right.")
         }
@@ -174,11 +178,13 @@ extension Committer {
         let names = conflicts.map { share?.inStore($0) ?? $0 }
         var message = "Merge branch '\(target.branch)' of \(url)\n"
         if !names.isEmpty {
-            message += "\nChanged on both sides, our versions are kept as:\n" + names.map { "- \($0)\n" }.joined()
+            message +=
+                "\nChanged on both sides, our versions are kept as:\n" + names.map { "- \($0)\n" }.joined()
         }
         let (author, committer) = signatures(repository, changed: 0)
         let commit = try repository.makeCommit(
-            tree: tree, parents: [plan.ours, plan.theirs], message: message, author: author, committer: committer,
+            tree: tree, parents: [plan.ours, plan.theirs], message: message, author: author,
+            committer: committer,
             sign: try signer(repository, committer))
         return Merge(
             ours: plan.ours, theirs: plan.theirs, result: commit, conflicts: names,
@@ -207,7 +213,8 @@ extension Committer {
         let removed = Set(edits.filter { $0.item == nil }.map(\.path))
         for (number, edit) in edits.enumerated() where edit.item != nil {
             if try repository.isFolder(edit.path, in: plan.ours) {
-                let name = ConflictName.path(beside: edit.path, host: ConflictName.host, at: now, attempt: number)
+                let name = ConflictName.path(
+                    beside: edit.path, host: ConflictName.host, at: now, attempt: number)
                 edits[number].path = name
                 conflicts.append(name)
                 continue
@@ -215,7 +222,8 @@ extension Committer {
             var above = edit.path.removingLastComponent()
             while !above.isEmpty {
                 if !removed.contains(above), let file = try repository.item(at: above, in: plan.ours) {
-                    let name = ConflictName.path(beside: above, host: ConflictName.host, at: now, attempt: number)
+                    let name = ConflictName.path(
+                        beside: above, host: ConflictName.host, at: now, attempt: number)
                     edits.append((above, nil))
                     edits.append((name, file))
                     conflicts.append(name)
@@ -236,10 +244,13 @@ extension Committer {
             guard try leavesStagedAlone(changes, repository) else {
                 throw GitError(
                     code: .invalid,
-                    message: "a path that the remote changed is staged here: commit it, or run git restore --staged")
+                    message:
+                        "a path that the remote changed is staged here: commit it, or run git restore --staged"
+                )
             }
             let update = try WorkingTreeUpdate(
-                changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) }, in: repository)
+                changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
+                in: repository)
             guard update.edited.isEmpty else {
                 try commitFirst(update.edited, repository)
                 return false
@@ -322,11 +333,14 @@ extension Committer {
         if let foreign {
             throw GitError(
                 code: .invalid,
-                message: "\(foreign.string), which the remote changed, has changes here that are not committed")
+                message:
+                    "\(foreign.string), which the remote changed, has changes here that are not committed")
         }
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
-        if let complaint = shared.withLock({ $0.commitError }) { throw GitError(code: .other, message: complaint) }
+        if let complaint = shared.withLock({ $0.commitError }) {
+            throw GitError(code: .other, message: complaint)
+        }
     }
 
     private func noteConflicts(_ conflicts: [FilePath]) {
@@ -334,7 +348,8 @@ extension Committer {
         ConflictList(store).add(conflicts)
         let names = conflicts.map(\.string).joined(separator: ", ")
         options.notify(
-            store.name, "Changed here and on the remote of \"\(store.name)\"; our versions are kept as \(names).")
+            store.name,
+            "Changed here and on the remote of \"\(store.name)\"; our versions are kept as \(names).")
     }
 }
 

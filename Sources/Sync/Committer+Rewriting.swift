@@ -33,7 +33,8 @@ extension Committer {
         }
         throw GitError(
             code: .invalid,
-            message: "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
+            message:
+                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
                 + "is no longer in its history. To follow it, run git reset --hard \(theirs.hex.prefix(10)) in "
                 + "\(store.root.path); to put our history there again, run git push --force")
     }

@@ -93,7 +93,9 @@ extension Committer {
             {
                 found.append(share)
             }
-            open += entries.filter { $0.kind == .directory && $0.name != ".git" }.map { folder.appending($0.name) }
+            open += entries.filter { $0.kind == .directory && $0.name != ".git" }.map {
+                folder.appending($0.name)
+            }
         }
         return found
     }

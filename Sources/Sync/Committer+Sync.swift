@@ -67,19 +67,23 @@ extension Committer {
                 try await push(target)
                 return
             } catch {
-                guard case .transfer(let failure) = error.kind, failure.code == .nonFastForward else { throw error }
+                guard case .transfer(let failure) = error.kind, failure.code == .nonFastForward else {
+                    throw error
+                }
                 // Somebody else was faster.
                 mustFetch = true
                 try? await Task.sleep(for: .milliseconds(Int.random(in: 0...(50 * (round + 1)))))
             }
         }
         throw SyncFailure(
-            kind: .passing, message: "others push to the remote faster than this store can follow; it tries again.")
+            kind: .passing,
+            message: "others push to the remote faster than this store can follow; it tries again.")
     }
 
     private func currentTarget() throws(SyncFailure) -> SyncTarget? {
         do throws(GitError) {
-            guard let share = try ownRepository(), case .branch(_, let ref, _) = try share.repository.head() else {
+            guard let share = try ownRepository(), case .branch(_, let ref, _) = try share.repository.head()
+            else {
                 return nil
             }
             return try target(of: ref, in: share.repository)
@@ -113,7 +117,7 @@ extension Committer {
     private func fetch(_ target: SyncTarget) async throws(SyncFailure) {
         setActivity("fetching")
         let repository = try open(target)
-        let before = try? known(target, in: repository)
+        let before = (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
         try await transfer(.fetch, target)
         let now = Int64(time(nil))
         store.remember(String(now), as: "lastFetch")
@@ -147,9 +151,18 @@ extension Committer {
     /// `git status` and its kind go by the reference that `git fetch` keeps. Nobody's fetch may fail because of us,
     /// so it is left as it is where somebody is at work or it leads elsewhere.
     private func followInGit(_ target: SyncTarget, _ repository: Repository, _ commit: ObjectID) {
-        guard let ref = target.gitRef, let top = repository.workingDirectory, !GitTraffic.isBusy(top) else { return }
+        defer {
+            if let ref = target.gitRef, let seen = (try? repository.commit(at: ref)) ?? nil {
+                try? repository.set(target.seenRef, to: seen)
+            }
+        }
+        guard let ref = target.gitRef, let top = repository.workingDirectory, !GitTraffic.isBusy(top) else {
+            return
+        }
         let old = try? repository.commit(at: ref)
-        if let old = old ?? nil, old == commit || (try? repository.isAncestor(old, of: commit)) != true { return }
+        if let old = old ?? nil, old == commit || (try? repository.isAncestor(old, of: commit)) != true {
+            return
+        }
         let (_, who) = signatures(repository, changed: 0)
         try? repository.move(ref, from: old ?? nil, to: commit, as: who, "update by passdir")
     }
@@ -161,7 +174,10 @@ extension Committer {
             operation, repository: target.repository, remote: target.remote, localRef: target.localRef,
             remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
         if request.transport == .automatic {
-            request.transport = store.fact("transport") == "git" ? .git : .libgit2
+            // To a folder libgit2 pushes without a lock, so that of two who push at the same time one is lost, and it
+            // runs no hooks there.
+            let isFolder = try Self.isFolder(url(target))
+            request.transport = isFolder || store.fact("transport") == "git" ? .git : .libgit2
         }
         do throws(TransferFailure) {
             try await run(request)
@@ -197,9 +213,18 @@ extension Committer {
     /// Keys that this libssh2 cannot use, hosts that only ssh's configuration knows, shallow clones.
     private func mayNeedGit(_ failure: TransferFailure, _ target: SyncTarget) throws(SyncFailure) -> Bool {
         if failure.code == .unsupported { return true }
-        let url = try open(target).url(ofRemote: target.remote) ?? target.remote
-        let isSSH = url.hasPrefix("ssh://") || !url.contains("://") && url.contains(":") && !url.hasPrefix("/")
+        let url = try url(target)
+        let isSSH =
+            url.hasPrefix("ssh://") || !url.contains("://") && url.contains(":") && !url.hasPrefix("/")
         return isSSH && [.authentication, .certificate, .network, .other].contains(failure.code)
+    }
+
+    private func url(_ target: SyncTarget) throws(SyncFailure) -> String {
+        try open(target).url(ofRemote: target.remote) ?? target.remote
+    }
+
+    private static func isFolder(_ url: String) -> Bool {
+        url.hasPrefix("/") || url.hasPrefix("file:") || url.hasPrefix(".") || url.hasPrefix("~")
     }
 
     private static func failure(
@@ -220,7 +245,9 @@ extension Committer {
         shared.withLock { $0.status.activity = text }
     }
 
-    private nonisolated func noteProgress(_ operation: TransferRequest.Operation, _ progress: TransferProgress) {
+    private nonisolated func noteProgress(
+        _ operation: TransferRequest.Operation, _ progress: TransferProgress
+    ) {
         let doing = operation == .push ? "pushing" : "fetching"
         shared.withLock {
             $0.status.activity =
@@ -265,7 +292,9 @@ extension Committer {
         let wait = min(10 << min(sync.failures - 1, 7), longest)
         Task {
             try? await Task.sleep(for: .seconds(wait) + .milliseconds(Int.random(in: 0...2000)))
-            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing }) { await self.synchronize(.everything) }
+            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing }) {
+                await self.synchronize(.everything)
+            }
         }
     }
 }

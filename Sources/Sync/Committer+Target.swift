@@ -16,12 +16,15 @@ extension Committer {
             return nil
         }
         let branch = Self.short(remoteRef)
-        if gitRef == nil, repository.url(ofRemote: remote) != nil { gitRef = "refs/remotes/\(remote)/\(branch)" }
+        if gitRef == nil, repository.url(ofRemote: remote) != nil {
+            gitRef = "refs/remotes/\(remote)/\(branch)"
+        }
         // A URL cannot be part of a reference's name.
         let name = repository.url(ofRemote: remote) == nil ? "url" : remote
         return SyncTarget(
             repository: repository.gitDirectory, branch: Self.short(ref), localRef: ref, remote: remote,
-            remoteRef: remoteRef, knownRef: "refs/passdir/remotes/\(name)/\(branch)", gitRef: gitRef)
+            remoteRef: remoteRef, knownRef: "refs/passdir/remotes/\(name)/\(branch)",
+            seenRef: "refs/passdir/seen/\(name)/\(branch)", gitRef: gitRef)
     }
 
     private static func short(_ ref: String) -> String {
@@ -32,8 +35,8 @@ extension Committer {
     func known(_ target: SyncTarget, in repository: Repository) throws(GitError) -> ObjectID? {
         let ours = try repository.commit(at: target.knownRef)
         guard let gitRef = target.gitRef, let gits = try repository.commit(at: gitRef) else { return ours }
-        guard let ours else { return gits }
-        return try repository.isAncestor(ours, of: gits) ? gits : ours
+        guard let ours, try repository.commit(at: target.seenRef) == gits else { return gits }
+        return ours
     }
 
     /// How many commits of a branch its remote lacks; 0 where there is no remote.
@@ -41,7 +44,9 @@ extension Committer {
         _ ref: String, _ tip: ObjectID?, in repository: Repository
     ) throws(GitError) -> Int {
         guard let tip, let target = try target(of: ref, in: repository) else { return 0 }
-        guard let known = try known(target, in: repository) else { return try repository.log(from: tip).count }
+        guard let known = try known(target, in: repository) else {
+            return try repository.log(from: tip).count
+        }
         return try repository.aheadBehind(local: tip, upstream: known).ahead
     }
 }

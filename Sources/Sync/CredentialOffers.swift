@@ -60,7 +60,8 @@ final class CredentialOffers: Sendable {
         // core.askPass empty: a helper that knows nothing must not end in a question.
         guard
             let outcome = try? ChildProgram.run(
-                ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment, directory: "/",
+                ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment,
+                directory: "/",
                 input: input, timeout: .seconds(30), ownGroup: false), outcome.status == 0
         else { return nil }
         var name: String?

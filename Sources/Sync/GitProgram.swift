@@ -53,10 +53,13 @@ enum GitProgram {
         let code: TransferFailure.Code =
             if has(["couldn't find remote ref"]) {
                 .noBranch
-            } else if has(["Host key verification failed", "certificate verification failed", "SSL certificate"]) {
+            } else if has([
+                "Host key verification failed", "certificate verification failed", "SSL certificate",
+            ]) {
                 .certificate
             } else if has([
-                "Authentication failed", "Permission denied", "could not read Username", "could not read Password",
+                "Authentication failed", "Permission denied", "could not read Username",
+                "could not read Password",
                 "terminal prompts disabled",
             ]) {
                 .authentication
@@ -65,7 +68,8 @@ enum GitProgram {
             } else if has(["[remote rejected]", "pre-receive hook declined", "! [rejected]"]) {
                 .rejected
             } else if has([
-                "Could not resolve", "Connection refused", "Connection timed out", "unable to access", "hung up",
+                "Could not resolve", "Connection refused", "Connection timed out", "unable to access",
+                "hung up",
                 "Could not read from remote",
             ]) {
                 .network

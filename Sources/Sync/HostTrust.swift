@@ -36,7 +36,8 @@ final class HostTrust: Sendable {
     /// Whether known_hosts has any key of the host, on any port.
     static func isKnown(_ host: String) -> Bool {
         let outcome = try? ChildProgram.run(
-            ["ssh-keygen", "-F", host], environment: ChildProgram.environment, timeout: .seconds(10), ownGroup: false)
+            ["ssh-keygen", "-F", host], environment: ChildProgram.environment, timeout: .seconds(10),
+            ownGroup: false)
         return outcome?.status == 0
     }
 

@@ -51,7 +51,9 @@ struct SecretMerge: Sendable {
         let plain: (base: SecretBytes?, ours: SecretBytes, theirs: SecretBytes)
         do throws(OpenPGPError) {
             let ours = try decrypted(self.ours)
-            plain = (try base.map { (b) throws(OpenPGPError) in try decrypted(b) }, ours, try decrypted(theirs))
+            plain = (
+                try base.map { (b) throws(OpenPGPError) in try decrypted(b) }, ours, try decrypted(theirs)
+            )
         } catch {
             switch error.code {
             case .badPassphrase, .canceled, .declined, .timedOut, .noPinentry, .agentUnavailable:

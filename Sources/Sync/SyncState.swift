@@ -38,6 +38,8 @@ struct SyncTarget: Sendable {
     var remoteRef: String
     /// Where we keep what was last seen there: ours alone, so that no `git fetch` of the user fails because of us.
     var knownRef: String
+    /// Where git's own reference stood when we last looked at the remote: when it has moved, git has looked later.
+    var seenRef: String
     /// Where git keeps it; nil where it does not.
     var gitRef: String?
 }

@@ -35,7 +35,8 @@ enum TransferMessage: Sendable {
         case ("progress", 4):
             self = .progress(
                 TransferProgress(
-                    objects: Int(fields[1]) ?? 0, totalObjects: Int(fields[2]) ?? 0, bytes: Int(fields[3]) ?? 0))
+                    objects: Int(fields[1]) ?? 0, totalObjects: Int(fields[2]) ?? 0,
+                    bytes: Int(fields[3]) ?? 0))
         case ("wanted", 5):
             self = .wanted(
                 CredentialRequest(
@@ -143,7 +144,10 @@ extension Credential {
         case .sshAgent(let name): (["agent", name], nil)
         case .sshKeyFile(let name, let publicKey, let privateKey, let passphrase):
             (
-                ["key", name, publicKey?.string ?? "", privateKey.string, passphrase == nil ? "" : "passphrase"],
+                [
+                    "key", name, publicKey?.string ?? "", privateKey.string,
+                    passphrase == nil ? "" : "passphrase",
+                ],
                 passphrase
             )
         case .username(let name): (["username", name], nil)

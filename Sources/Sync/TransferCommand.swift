@@ -12,7 +12,8 @@ public enum TransferCommand {
     public static func run(_ arguments: [String]) -> Bool {
         let channel = TransferChannel(descriptor: TransferChannel.inherited)
         guard let request = TransferRequest(arguments: arguments) else {
-            channel.send(.failed(TransferFailure(code: .other, message: "a transfer was asked for in unknown words")))
+            channel.send(
+                .failed(TransferFailure(code: .other, message: "a transfer was asked for in unknown words")))
             return false
         }
         endWithCommitter()
@@ -62,7 +63,8 @@ private struct LibGit2Transfer {
                 LibGit2.trustCertificates(in: FilePath(authorities))
             }
             if repository.isShallow {
-                throw GitError(code: .unsupported, message: "this is a shallow clone, which libgit2 cannot transfer")
+                throw GitError(
+                    code: .unsupported, message: "this is a shallow clone, which libgit2 cannot transfer")
             }
             // By URL, so that the references of `git fetch` and `git push` are left to those: two who move one at the
             // same time fail for each other.
@@ -73,7 +75,8 @@ private struct LibGit2Transfer {
                     localRef: request.localRef, remoteRef: request.remoteRef, callbacks: callbacks)
             case .fetch:
                 try repository.fetch(
-                    remote: repository.url(ofRemote: request.remote) ?? request.remote, refspecs: ["+\(request.remoteRef):\(request.trackingRef)"],
+                    remote: repository.url(ofRemote: request.remote) ?? request.remote,
+                    refspecs: ["+\(request.remoteRef):\(request.trackingRef)"],
                     callbacks: callbacks)
             }
         } catch {

@@ -32,7 +32,8 @@ struct TransferProcess: Sendable {
     func runBlocking(_ request: TransferRequest) throws(TransferFailure) {
         var ends: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
-            throw TransferFailure(code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
+            throw TransferFailure(
+                code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
         }
         let ours = fcntl(ends[0], F_DUPFD_CLOEXEC, 10)
         let theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
