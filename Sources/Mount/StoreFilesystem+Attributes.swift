@@ -5,6 +5,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// stat(2): decrypts nothing and prompts for nothing.
     public func attributes(
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double) {
@@ -92,6 +93,7 @@ extension StoreFilesystem {
             modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
     }
 
+    /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
     public func setAttributes(
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges
     ) throws(Errno) -> (Attributes, timeout: Double) {
@@ -131,6 +133,7 @@ extension StoreFilesystem {
         }
     }
 
+    /// statvfs(2) of the file system that holds the store.
     public func statistics(_ request: Request, _ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
         let node = try tree.node(inode)
         guard let store = node.store ?? stores.withLock({ $0.first?.store }) else {

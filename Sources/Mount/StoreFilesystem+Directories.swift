@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// opendir(3).
     public func openDirectory(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno)
         -> Opened
     {
@@ -12,6 +13,7 @@ extension StoreFilesystem {
         return Opened(handle: handles.add(.directory([])))
     }
 
+    /// readdir(3): a listing is taken at its beginning and holds until rewinddir(3).
     public func readDirectory(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         into buffer: inout DirectoryBuffer
@@ -62,10 +64,12 @@ extension StoreFilesystem {
         return listing
     }
 
+    /// closedir(3).
     public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {
         handles[handle] = nil
     }
 
+    /// fsync(2) of a folder: every change of one is durable before it is acknowledged.
     public func synchronizeDirectory(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
     ) throws(Errno) {

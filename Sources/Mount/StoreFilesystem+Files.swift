@@ -5,6 +5,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// Hands out bytes of what was opened.
     public func read(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, count: Int,
         reply: (UnsafeRawBufferPointer) -> Void
@@ -22,6 +23,7 @@ extension StoreFilesystem {
         }
     }
 
+    /// Changes the content in memory: EFBIG beyond `limits.secret`, ENOSPC where scratch files take too much.
     public func write(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         bytes: UnsafeRawBufferPointer, isFromPageCache: Bool
@@ -44,6 +46,7 @@ extension StoreFilesystem {
         return open
     }
 
+    /// One descriptor of a file is closed: what was written is saved, and the save's error is close()'s.
     public func flush(_ request: Request, _ inode: InodeNumber, handle: HandleNumber) throws(Errno) {
         guard case .secret(let open) = handles[handle], open.isWritable else { return }
         // A shell closes a copy of the descriptor before it writes: nothing is to be saved yet.
@@ -51,6 +54,7 @@ extension StoreFilesystem {
         try save(open.node, open.file)
     }
 
+    /// fsync(2): saves what was edited, also an empty content.
     public func synchronize(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
     ) throws(Errno) {
@@ -58,6 +62,7 @@ extension StoreFilesystem {
         try save(open.node, open.file)
     }
 
+    /// The last descriptor is closed: what no flush has saved is saved.
     public func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {
         let closed = handles[handle]
         handles[handle] = nil
@@ -97,6 +102,7 @@ extension StoreFilesystem {
         if isChanged { markDirty(node) }
     }
 
+    /// fallocate(2): makes a file longer, or zeroes a part of it.
     public func allocate(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, mode: Int32, offset: Int64,
         length: Int64
@@ -125,6 +131,7 @@ extension StoreFilesystem {
         markDirty(open.node)
     }
 
+    /// lseek(2) for data and holes: all is data, up to the end.
     public func seek(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, whence: Int32
     ) throws(Errno) -> Int64 {

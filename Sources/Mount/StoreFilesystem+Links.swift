@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// readlink(2): a link that leads out of its store is EACCES.
     public func readSymbolicLink(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [UInt8] {
         let node = try tree.node(inode)
         if case .memoryLink(let target) = node.kind { return target }
@@ -26,6 +27,7 @@ extension StoreFilesystem {
         return Array(target.dropLast(suffix.count))
     }
 
+    /// symlink(2): inside the store, else EPERM; a link to a secret is made as pass would make it.
     public func makeSymbolicLink(
         _ request: Request, in parent: InodeNumber, name: Name, target: [UInt8]
     ) throws(Errno) -> Entry {

@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
     public func lookup(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         let parentNode = try tree.node(parent)
         if parentNode.kind == .root {

@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// mkdir(2), durable on return.
     public func makeDirectory(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
@@ -32,6 +33,7 @@ extension StoreFilesystem {
         }
     }
 
+    /// unlink(2), durable on return; open handles go on with what they have.
     public func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
         let (folderNode, store, path) = try folder(parent)
         let (node, removed) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath?) in
@@ -59,6 +61,7 @@ extension StoreFilesystem {
         store.sink.note(.removed(removed))
     }
 
+    /// rmdir(2): only what is empty on disk, too.
     public func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
         let (folderNode, store, path) = try folder(parent)
         let removed = path.appending(name)
@@ -86,6 +89,7 @@ extension StoreFilesystem {
         return node.secret?.state.withLock { $0.isScratch } ?? false
     }
 
+    /// link(2): EPERM.
     public func link(
         _ request: Request, _ inode: InodeNumber, to parent: InodeNumber, name: Name
     ) throws(Errno) -> Entry {

@@ -6,6 +6,8 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// Opens a secret: decrypts it, unless it is truncated (waits for a passphrase, EINTR ends the wait); a plain file is
+    /// read-only (EACCES).
     public func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
         let node = try tree.node(inode)
         switch node.kind {
@@ -80,6 +82,7 @@ extension StoreFilesystem {
         if !isScratch { markDirty(node) }
     }
 
+    /// Makes a secret or scratch file; it reaches the disk when it is flushed, synchronized or closed.
     public func create(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
     ) throws(Errno) -> (Entry, Opened) {

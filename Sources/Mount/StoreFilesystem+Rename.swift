@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// rename(2), durable on return: EXDEV between stores, and for a folder to where other recipients apply.
     public func rename(
         _ request: Request, from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name,
         flags: RenameFlags

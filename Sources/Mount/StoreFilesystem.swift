@@ -67,14 +67,17 @@ public final class StoreFilesystem: Filesystem {
         tree.add(mounted, name: name)
     }
 
+    /// The kernel can be notified from now on.
     public func mounted(_ notifier: Notifier) {
         self.notifier.withLock { $0 = notifier }
     }
 
+    /// The kernel is gone; nothing is notified any more.
     public func unmounted() {
         notifier.withLock { $0 = nil }
     }
 
+    /// The kernel gives back lookups of a node.
     public func forget(_ inode: InodeNumber, count: UInt64) {
         tree.forget(inode, count: count)
     }
