@@ -2,13 +2,14 @@
 #ifndef PASSDIR_CLINUX_SHIM_H
 #define PASSDIR_CLINUX_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+// Without _GNU_SOURCE: Swift's Glibc module is built without it, and under it glibc declares some types (fd_set)
+// differently, which no target that imports both could bear.
 #include <fcntl.h>
+#include <linux/mman.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -34,9 +35,19 @@ static inline int passdir_prctl(int option, unsigned long argument) {
     return prctl(option, argument, 0UL, 0UL, 0UL);
 }
 
-/// mremap(2) that may move: variadic in C. Returns MAP_FAILED on failure.
+/// mremap(2) that may move: variadic in C, and under _GNU_SOURCE only. Returns MAP_FAILED on failure.
 static inline void *passdir_mremap(void *address, size_t old_size, size_t new_size) {
-    return mremap(address, old_size, new_size, MREMAP_MAYMOVE);
+    return (void *)syscall(SYS_mremap, address, old_size, new_size, MREMAP_MAYMOVE, (void *)0);
+}
+
+/// pidfd_open(2) without flags: glibc 2.36 has the function, but Swift's Glibc module does not show it.
+static inline int passdir_pidfd_open(int process) {
+    return (int)syscall(SYS_pidfd_open, process, 0U);
+}
+
+/// pidfd_send_signal(2): sends `signal` to the process behind a pidfd, and to no other that got its number.
+static inline int passdir_pidfd_send_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, (void *)0, 0U);
 }
 
 /// The peer's user id of a connected Unix socket (SO_PEERCRED); struct ucred needs _GNU_SOURCE. -1 on failure.

@@ -1,0 +1,67 @@
+/// What encrypts and decrypts. The calls block the calling thread, may come from any number of threads at once, and
+/// know nothing of stores.
+///
+/// `GnuPG` is the engine; a faster way may stand beside it behind this protocol.
+public protocol Engine: Sendable {
+    /// Decrypts one OpenPGP message.
+    /// - Parameters:
+    ///   - ciphertext: The whole message, binary or armoured; read during the call only.
+    ///   - limit: The most bytes of plaintext to accept; beyond it the error is `tooLarge`.
+    ///   - timeout: The longest the call may take, waiting for its turn and for a passphrase included; nil: any time.
+    ///   - cancellation: Stops the call from another thread; the error is then `canceled`.
+    func decrypt(
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?
+    ) throws(OpenPGPError) -> SecretBytes
+
+    /// Encrypts to all recipients or throws; nobody is left out silently. The result is binary, holds no file name
+    /// and is not compressed, so that its size follows from its packets.
+    func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
+
+    /// Finds the keys that a line of a `.gpg-id` file means: a key id, a fingerprint, either with `!`, a user id, an
+    /// address, or a group of gpg.conf. A group gives all its members, everything else exactly one. A key that
+    /// cannot be encrypted to (expired, revoked) is given when it is the only one; `encryptionState` tells.
+    func resolve(_ line: String) throws(OpenPGPError) -> [Recipient]
+
+    /// The keys of the local keyring that match one of the patterns, as `gpg --list-keys` understands them; all when
+    /// there is no pattern. Finding nothing is no error.
+    func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key]
+
+    /// Who signed: for every good signature by a key that is neither expired nor revoked the fingerprint of the
+    /// primary key, then, where it differs, that of the subkey. Throws `badSignature` when any signature is bad, or
+    /// none is good.
+    func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint]
+
+    /// Makes an armoured detached signature with the secret key or subkey `signer`; nil: gpg's default key.
+    func signDetached(
+        _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
+    ) throws(OpenPGPError) -> [UInt8]
+
+    /// Adds public keys, binary or armoured, to the keyring; gives the fingerprints of all keys that were there,
+    /// new or known. Nothing is ever removed.
+    func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint]
+
+    /// The public keys, armoured.
+    func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8]
+}
+
+extension Engine {
+    /// Decrypts without a time limit.
+    public func decrypt(_ ciphertext: UnsafeRawBufferPointer, limit: Int) throws(OpenPGPError) -> SecretBytes
+    {
+        try decrypt(ciphertext, limit: limit, timeout: nil, cancellation: nil)
+    }
+
+    /// Decrypts a message that lies in an array.
+    public func decrypt(
+        _ ciphertext: [UInt8], limit: Int, timeout: Duration? = nil, cancellation: Cancellation? = nil
+    ) throws(OpenPGPError) -> SecretBytes {
+        try ciphertext.withBytes { (bytes) throws(OpenPGPError) in
+            try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation)
+        }
+    }
+
+    /// Signs without a time limit.
+    public func signDetached(_ data: [UInt8], by signer: Fingerprint?) throws(OpenPGPError) -> [UInt8] {
+        try signDetached(data, by: signer, timeout: nil, cancellation: nil)
+    }
+}

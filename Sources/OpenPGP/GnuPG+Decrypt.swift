@@ -1,0 +1,100 @@
+import CGPGME
+import SystemPackage
+
+extension GnuPG {
+    /// Decrypts one message; the plaintext goes from gpg's pipe straight into secret memory.
+    ///
+    /// A message without integrity protection is `corrupt`, whatever gpg.conf says.
+    public func decrypt(
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?
+    ) throws(OpenPGPError) -> SecretBytes {
+        let bounds = Bounds(timeout: timeout, cancellation: cancellation)
+        do throws(OpenPGPError) {
+            return try decryptOnce(ciphertext, limit: limit, bounds)
+        } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {
+            // gpg-agent out of its locked memory says so too. The ids of the message tell whether a key is here.
+            let ids = Packets.recipientKeyIDs(in: ciphertext)
+            guard !ids.isEmpty, try hasSecretKey(for: ids) else { throw error }
+            return try decryptOnce(ciphertext, limit: limit, bounds)
+        }
+    }
+
+    private func decryptOnce(
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, _ bounds: Bounds
+    ) throws(OpenPGPError) -> SecretBytes {
+        let source = try EngineData(reading: ciphertext)
+        let sink = SecretSink(limit: limit)
+        let target = try EngineData(writing: sink)
+        let operation = try Operation(home: homeOption)
+        let error = try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
+            try operation.run(bounds, through: gate) {
+                gpgme_op_decrypt_start($0, source.handle, target.handle)
+            }
+        }
+        switch sink.failure {
+        case nil: break
+        case .fileTooLarge?: throw OpenPGPError(.tooLarge, "the plaintext is larger than \(limit) bytes")
+        default: throw OpenPGPError(.outOfMemory, "there is no memory for the plaintext")
+        }
+        guard error == 0 else { throw Self.decryptionError(error, operation.status) }
+        guard Self.isProtected(operation.status) else {
+            throw OpenPGPError(.corrupt, "the message has no integrity protection")
+        }
+        return sink.take()
+    }
+
+    /// Whether gpg checked a modification detection code, or decrypted an authenticated mode.
+    private static func isProtected(_ status: [StatusLine]) -> Bool {
+        guard status.contains("DECRYPTION_OKAY") else { return false }
+        if status.contains("GOODMDC") { return true }
+        return status.contains { line in
+            line.keyword == "DECRYPTION_INFO" && line.arguments.count > 2 && line.arguments[2] != "0"
+        }
+    }
+
+    private static func decryptionError(_ error: gpgme_error_t, _ status: [StatusLine]) -> OpenPGPError {
+        // gpg's own reasons for each session key it tried are finer than the verdict.
+        let reasons = status.decryptionFailures.compactMap { EngineFailure.code(gpgme_err_code_t($0)) }
+        let verdict = gpgme_err_code(error)
+        if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
+        // A session key was found, so that it is the data that is bad.
+        if status.contains("DECRYPTION_FAILED"), status.contains("DECRYPTION_INFO") {
+            return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
+        }
+        if verdict == GPG_ERR_NO_DATA {
+            return status.contains("NODATA")
+                ? OpenPGPError(.notEncrypted, "there is no OpenPGP data")
+                : OpenPGPError(.corrupt, "gpg ended without decrypting anything")
+        }
+        if let code = EngineFailure.code(verdict) { return sentence(code, error) }
+        return OpenPGPError(.corrupt, "the message cannot be decrypted: \(EngineFailure.words(error))")
+    }
+
+    /// The sentence for what keeps a secret key from being used.
+    static func sentence(_ code: OpenPGPError.Code, _ error: gpgme_error_t) -> OpenPGPError {
+        switch code {
+        case .noSecretKey: OpenPGPError(code, "none of the secret keys it needs is here")
+        case .badPassphrase: OpenPGPError(code, "the passphrase was wrong")
+        case .declined: OpenPGPError(code, "the passphrase prompt was closed")
+        case .timedOut: OpenPGPError(code, "nobody answered the passphrase prompt")
+        case .noPinentry:
+            OpenPGPError(
+                code, "no pinentry could ask for the passphrase; is there a terminal, and is GPG_TTY set?")
+        case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
+        default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
+        }
+    }
+
+    private func hasSecretKey(for ids: [UInt64]) throws(OpenPGPError) -> Bool {
+        let patterns = ids.filter { $0 != 0 }.map { "0x" + Self.hexadecimal($0) }
+        if patterns.isEmpty { return false }
+        let wanted = Set(ids)
+        return try keys(matching: patterns, secretOnly: true)
+            .contains { $0.subkeys.contains { $0.hasSecret && wanted.contains($0.keyID) } }
+    }
+
+    static func hexadecimal(_ id: UInt64) -> String {
+        let digits = String(id, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,121 @@
+import CGPGME
+import Glibc
+import SystemPackage
+
+extension GnuPG {
+    /// Encrypts to all recipients, by pinned fingerprint, or throws naming the first that cannot be encrypted to.
+    ///
+    /// Keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named them. `encrypt-to` of
+    /// gpg.conf adds nobody.
+    public func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
+    {
+        guard !recipients.isEmpty else {
+            throw OpenPGPError(.missingKey, "there is no recipient to encrypt to")
+        }
+        let now = Int64(time(nil))
+        for recipient in recipients {
+            if let error = Self.objection(to: recipient, at: now) { throw error }
+        }
+        var specifications: [String] = []
+        for recipient in recipients where !specifications.contains(recipient.specification) {
+            specifications.append(recipient.specification)
+        }
+        let list = specifications.joined(separator: "\n")
+        let sink = ByteSink()
+        let target = try EngineData(writing: sink)
+        let operation = try Operation(home: homeOption)
+        let flags = gpgme_encrypt_flags_t(
+            rawValue: GPGME_ENCRYPT_ALWAYS_TRUST.rawValue | GPGME_ENCRYPT_NO_ENCRYPT_TO.rawValue
+                | GPGME_ENCRYPT_NO_COMPRESS.rawValue)
+        let error = try plaintext.withUnsafeBytes { (bytes) throws(OpenPGPError) in
+            let source = try EngineData(reading: bytes)
+            return try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
+                try operation.run(Bounds(timeout: Self.patience), through: gate) {
+                    gpgme_op_encrypt_ext_start($0, nil, list, flags, source.handle, target.handle)
+                }
+            }
+        }
+        if let error = try refusal(operation.status, recipients, now) { throw error }
+        guard error == 0 else { throw EngineFailure.error(error, "gpg could not encrypt") }
+        // gpgme does not notice a gpg that was killed half-way.
+        guard operation.status.contains("END_ENCRYPTION") else {
+            throw OpenPGPError(.other, "gpg ended before it had encrypted everything")
+        }
+        // "armor" in gpg.conf.
+        let message = Armor.isArmored(sink.bytes) ? Armor.decode(sink.bytes) ?? [] : sink.bytes
+        try Self.verify(message, recipients)
+        return message
+    }
+
+    /// Why nothing may be encrypted to the recipient now; nil when it may.
+    public static func objection(to recipient: Recipient, at now: Int64) -> OpenPGPError? {
+        let who = "the key of \(recipient.key.title)"
+        switch recipient.encryptionState(at: now) {
+        case .usable: return nil
+        case .expired(let since):
+            return OpenPGPError(.expiredKey, "\(who) expired on \(date(since))", subject: recipient.named)
+        case .revoked: return OpenPGPError(.revokedKey, "\(who) was revoked", subject: recipient.named)
+        case .disabled:
+            return OpenPGPError(.disabledKey, "\(who) is disabled in the keyring", subject: recipient.named)
+        case .notForEncryption:
+            return OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: recipient.named)
+        }
+    }
+
+    /// The first recipient that gpg refused (INV_RECP: reason, then what gpg was told).
+    private func refusal(
+        _ status: [StatusLine], _ recipients: [Recipient], _ now: Int64
+    ) throws(OpenPGPError) -> OpenPGPError? {
+        guard let line = status.first(where: { $0.keyword == "INV_RECP" }) else { return nil }
+        let specification = line.arguments.dropFirst().first.map(String.init) ?? ""
+        let recipient = recipients.first { $0.specification == specification }
+        let who = recipient.map { "the key of \($0.key.title)" } ?? "the key \(specification)"
+        let subject = recipient?.named ?? specification
+        // gpg 2.2 gives no reason for an expired or revoked key; the key as it is now does.
+        if let recipient,
+            let key = try keys(matching: [recipient.key.fingerprint.description], secretOnly: false).first,
+            let error = Self.objection(
+                to: Recipient(key: key, subkey: recipient.subkey, named: recipient.named), at: now)
+        {
+            return error
+        }
+        return switch line.arguments.first {
+        case "1": OpenPGPError(.missingKey, "\(who) is not in the keyring", subject: subject)
+        case "2": OpenPGPError(.ambiguousKey, "\(who) is ambiguous", subject: subject)
+        case "3": OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: subject)
+        case "4": OpenPGPError(.revokedKey, "\(who) was revoked", subject: subject)
+        case "5": OpenPGPError(.expiredKey, "\(who) has expired", subject: subject)
+        case "13": OpenPGPError(.disabledKey, "\(who) is disabled in the keyring", subject: subject)
+        case let reason:
+            OpenPGPError(.other, "gpg refused \(who) (reason \(reason ?? "0"))", subject: subject)
+        }
+    }
+
+    /// Checks in the packets of the result that it is whole and that everybody named, and nobody else, can read it.
+    private static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
+        guard Packets.isWholeMessage(message) else {
+            throw OpenPGPError(.other, "gpg gave an incomplete message")
+        }
+        let ids = Packets.recipientKeyIDs(in: message)
+        // "throw-keyids" in gpg.conf hides who is who; then only the number can be checked.
+        let hidden = ids.count(where: { $0 == 0 })
+        let missing = recipients.filter { recipient in !recipient.possibleKeyIDs.contains(where: ids.contains)
+        }
+        if hidden == 0, let first = missing.first {
+            throw OpenPGPError(.other, "gpg did not encrypt to \(first.key.title)", subject: first.named)
+        }
+        let distinct = Set(missing.map(\.specification)).count
+        let expected = Set(recipients.flatMap(\.possibleKeyIDs))
+        guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
+            ids.count <= Set(recipients.map(\.specification)).count
+        else { throw OpenPGPError(.other, "gpg did not encrypt to just the recipients that were named") }
+    }
+
+    private static func date(_ seconds: Int64) -> String {
+        var seconds = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        func padded(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        return "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
+    }
+}

@@ -1,0 +1,80 @@
+import CGPGME
+import Glibc
+import SystemPackage
+
+extension GnuPG {
+    /// Lists keys of the local keyring, with what gpg-agent has of their secret parts.
+    public func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
+        let operation = try Operation(home: homeOption)
+        _ = gpgme_set_keylist_mode(
+            operation.context,
+            UInt32(
+                GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_SECRET | GPGME_KEYLIST_MODE_WITH_KEYGRIP))
+        var strings: [UnsafePointer<CChar>?] = patterns.map { strdup($0).map { UnsafePointer($0) } }
+        defer { for case .some(let string) in strings { free(UnsafeMutablePointer(mutating: string)) } }
+        strings.append(nil)
+        let error = try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
+            strings.withUnsafeMutableBufferPointer { patterns in
+                gpgme_op_keylist_ext_start(context, patterns.baseAddress, secretOnly ? 1 : 0, 0)
+            }
+        }
+        switch gpgme_err_code(error) {
+        case GPG_ERR_NO_ERROR, GPG_ERR_NO_PUBKEY, GPG_ERR_NO_SECKEY, GPG_ERR_NOT_FOUND, GPG_ERR_EOF: break
+        default: throw EngineFailure.error(error, "gpg could not list keys")
+        }
+        // A key that answers to two patterns is listed twice.
+        var seen: Set<Fingerprint> = []
+        return operation.keys.filter { seen.insert($0.fingerprint).inserted }
+    }
+
+    /// Imports public keys.
+    public func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+        let operation = try Operation(home: homeOption)
+        let error = try data.withBytes { (bytes) throws(OpenPGPError) in
+            let source = try EngineData(reading: bytes)
+            return try withExtendedLifetime(source) { () throws(OpenPGPError) in
+                try operation.run(Bounds(timeout: Self.patience), through: gate) {
+                    gpgme_op_import_start($0, source.handle)
+                }
+            }
+        }
+        guard error == 0 else { throw EngineFailure.error(error, "gpg could not import the keys") }
+        var seen: Set<Fingerprint> = []
+        let imported = operation.status.filter { $0.keyword == "IMPORT_OK" }
+            .compactMap { $0.arguments.dropFirst().first.flatMap { Fingerprint(String($0)) } }
+            .filter { seen.insert($0).inserted }
+        guard !imported.isEmpty else { throw OpenPGPError(.notEncrypted, "there is no key to import") }
+        return imported
+    }
+
+    /// Exports public keys, armoured.
+    public func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
+        guard !fingerprints.isEmpty else { throw OpenPGPError(.missingKey, "there is no key to export") }
+        var found: Set<Fingerprint> = []
+        for key in try keys(matching: fingerprints.map(\.description), secretOnly: false) {
+            found.formUnion(key.subkeys.map(\.fingerprint))
+        }
+        if let missing = fingerprints.first(where: { !found.contains($0) }) {
+            throw OpenPGPError(
+                .missingKey, "there is no key \(missing) in the keyring", subject: missing.description)
+        }
+        let operation = try Operation(home: homeOption)
+        gpgme_set_armor(operation.context, 1)
+        let sink = ByteSink()
+        let target = try EngineData(writing: sink)
+        var strings: [UnsafePointer<CChar>?] = fingerprints.map {
+            strdup($0.description).map { UnsafePointer($0) }
+        }
+        defer { for case .some(let string) in strings { free(UnsafeMutablePointer(mutating: string)) } }
+        strings.append(nil)
+        let error = try withExtendedLifetime(target) { () throws(OpenPGPError) in
+            try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
+                strings.withUnsafeMutableBufferPointer { patterns in
+                    gpgme_op_export_ext_start(context, patterns.baseAddress, 0, target.handle)
+                }
+            }
+        }
+        guard error == 0 else { throw EngineFailure.error(error, "gpg could not export the keys") }
+        return sink.bytes
+    }
+}

@@ -1,0 +1,109 @@
+import CGPGME
+import Glibc
+import Synchronization
+import SystemPackage
+
+extension GnuPG {
+    /// Finds the keys that a recipient line means.
+    ///
+    /// As gpg does with `-r`: the name of a group gives its members (one level deep); a key id or fingerprint may be
+    /// that of a subkey; of several keys with the same address the one that gpg would take counts. Unlike gpg, which takes whatever comes first in the keyring, other
+    /// names that fit several usable keys are `ambiguousKey`.
+    ///
+    /// Answers are remembered while the files of the home stay as they are.
+    public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
+        let identity = HomeIdentity(identityPaths)
+        let now = Int64(time(nil))
+        if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) { return known }
+        var expiries: [Int64] = []
+        var recipients: [Recipient] = []
+        if let members = try groups(identity)[line.lowercased()] {
+            for member in members {
+                recipients.append(try resolveOne(member, named: member, now, &expiries))
+            }
+        } else {
+            recipients.append(try resolveOne(line, named: line, now, &expiries))
+        }
+        let answer = ResolvedLines.Answer(recipients: recipients, until: expiries.filter { $0 > now }.min())
+        resolved.withLock { $0.remember(answer, for: line, home: identity) }
+        return recipients
+    }
+
+    private func resolveOne(
+        _ name: String, named: String, _ now: Int64, _ expiries: inout [Int64]
+    ) throws(OpenPGPError) -> Recipient {
+        let kind = RecipientName(name)
+        let missing = OpenPGPError(.missingKey, "there is no key for \(named) in the keyring", subject: named)
+        let pattern: String
+        switch kind {
+        case .hexadecimal(let digits, _): pattern = "0x" + digits
+        case .address(let address): pattern = address
+        case .other(let text):
+            guard !text.isEmpty, !text.contains("\n") else { throw missing }
+            pattern = text
+        }
+        let listed = try keys(matching: [pattern], secretOnly: false)
+        expiries += listed.flatMap { key in key.subkeys.compactMap(\.expires) }
+        let found = listed.filter { Self.answers($0, to: kind) }
+        guard let first = found.first else { throw missing }
+        let subkey = Self.exactSubkey(kind, of: found)
+        func recipient(_ key: Key) -> Recipient { Recipient(key: key, subkey: subkey, named: named) }
+        let usable = found.filter { recipient($0).encryptionState(at: now) == .usable }
+        if usable.count > 1 {
+            if case .address(let address) = kind {
+                let considered = listed.filter { $0.encryptionState(at: now) == .usable }
+                return recipient(Self.gpgsChoice(among: considered, for: address) ?? usable[0])
+            }
+            let titles = usable.map(\.title).joined(separator: ", ")
+            throw OpenPGPError(.ambiguousKey, "\(named) fits several keys: \(titles)", subject: named)
+        }
+        return recipient(usable.first ?? first)
+    }
+
+    /// gpg's search is wider than what a line may mean.
+    private static func answers(_ key: Key, to kind: RecipientName) -> Bool {
+        switch kind {
+        case .hexadecimal(let digits, _):
+            // A 32 digit fingerprint is of a version 3 key, which cannot be used any more.
+            digits.count != 32 && key.subkeys.contains { $0.fingerprint.description.hasSuffix(digits) }
+        case .address(let address):
+            // The user ids of a revoked key are revoked; the line means it all the same, and saying so helps.
+            key.userIDs.contains { isSound($0, address) || key.isRevoked && $0.email.lowercased() == address }
+        case .other: true
+        }
+    }
+
+    private static func isSound(_ userID: UserID, _ address: String) -> Bool {
+        !userID.isRevoked && !userID.isInvalid && userID.email.lowercased() == address
+    }
+
+    private static func exactSubkey(_ kind: RecipientName, of keys: [Key]) -> Fingerprint? {
+        guard case .hexadecimal(let digits, exact: true) = kind else { return nil }
+        return keys.lazy.flatMap(\.subkeys).map(\.fingerprint).first { $0.description.hasSuffix(digits) }
+    }
+
+    /// Which of several usable keys gpg 2.2 takes for an address, so that pass and we encrypt to the same one.
+    ///
+    /// gpg ranks by validity, then by the age of the subkey for encryption (`pubkey_cmp`). Measured: it leaves the
+    /// first key that its search finds, which looks for the address anywhere in a user id, out of the ranking and
+    /// falls back on it only when no other has the address.
+    private static func gpgsChoice(among listed: [Key], for address: String) -> Key? {
+        func rank(_ key: Key) -> (Int, Int64) {
+            let validity = key.userIDs.filter { isSound($0, address) }.map(\.validity.rawValue).max()
+            let made = key.subkeys.filter { $0.canEncrypt && !$0.isRevoked && !$0.isInvalid }.map(\.created)
+            return (validity ?? 0, made.max() ?? 0)
+        }
+        let ranked = listed.dropFirst().filter { key in key.userIDs.contains { isSound($0, address) } }
+        guard let first = ranked.first else { return nil }
+        return ranked.dropFirst().reduce(first) { rank($1) > rank($0) ? $1 : $0 }
+    }
+
+    /// The groups of gpg.conf, by their names in lower case.
+    private func groups(_ identity: HomeIdentity) throws(OpenPGPError) -> [String: [String]] {
+        let known = resolved.withLock { $0.home == identity ? $0.groups : nil }
+        if let known { return known }
+        let groups = try listGroups()
+        resolved.withLock { $0.remember(groups: groups, home: identity) }
+        return groups
+    }
+}

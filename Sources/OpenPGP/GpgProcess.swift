@@ -1,0 +1,72 @@
+import CLinux
+import Glibc
+
+/// Finds and ends the gpg process behind a gpgme operation.
+///
+/// gpgme forks twice and forgets the process id. When an operation is given up, closing the pipes does not end a gpg
+/// that waits for gpg-agent's answer, for it does not look at its pipes; it would stay, and its prompt with it,
+/// until somebody answers. The other ends of our pipes in /proc tell which process it is.
+enum GpgProcess {
+    /// Ends every process named gpg that has one of the pipes open.
+    /// - Parameter pipes: Our descriptors of the operation, still open.
+    static func terminate(pipes: [Int32]) {
+        let inodes = Set(pipes.compactMap(inode(ofPipe:)))
+        guard !inodes.isEmpty else { return }
+        for process in entries(of: "/proc").compactMap({ Int32($0) }) where process != getpid() {
+            guard isGpg(process), holds(process, inodes) else { continue }
+            // From here on the number cannot pass to another process unseen.
+            let handle = passdir_pidfd_open(process)
+            guard handle >= 0 else { continue }
+            if holds(process, inodes) { end(handle) }
+            close(handle)
+        }
+    }
+
+    /// SIGTERM lets gpg remove its lock files; but a gpg started on a thread that blocks signals blocks it too.
+    private static func end(_ handle: Int32) {
+        _ = passdir_pidfd_send_signal(handle, SIGTERM)
+        var ended = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+        if poll(&ended, 1, 100) == 0 { _ = passdir_pidfd_send_signal(handle, SIGKILL) }
+    }
+
+    private static func inode(ofPipe descriptor: Int32) -> UInt64? {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFIFO else {
+            return nil
+        }
+        return UInt64(information.st_ino)
+    }
+
+    /// A fork of ours that has not yet become gpg is not named so.
+    private static func isGpg(_ process: Int32) -> Bool {
+        let descriptor = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var name = [UInt8](repeating: 0, count: 32)
+        let count = read(descriptor, &name, name.count)
+        guard count > 0 else { return false }
+        return ["gpg\n", "gpg2\n"].contains(String(decoding: name[..<count], as: UTF8.self))
+    }
+
+    private static func holds(_ process: Int32, _ inodes: Set<UInt64>) -> Bool {
+        let directory = "/proc/\(process)/fd"
+        return entries(of: directory).contains { entry in
+            var information = stat()
+            guard stat("\(directory)/\(entry)", &information) == 0 else { return false }
+            return information.st_mode & S_IFMT == S_IFIFO && inodes.contains(UInt64(information.st_ino))
+        }
+    }
+
+    private static func entries(of directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.utf8.first != UInt8(ascii: ".") { names.append(name) }
+        }
+        return names
+    }
+}

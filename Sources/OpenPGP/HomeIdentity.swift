@@ -1,0 +1,70 @@
+import Glibc
+import SystemPackage
+
+/// What the files of a GnuPG home look like from outside; while it is the same, what was learned of keys holds.
+struct HomeIdentity: Equatable {
+    private struct File: Equatable {
+        let device: UInt64
+        let inode: UInt64
+        let size: Int64
+        let modified: [Int]
+        let changed: [Int]
+    }
+    private let files: [File?]
+
+    /// Looks at the files now.
+    init(_ paths: [String]) { files = paths.map(Self.file(at:)) }
+
+    /// The files that count in a home: the keyrings, the trust in them, who has secret keys, and the groups.
+    static func paths(in home: FilePath) -> [String] {
+        let names = ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf", "private-keys-v1.d"]
+        return names.map { home.appending($0).string } + ["/etc/gnupg/gpg.conf"]
+    }
+
+    private static func file(at path: String) -> File? {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return nil }
+        return File(
+            device: UInt64(information.st_dev), inode: UInt64(information.st_ino),
+            size: Int64(information.st_size),
+            modified: [information.st_mtim.tv_sec, information.st_mtim.tv_nsec],
+            changed: [information.st_ctim.tv_sec, information.st_ctim.tv_nsec])
+    }
+}
+
+/// What recipient lines were resolved to, and while what.
+struct ResolvedLines {
+    struct Answer {
+        let recipients: [Recipient]
+        /// The first moment, in seconds since 1970, at which a key that played a part expires.
+        let until: Int64?
+    }
+    private(set) var home: HomeIdentity?
+    private(set) var groups: [String: [String]]?
+    private var answers: [String: Answer] = [:]
+
+    /// What is known of `line`, when the home is still as it was.
+    mutating func answer(_ line: String, home: HomeIdentity, now: Int64) -> [Recipient]? {
+        guard self.home == home, let answer = answers[line] else { return nil }
+        if let until = answer.until, until <= now { return nil }
+        return answer.recipients
+    }
+
+    mutating func remember(_ answer: Answer, for line: String, home: HomeIdentity) {
+        renew(home)
+        // Lines come from files that others may write.
+        if answers.count >= 10_000 { answers = [:] }
+        answers[line] = answer
+    }
+
+    mutating func remember(groups: [String: [String]], home: HomeIdentity) {
+        renew(home)
+        self.groups = groups
+    }
+
+    private mutating func renew(_ home: HomeIdentity) {
+        guard self.home != home else { return }
+        self = ResolvedLines()
+        self.home = home
+    }
+}

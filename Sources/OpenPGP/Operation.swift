@@ -1,0 +1,203 @@
+import CGPGME
+import Glibc
+import SystemPackage
+
+/// How long an operation may take, and who may stop it.
+struct Bounds {
+    let deadline: ContinuousClock.Instant?
+    let cancellation: Cancellation?
+
+    init(timeout: Duration?, cancellation: Cancellation? = nil) {
+        deadline = timeout.map { ContinuousClock.now + $0 }
+        self.cancellation = cancellation
+    }
+}
+
+/// One gpg operation: a gpgme context, its pipes, and the loop that serves them on the calling thread.
+///
+/// gpgme's own loop looks at a cancellation only when gpg writes something, which it does not while a passphrase
+/// prompt is open; so the pipes are polled here, together with an event descriptor.
+final class Operation {
+    /// After this long an operation gives its place at the gate back: it waits for a person then, not for a processor.
+    static let patience = Duration.seconds(1)
+
+    let context: OpaquePointer
+    /// All status lines of gpg.
+    private(set) var status: [StatusLine] = []
+    /// What a listing found.
+    private(set) var keys: [Key] = []
+    private var watches: [Watch] = []
+    private var outcome: gpgme_error_t?
+
+    /// One pipe that gpgme wants to be told of.
+    private final class Watch {
+        unowned let operation: Operation
+        let descriptor: Int32
+        let events: Int16
+        let callback: gpgme_io_cb_t
+        let data: UnsafeMutableRawPointer?
+        var isRemoved = false
+
+        init(
+            _ operation: Operation, _ descriptor: Int32, _ events: Int16, _ callback: @escaping gpgme_io_cb_t,
+            _ data: UnsafeMutableRawPointer?
+        ) {
+            self.operation = operation
+            self.descriptor = descriptor
+            self.events = events
+            self.callback = callback
+            self.data = data
+        }
+    }
+
+    init(home: String?) throws(OpenPGPError) {
+        var context: gpgme_ctx_t?
+        let error = gpgme_new(&context)
+        guard error == 0, let context else { throw EngineFailure.error(error, "cannot prepare gpgme") }
+        self.context = context
+        var problem = gpgme_set_protocol(context, GPGME_PROTOCOL_OpenPGP)
+        if problem == 0, let home {
+            problem = gpgme_ctx_set_engine_info(context, GPGME_PROTOCOL_OpenPGP, nil, home)
+        }
+        guard problem == 0 else { throw EngineFailure.error(problem, "cannot use gpg", else: .noEngine) }
+        // Nothing here may start a look-up on the network.
+        gpgme_set_offline(context, 1)
+        _ = gpgme_set_ctx_flag(context, "full-status", "1")
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        gpgme_set_status_cb(context, Self.onStatus, me)
+        var callbacks = gpgme_io_cbs(
+            add: Self.onAdd, add_priv: me, remove: Self.onRemove, event: Self.onEvent, event_priv: me)
+        gpgme_set_io_cbs(context, &callbacks)
+    }
+
+    deinit { gpgme_release(context) }
+
+    /// Waits for a place, starts the operation and serves it until it is done.
+    /// - Returns: gpgme's verdict, 0 for success.
+    /// - Throws: `canceled` and `timedOut`; gpg is ended then.
+    func run(
+        _ bounds: Bounds, through gate: Gate, start: (OpaquePointer) -> gpgme_error_t
+    ) throws(OpenPGPError) -> gpgme_error_t {
+        let wakeup = try Wakeup()
+        let token = bounds.cancellation?.register { wakeup.wake() }
+        defer { bounds.cancellation?.unregister(token) }
+        let pass = gate.request(wakeup)
+        defer { pass.giveBack() }
+        while !pass.isGranted {
+            try check(bounds)
+            wait(wakeup, until: bounds.deadline)
+        }
+        try check(bounds)
+        let impatience = ContinuousClock.now + Self.patience
+        let error = start(context)
+        guard error == 0 else { return error }
+        var isPatient = true
+        while outcome == nil {
+            do throws(OpenPGPError) {
+                try check(bounds)
+            } catch {
+                abandon()
+                throw error
+            }
+            if isPatient, ContinuousClock.now >= impatience {
+                isPatient = false
+                pass.giveBack()
+            }
+            let next = [bounds.deadline, isPatient ? impatience : nil].compactMap(\.self).min()
+            wait(wakeup, until: next)
+        }
+        return outcome ?? 0
+    }
+
+    private func check(_ bounds: Bounds) throws(OpenPGPError) {
+        if let cancellation = bounds.cancellation, cancellation.isCancelled {
+            throw OpenPGPError(.canceled, "the operation was cancelled")
+        }
+        if let deadline = bounds.deadline, ContinuousClock.now >= deadline {
+            throw OpenPGPError(
+                .timedOut, "gpg gave no answer in the time given; it may wait for a passphrase")
+        }
+    }
+
+    /// Ends gpg, then has gpgme close its pipes.
+    private func abandon() {
+        GpgProcess.terminate(pipes: watches.map(\.descriptor))
+        gpgme_cancel(context)
+    }
+
+    /// Serves the pipes that are ready; returns also when woken, or at `limit`.
+    private func wait(_ wakeup: Wakeup, until limit: ContinuousClock.Instant?) {
+        let watched = watches
+        var polls = watched.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+        polls.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        guard poll(&polls, nfds_t(polls.count), Self.milliseconds(until: limit)) > 0 else { return }
+        if polls[watched.count].revents != 0 { wakeup.drain() }
+        for (watch, poll) in zip(watched, polls) where poll.revents != 0 && !watch.isRemoved {
+            _ = watch.callback(watch.data, watch.descriptor)
+        }
+    }
+
+    private static func milliseconds(until limit: ContinuousClock.Instant?) -> Int32 {
+        guard let limit else { return -1 }
+        let (seconds, attoseconds) = (limit - ContinuousClock.now).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 86_400 else { return 86_400_000 }
+        // Rounded up, so that the last wait does not spin.
+        return Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+}
+
+// MARK: - What gpgme calls, always on the thread that serves the operation
+
+extension Operation {
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> Operation? {
+        pointer.map { Unmanaged<Operation>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static let onAdd: gpgme_register_io_cb_t = { me, descriptor, direction, callback, data, tag in
+        guard let operation = Operation.from(me), let callback, let tag else {
+            return gpgme_err_make(GPG_ERR_SOURCE_USER_1, GPG_ERR_INV_VALUE)
+        }
+        let events = Int16(direction == 1 ? POLLIN : POLLOUT)
+        let watch = Watch(operation, descriptor, events, callback, data)
+        operation.watches.append(watch)
+        tag.pointee = Unmanaged.passRetained(watch).toOpaque()
+        return 0
+    }
+
+    private static let onRemove: gpgme_remove_io_cb_t = { tag in
+        guard let tag else { return }
+        let watch = Unmanaged<Watch>.fromOpaque(tag).takeRetainedValue()
+        watch.isRemoved = true
+        watch.operation.watches.removeAll { $0 === watch }
+    }
+
+    private static let onEvent: gpgme_event_io_cb_t = { me, event, data in
+        guard let operation = Operation.from(me) else { return }
+        switch event {
+        case GPGME_EVENT_DONE:
+            let done = data?.assumingMemoryBound(to: gpgme_io_event_done_data.self).pointee
+            let error = done?.err ?? 0
+            operation.outcome = error != 0 ? error : done?.op_err ?? 0
+        case GPGME_EVENT_NEXT_KEY:
+            // The event hands its reference over.
+            guard let data else { return }
+            let key = data.assumingMemoryBound(to: _gpgme_key.self)
+            if let listed = Key(key) { operation.keys.append(listed) }
+            gpgme_key_unref(key)
+        default: break
+        }
+    }
+
+    private static let onStatus: gpgme_status_cb_t = { me, keyword, arguments in
+        // The name of the plaintext file could be a secret's name; an end of file comes without a keyword.
+        guard let operation = Operation.from(me), let keyword, operation.status.count < 10_000 else {
+            return 0
+        }
+        let word = String(cString: keyword)
+        guard !word.isEmpty, word != "PLAINTEXT" else { return 0 }
+        operation.status.append(
+            StatusLine(keyword: word, arguments: arguments.map { String(cString: $0) } ?? ""))
+        return 0
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import Synchronization
+
+@testable import OpenPGP
+
+/// Runs `body` on a thread of its own while `other` runs here; waits for both.
+func inBackground<A: Sendable, R>(
+    _ body: @escaping @Sendable () -> A, during other: () throws -> R
+) throws -> (answer: A?, result: R) {
+    let box = Box<A>()
+    let ended = Wakeups()
+    Thread.start {
+        box.value.withLock { $0 = body() }
+        ended.add()
+    }
+    let result = try other()
+    guard ended.wait(for: 1, seconds: 30) else { throw Failed(description: "the operation did not end") }
+    return (box.value.withLock { $0 }, result)
+}
+
+final class Box<A: Sendable>: Sendable {
+    let value = Mutex<A?>(nil)
+}
+
+/// Counts events that one thread waits for.
+final class Wakeups: Sendable {
+    private let wakeup = try! Wakeup()
+    private let count = Mutex(0)
+
+    func add() {
+        count.withLock { $0 += 1 }
+        wakeup.wake()
+    }
+
+    func wait(for number: Int, seconds: Int) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while count.withLock({ $0 }) < number {
+            guard ContinuousClock.now < deadline else { return false }
+            var poller = pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)
+            poll(&poller, 1, 1000)
+            wakeup.drain()
+        }
+        return true
+    }
+}
+
+/// A plain thread: what blocks must not block Swift's pool.
+enum Thread {
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let pointer = Unmanaged.passRetained(Body(body)).toOpaque()
+        pthread_create(
+            &thread, nil,
+            { pointer in
+                Unmanaged<Body>.fromOpaque(pointer!).takeRetainedValue().run()
+                return nil
+            }, pointer)
+        pthread_detach(thread)
+    }
+}
+
+/// A number that many threads raise.
+final class Counter: Sendable {
+    private let number = Mutex(0)
+    var value: Int { number.withLock { $0 } }
+    func add() { number.withLock { $0 += 1 } }
+}
