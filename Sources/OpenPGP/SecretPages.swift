@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-// The pages are reached through borrows and changed through mutating borrows only, so that whoever owns the value
-// owns the only way to them, on whatever thread.
 /// A private mapping that holds plaintext: locked in memory where the limits allow, left out of core dumps, empty
 /// in a forked child, wiped and unmapped when it is let go.
 ///
 /// It is the one owner of its pages, and never shares them with the heap: what malloc has held stays readable in
 /// its free lists.
+// The pages are reached through borrows and changed through mutating borrows only, so that whoever owns the value
+// owns the only way to them, on whatever thread.
 struct SecretPages: ~Copyable, @unchecked Sendable {
     /// Bytes of all live mappings that could not be locked (RLIMIT_MEMLOCK).
     static let unlocked = Atomic<Int>(0)
