@@ -31,6 +31,8 @@ struct ServedStore: Sendable {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
+            lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
+            conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
                 ?? failedOpen,
             unsaved: unsaved.map {
@@ -72,14 +74,12 @@ struct StoreOpening {
         _ definition: StoreDefinition, _ engine: GnuPG, in filesystem: StoreFilesystem
     ) throws(DaemonError) -> ServedStore {
         let options: Store.Options
-        let delay: Duration
-        let pushTimeout: Duration
+        let committing: Committer.Options
         do {
             options = Store.Options(
                 secretLimit: secretLimit, promptTimeout: try configuration.value(Catalogue.promptTimeout),
                 environment: environment)
-            delay = try configuration.value(Catalogue.commitDelay, store: definition.name)
-            pushTimeout = try configuration.value(Catalogue.pushTimeout)
+            committing = try CommitterSettings.options(configuration, store: definition.name)
         } catch {
             throw DaemonError(error)
         }
@@ -89,10 +89,7 @@ struct StoreOpening {
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
                 options: options, learned: learned)
             try store.removeLeftTemporaries()
-            let committer = Committer(
-                store: store,
-                options: Committer.Options(delay: delay, pushTimeout: pushTimeout, program: "/proc/self/exe"),
-                log: log)
+            let committer = Committer(store: store, options: committing, log: log)
             try filesystem.add(store, sink: committer)
             return ServedStore(name: definition.name, path: root.path, committer: committer)
         } catch {

@@ -5,6 +5,11 @@ public enum LogLevel: String, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }
 
+/// What talks to the remotes of stores.
+public enum TransportChoice: String, Sendable, CaseIterable {
+    case auto, libgit2, git
+}
+
 /// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
 public enum Catalogue {
     /// Where the stores are mounted.
@@ -16,6 +21,21 @@ public enum Catalogue {
         "commit.delay", default: .seconds(2),
         description: "How long changes gather before they are committed",
         owner: .sync, kind: .duration, storeKey: "commitDelay")
+    /// One commit for each secret.
+    public static let commitEach = Setting<Bool>(
+        "commit.each", default: false,
+        description: "Whether each secret that changed gets a commit of its own",
+        owner: .sync, kind: .bool, storeKey: "commitEach")
+    /// How often the remote is asked.
+    public static let syncInterval = Setting<Duration>(
+        "sync.interval", default: .seconds(300),
+        description: "How often the remote is asked for changes; 0 s: only on passdir sync and before a push",
+        owner: .sync, kind: .duration, storeKey: "syncInterval")
+    /// What talks to the remote.
+    public static let syncTransport = Setting<TransportChoice>(
+        "sync.transport", default: .auto,
+        description: "What talks to remotes: libgit2, the git program, or auto: git where libgit2 cannot",
+        owner: .sync, kind: .word, storeKey: "transport")
     /// The largest secret.
     public static let secretLimit = Setting<Int>(
         "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
@@ -29,9 +49,10 @@ public enum Catalogue {
     public static let pushTimeout = Setting<Duration>(
         "push.timeout", default: .seconds(60), description: "How long a push or fetch may take",
         owner: .sync, kind: .duration)
-    /// The wait for open files at unmount.
+    /// The time to commit and push at unmount.
     public static let unmountTimeout = Setting<Duration>(
-        "unmount.timeout", default: .seconds(20), description: "How long unmounting waits for open files",
+        "unmount.timeout", default: .seconds(20),
+        description: "How long unmounting may take to commit and push what waits",
         owner: .daemon, kind: .duration)
     /// What the log tells.
     public static let logLevel = Setting<LogLevel>(
@@ -41,6 +62,21 @@ public enum Catalogue {
         "save.retry", default: .seconds(15),
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
+
+    /// Names of scratch files besides the known ones.
+    public static let scratchPatterns = Setting<[String]>(
+        "mount.scratch", default: [],
+        description: "Shell patterns, separated by spaces, of names that live in memory only", owner: .mount,
+        kind: .words)
+    /// The memory of scratch files.
+    public static let scratchLimit = Setting<Int>(
+        "limits.scratch", default: 64 << 20, description: "The memory that scratch files may take, in bytes",
+        owner: .mount, kind: .bytes)
+    /// The time that a secret stays which was renamed to a scratch name.
+    public static let grace = Setting<Duration>(
+        "mount.grace", default: .seconds(10),
+        description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
+        kind: .duration)
 
     /// `store.NAME.path`: the store's folder.
     public static let storePath = Setting<FilePath?>(
@@ -63,8 +99,10 @@ public enum Catalogue {
 
     /// All settings; no name is declared twice.
     public static let all: [AnySetting] = unique([
-        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit), AnySetting(promptTimeout),
+        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
+        AnySetting(syncTransport), AnySetting(secretLimit), AnySetting(promptTimeout),
         AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
+        AnySetting(scratchPatterns), AnySetting(scratchLimit), AnySetting(grace),
         AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
     ])
 

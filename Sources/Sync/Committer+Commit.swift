@@ -93,14 +93,17 @@ extension Committer {
         _ share: Share, _ batch: PendingChanges, onto parent: ObjectID?
     ) throws(GitError) -> [Prepared] {
         var prepared: [Prepared] = []
-        for paths in options.commitsEach ? separated(share, batch.renames) : [share.paths] {
+        let isSplit = options.commitsEach && batch.message == nil
+        for paths in isSplit ? separated(share, batch.renames) : [share.paths] {
             let tip = prepared.last?.id ?? parent
             let (tree, changes) = try share.repository.preparedTree(parent: tip, paths: paths)
             guard !changes.isEmpty else { continue }
             let message = CommitMessage(
                 changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames)
             prepared.append(
-                try write(share.repository, tree, tip.map { [$0] } ?? [], message.text, batch.time, changes))
+                try write(
+                    share.repository, tree, tip.map { [$0] } ?? [], batch.message ?? message.text, batch.time,
+                    changes))
         }
         return prepared
     }

@@ -16,6 +16,11 @@ extension Committer {
         return shared.withLock { $0.commitError ?? $0.syncError }
     }
 
+    /// Pushes what the remote does not have; returns when that is done or has failed.
+    func push() async {
+        await synchronize(.push)
+    }
+
     /// Fetches every now and then, until the end.
     func synchronizeRegularly() async {
         guard let interval = options.interval else { return }

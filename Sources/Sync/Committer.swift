@@ -60,6 +60,8 @@ public actor Committer: ChangeSink {
     var lastRewriting: (old: ObjectID, new: ObjectID)?
     private var failedCommits = 0
 
+    /// The thread on which all git work of the store runs.
+    /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// The committer of a store; nothing runs before `start()`.

@@ -52,3 +52,8 @@ public struct ConflictList: Sendable {
         store.remember((known + paths).map(\.string).joined(separator: "\n"), as: Self.fact)
     }
 }
+
+extension Committer {
+    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them.
+    public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
+}

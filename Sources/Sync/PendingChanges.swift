@@ -16,6 +16,9 @@ struct PendingChanges: Sendable {
     /// When the newest change came, in seconds since 1970; 0 while there is none.
     private(set) var time: Int64 = 0
 
+    /// What the commit says, where somebody knows better than the changes tell.
+    var message: String?
+
     struct Rename: Sendable, Equatable {
         var from: FilePath
         var to: FilePath
@@ -24,7 +27,8 @@ struct PendingChanges: Sendable {
     var isEmpty: Bool { paths.isEmpty }
     var count: Int { paths.count }
 
-    mutating func add(_ change: Change, at time: Int64) {
+    /// - Parameter time: in seconds since 1970; 0 for now.
+    mutating func add(_ change: Change, at time: Int64 = 0) {
         self.time = time
         switch change {
         case .saved(let path), .removed(let path):

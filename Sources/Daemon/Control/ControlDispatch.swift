@@ -43,6 +43,8 @@ struct ControlDispatch: Sendable {
             return result(service.status())
         case ControlInterface.unmount:
             return unmount(message)
+        case ControlInterface.synchronize:
+            return synchronize(message)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -70,6 +72,19 @@ struct ControlDispatch: Sendable {
             case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
             default: return self.error(ControlInterface.failed, ["message": error.message])
             }
+        }
+    }
+
+    private func synchronize(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable { let stores: [String]? }
+        struct Optional: Decodable { let parameters: Parameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "stores"])
+        }
+        do throws(ControlError) {
+            return result(["stores": try service.synchronize(stores: call.parameters?.stores)])
+        } catch {
+            return self.error(ControlInterface.failed, ["message": error.message])
         }
     }
 
