@@ -83,10 +83,11 @@ final class CommitJournal {
         return Left(paths: paths, time: facts.st_mtim.tv_sec, descriptor: descriptor, file: file)
     }
 
-    /// Removes what the noted commit was killed with: copies of the index, and lock files made after the note and
+    /// Removes what the noted commit was killed with: files of a merge that did not reach their places, copies of the
+    /// index, and lock files made after the note and
     /// within a minute of it that are open in no process.
     static func removeLeftLocks(
-        gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int
+        top: FilePath, gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int
     ) {
         var locks = [gitDirectory.appending("index.lock"), gitDirectory.appending("HEAD.lock")]
         if let ref { locks.append(commonDirectory.pushing(FilePath(ref + ".lock"))) }
@@ -97,6 +98,10 @@ final class CommitJournal {
                 !OpenFiles.include(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
             else { continue }
             _ = lock.withPlatformString { unlink($0) }
+        }
+        for name in OpenFiles.entries(of: top.string)
+        where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
+            _ = top.appending(name).withPlatformString { unlink($0) }
         }
         for name in OpenFiles.entries(of: gitDirectory.string) where name.hasPrefix("index.passdir-") {
             _ = gitDirectory.appending(name).withPlatformString { unlink($0) }

@@ -133,3 +133,11 @@ extension TestHome {
         return machines
     }
 }
+
+extension TestHome {
+    /// Writes at the end of a file in the home.
+    func append(_ text: String, to name: String) throws {
+        let file = try FileDescriptor.open(path(name), .writeOnly, options: [.append])
+        try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    }
+}
