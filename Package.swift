@@ -67,6 +67,8 @@ let package = Package(
             .target(
                 name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
             .testTarget(
+                name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+            .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
         ]
