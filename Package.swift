@@ -43,7 +43,10 @@ let package = Package(
         + part("Settings", ["Git", systemPackage])
         + part(
             "Stores",
-            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
+            [
+                "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",

@@ -61,7 +61,8 @@ import Testing
     private func check(_ writer: SaveStream, _ store: TestStore, _ moment: String) throws {
         for (name, allowed) in writer.touchedSinceKill() {
             let file = store.path.pushing(FilePath(name + ".gpg"))
-            let found = FileCalls.exists(file)
+            let found =
+                FileCalls.exists(file)
                 ? try store.home.succeed(["gpg", "--batch", "--quiet", "--decrypt", file.string]) : nil
             #expect(allowed.contains(found), "\(name) \(moment): \(SaveStream.describe(found))")
             writer.settle(name, found)
@@ -178,7 +179,8 @@ final class SaveStream: Sendable {
         case 6:
             // To a new name; from or into the folder with other recipients, too.
             guard let source = known.randomElement() else { return }
-            try rename(source, to: number % 2 == 0 ? "shared/\(name)-moved-\(number)" : "\(name)-moved-\(number)")
+            try rename(
+                source, to: number % 2 == 0 ? "shared/\(name)-moved-\(number)" : "\(name)-moved-\(number)")
         default:
             guard let target = known.randomElement() else { return }
             try save(target, number)
@@ -186,7 +188,8 @@ final class SaveStream: Sendable {
     }
 
     private func save(_ path: String, _ number: Int) throws(Errno) {
-        let content = Array("\(name) \(number) ".utf8) + Array(repeating: UInt8(ascii: "x"), count: number * 97 % 5000)
+        let content =
+            Array("\(name) \(number) ".utf8) + Array(repeating: UInt8(ascii: "x"), count: number * 97 % 5000)
         // A truncated file may be saved empty when the program that truncated it is killed; the daemon's end isn't
         // that: until close() the old content stays.
         book.withLock { book in

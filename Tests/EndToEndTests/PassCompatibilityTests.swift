@@ -68,7 +68,8 @@ import Testing
             # nobody else
 
             """
-        let ops = "\(keys[2].fingerprint.suffix(16))# by key id, no newline at the end\n\(keys[1].fingerprint)"
+        let ops =
+            "\(keys[2].fingerprint.suffix(16))# by key id, no newline at the end\n\(keys[1].fingerprint)"
         for (folder, text) in [("team", team), ("team/ops", ops)] {
             try FileCalls.ensureDirectory(store.path.appending(folder))
             try store.home.write(text, to: "work/\(folder)/.gpg-id")

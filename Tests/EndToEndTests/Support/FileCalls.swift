@@ -4,11 +4,14 @@ import SystemPackage
 /// The system calls of programs, made by the test itself where a program would only be slower.
 enum FileCalls {
     /// Saves as most programs do: create or truncate, write, close. Throws the first error, that of close, too.
-    static func save(_ bytes: [UInt8], to path: FilePath, options: FileDescriptor.OpenOptions = [.create, .truncate])
+    static func save(
+        _ bytes: [UInt8], to path: FilePath, options: FileDescriptor.OpenOptions = [.create, .truncate]
+    )
         throws(Errno)
     {
         try posix {
-            let file = try FileDescriptor.open(path, .writeOnly, options: options, permissions: .ownerReadWrite)
+            let file = try FileDescriptor.open(
+                path, .writeOnly, options: options, permissions: .ownerReadWrite)
             do {
                 try file.writeAll(bytes)
             } catch {

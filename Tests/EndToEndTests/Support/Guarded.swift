@@ -13,7 +13,8 @@ extension TestHome {
             let ended = DispatchSemaphore(value: 0)
             defer { ended.signal() }
             Thread.start {
-                guard ended.wait(timeout: .now() + .seconds(Int(limit.components.seconds))) == .timedOut else { return }
+                guard ended.wait(timeout: .now() + .seconds(Int(limit.components.seconds))) == .timedOut
+                else { return }
                 print("a test took longer than \(limit): its daemon is killed")
                 for pid in home.daemons() { kill(pid, SIGKILL) }
             }
