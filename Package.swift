@@ -73,6 +73,6 @@ let package = Package(
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
-                exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
+                exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]
 )
