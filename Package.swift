@@ -69,7 +69,12 @@ let package = Package(
             .target(
                 name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
             .testTarget(
+                name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+            .testTarget(
+                name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
+                swiftSettings: strict),
+            .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
-                exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
+                exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]
 )

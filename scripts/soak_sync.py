@@ -1,4 +1,4 @@
-"""The long checks of scripts/soak: random work on real mounts, killed and cut off, and what must hold at the end.
+"""The long checks of scripts/soak-sync: random work on real mounts, killed and cut off, and what must hold at the end.
 
 Every text that was ever saved with success must be in the tip or in its history, all machines must agree, git fsck
 must be clean and nothing may be stuck.
@@ -401,4 +401,4 @@ if __name__ == "__main__":
     elif what == "pass":
         beside_pass(binary, count or 60)
     else:
-        sys.exit("Usage: scripts/soak machines|kill|pass [COUNT]")
+        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT]")
