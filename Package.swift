@@ -62,7 +62,7 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Settings", "Sync", systemPackage, logging,
+                    "Daemon", "Settings", "Stores", "Sync", systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),

@@ -19,6 +19,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
+            LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             TransferSubcommand.self,
         ]
     )

@@ -5,6 +5,6 @@ struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
         abstract: "Add and list the stores that a mount shows.",
-        subcommands: [StoreAddCommand.self, StoreListCommand.self]
+        subcommands: [StoreAddCommand.self, StoreListCommand.self, TrustHostCommand.self]
     )
 }
