@@ -16,7 +16,9 @@ public struct StoreAccess: Sendable {
     private let committing: Committer.Options
 
     /// The store that an argument names, `STORE/PATH` or a path in the mount.
-    public static func open(_ argument: String, environment: [String: String]) throws(DaemonError) -> StoreAccess {
+    public static func open(_ argument: String, environment: [String: String]) throws(DaemonError)
+        -> StoreAccess
+    {
         let stores = try all(environment: environment)
         var path = FilePath(argument).lexicallyNormalized()
         if path.isAbsolute {
@@ -24,12 +26,17 @@ public struct StoreAccess: Sendable {
                 (try? ControlClient(socket: Daemon.controlSocket(environment: environment)).status())
                 .map { FilePath($0.mount.path) }
             let top: FilePath
-            if let mount { top = mount } else { top = try Daemon.mountPoint(argument: nil, environment: environment) }
+            if let mount {
+                top = mount
+            } else {
+                top = try Daemon.mountPoint(argument: nil, environment: environment)
+            }
             guard path.removePrefix(top) else {
                 throw DaemonError(message: "\(argument) is not in the mount \(top): name STORE/PATH")
             }
         }
-        guard let first = path.components.first?.string, let found = stores.first(where: { $0.store.name == first })
+        guard let first = path.components.first?.string,
+            let found = stores.first(where: { $0.store.name == first })
         else {
             let names = stores.map(\.store.name).joined(separator: ", ")
             throw DaemonError(message: "there is no store of that name in \(argument); there are: \(names)")
@@ -49,7 +56,8 @@ public struct StoreAccess: Sendable {
                     root: try Root(path: definition.path), engine: engine,
                     options: Store.Options(
                         secretLimit: try configuration.value(Catalogue.secretLimit),
-                        promptTimeout: try configuration.value(Catalogue.promptTimeout), environment: environment),
+                        promptTimeout: try configuration.value(Catalogue.promptTimeout),
+                        environment: environment),
                     learned: nil)
                 return StoreAccess(
                     store: store, path: FilePath(),
@@ -68,7 +76,9 @@ public struct StoreAccess: Sendable {
     /// mount.
     /// Blocks the calling thread.
     public func commit(_ changes: [Change]) throws(DaemonError) {
-        let committer = Committer(store: store, options: committing, log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() })
+        let committer = Committer(
+            store: store, options: committing, log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
+        )
         for change in changes { committer.note(change) }
         let done = DispatchSemaphore(value: 0)
         Task {

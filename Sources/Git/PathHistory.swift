@@ -36,10 +36,14 @@ extension Repository {
         for commit in try log(from: tip) where found.count < limit && seen.insert(commit.id).inserted {
             let item = try object(at: path, in: commit.id)
             var isChanged = true
-            for parent in commit.parents where isChanged { isChanged = try object(at: path, in: parent) != item }
+            for parent in commit.parents where isChanged {
+                isChanged = try object(at: path, in: parent) != item
+            }
             guard isChanged, item != nil || !commit.parents.isEmpty else { continue }
             found.append(
-                PathChange(commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id), path: path))
+                PathChange(
+                    commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id),
+                    path: path))
             if let item, let parent = commit.parents.first, !path.isEmpty,
                 try object(at: path, in: parent) == nil,
                 let older = try differences(from: parent, to: commit.id).first(where: {

@@ -45,7 +45,8 @@ extension Committer {
         var ref: String?
         if case .branch(_, let name, _) = head { ref = name }
         CommitJournal.removeLeftLocks(
-            top: share.top, gitDirectory: repository.gitDirectory, commonDirectory: repository.commonDirectory, ref: ref,
+            top: share.top, gitDirectory: repository.gitDirectory,
+            commonDirectory: repository.commonDirectory, ref: ref,
             since: left.time)
         if case .branch(_, _, let commit?) = head {
             for attempt in 0..<100 {

@@ -37,9 +37,13 @@ public struct HostKeys: Sendable {
         var rest = Substring(url)
         let isURL = rest.hasPrefix("ssh://")
         if isURL { rest = rest.dropFirst(6) } else if url.contains("://") || url.hasPrefix("/") { return nil }
-        if let at = rest.prefix(while: { $0 != "/" }).lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+        if let at = rest.prefix(while: { $0 != "/" }).lastIndex(of: "@") {
+            rest = rest[rest.index(after: at)...]
+        }
         var host = rest.prefix { $0 != "/" && $0 != ":" }
-        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") { host = rest[rest.index(after: rest.startIndex)..<end] }
+        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
+            host = rest[rest.index(after: rest.startIndex)..<end]
+        }
         guard !host.isEmpty else { return nil }
         let after = rest.dropFirst(rest.hasPrefix("[") ? host.count + 2 : host.count)
         if isURL, after.hasPrefix(":"), let port = Int(after.dropFirst().prefix { $0.isNumber }) {
@@ -49,7 +53,7 @@ public struct HostKeys: Sendable {
     }
 
     /// How known_hosts names the server.
-    private var name: String { port == 22 ? host : "[\(host)]:\(port)" }
+    static func name(_ host: String, _ port: Int) -> String { port == 22 ? host : "[\(host)]:\(port)" }
 
     /// The lines that the server shows now, in the form of known_hosts, and their fingerprints.
     public func shown() throws(Failure) -> (lines: [String], fingerprints: [String]) {
@@ -59,7 +63,8 @@ public struct HostKeys: Sendable {
         guard !lines.isEmpty else { throw Failure(message: "\(host) shows no SSH host key on port \(port)") }
         let text = Array((lines.joined(separator: "\n") + "\n").utf8)
         let printed = try run(["ssh-keygen", "-l", "-f", "-"], input: text)
-        let fingerprints = String(decoding: printed.output, as: UTF8.self).split(separator: "\n").map { line in
+        let fingerprints = String(decoding: printed.output, as: UTF8.self).split(separator: "\n").map {
+            line in
             let words = line.split(separator: " ")
             return words.count > 2 ? "\(words[1]) \(words[words.count - 1])" : String(line)
         }
@@ -67,7 +72,7 @@ public struct HostKeys: Sendable {
     }
 
     /// Whether known_hosts has a key of the server already.
-    public var isKnown: Bool { HostTrust.isKnown(name) }
+    public var isKnown: Bool { HostTrust.isKnown(Self.name(host, port)) }
 
     /// Writes lines to the end of `~/.ssh/known_hosts`.
     public func trust(_ lines: [String]) throws(Failure) {

@@ -65,7 +65,9 @@ public struct StoreHistory {
     public func place(of name: FilePath) -> FilePath {
         if name.isEmpty { return name }
         let secret = name.removingLastComponent().appending((name.lastComponent?.string ?? "") + ".gpg")
-        for candidate in [secret, name] where (try? store.root.status(of: candidate)) != nil { return candidate }
+        for candidate in [secret, name] where (try? store.root.status(of: candidate)) != nil {
+            return candidate
+        }
         return secret
     }
 
@@ -76,7 +78,8 @@ public struct StoreHistory {
                 var place = change.path
                 _ = place.removePrefix(prefix)
                 return Entry(
-                    commit: change.commit.id.hex, time: change.commit.author.time, author: change.commit.author.name,
+                    commit: change.commit.id.hex, time: change.commit.author.time,
+                    author: change.commit.author.name,
                     subject: String(change.commit.message.prefix { !$0.isNewline }),
                     path: change.item == nil ? nil : place)
             }
@@ -88,7 +91,8 @@ public struct StoreHistory {
     /// When each secret was changed last.
     public func ages(below folder: FilePath) throws(Failure) -> [Age] {
         do throws(GitError) {
-            return try repository.lastChanges(below: prefix.pushing(folder), from: tip).compactMap { path, commit in
+            return try repository.lastChanges(below: prefix.pushing(folder), from: tip).compactMap {
+                path, commit in
                 var place = path
                 _ = place.removePrefix(prefix)
                 guard place.string.hasSuffix(".gpg") else { return nil }
@@ -107,7 +111,9 @@ public struct StoreHistory {
         let ciphertext: [UInt8]
         do throws(GitError) {
             let commit = try repository.commit(named: revision)
-            guard let item = try repository.item(at: prefix.pushing(secret), in: commit), item.kind != .submodule else {
+            guard let item = try repository.item(at: prefix.pushing(secret), in: commit),
+                item.kind != .submodule
+            else {
                 throw GitError(code: .notFound, message: "it was not there at \(revision)")
             }
             ciphertext = try repository.blob(item.id)

@@ -22,7 +22,8 @@ struct ConflictsCommand: ParsableCommand {
 /// `passdir conflicts list`.
 struct ConflictsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.")
+        commandName: "list",
+        abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.")
 
     @Argument(help: "The stores; all when none is named.")
     var stores: [String] = []

@@ -24,7 +24,9 @@ struct RestoreCommand: ParsableCommand {
     func run() throws {
         do {
             let access = try StoreAccess.open(path, environment: CallerEnvironment.variables())
-            guard !access.path.isEmpty else { throw CommandFailure("\(path) is a store; name a secret in it") }
+            guard !access.path.isEmpty else {
+                throw CommandFailure("\(path) is a store; name a secret in it")
+            }
             let history = try StoreHistory(access.store)
             let secret = history.place(of: access.path)
             try history.restore(secret, at: at)

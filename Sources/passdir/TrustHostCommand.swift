@@ -18,7 +18,8 @@ struct TrustHostCommand: ParsableCommand {
     @Argument(help: "The store's name.")
     var store: String
 
-    @Option(help: ArgumentHelp("Accept without a question if one of the keys has this.", valueName: "SHA256:..."))
+    @Option(
+        help: ArgumentHelp("Accept without a question if one of the keys has this.", valueName: "SHA256:..."))
     var fingerprint: String?
 
     func run() throws {
