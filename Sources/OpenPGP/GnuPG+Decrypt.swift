@@ -58,6 +58,10 @@ extension GnuPG {
         let verdict = gpgme_err_code(error)
         if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
         if status.contains("DECRYPTION_FAILED") || status.contains("BADMDC") {
+            // gpg begins without a session key as well; with one it says by which algorithm it goes on.
+            if status.contains("NO_SECKEY"), !status.contains("DECRYPTION_INFO") {
+                return sentence(.noSecretKey, error)
+            }
             if status.contains("BEGIN_DECRYPTION") {
                 return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
             }
