@@ -17,11 +17,15 @@ struct Passdir: ParsableCommand {
             $PASSWORD_STORE_DIR) as ~/passdir/default.
             """,
         version: "passdir \(Version.number)",
-        subcommands: [StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, TransferSubcommand.self]
+        subcommands: [
+            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
+            TransferSubcommand.self,
+        ]
     )
 
     /// Runs the command that the arguments name. Exit status: 0 success, 1 failure, 64 wrong usage.
     static func main() {
+        CrashSignals.useDefaults()
         do {
             var command = try parseAsRoot()
             try command.run()
