@@ -68,7 +68,8 @@ let package = Package(
                 ],
                 swiftSettings: strict),
             .target(
-                name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
+                name: "TestKit", dependencies: ["CLinux", systemPackage], path: "Tests/TestKit",
+                swiftSettings: strict),
             .testTarget(
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
