@@ -73,6 +73,9 @@ let package = Package(
             .testTarget(
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
+                name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
+                swiftSettings: strict),
+            .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]

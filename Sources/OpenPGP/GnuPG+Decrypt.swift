@@ -57,14 +57,9 @@ extension GnuPG {
         let reasons = status.decryptionFailures.compactMap { EngineFailure.code(gpgme_err_code_t($0)) }
         let verdict = gpgme_err_code(error)
         if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
-        if status.contains("DECRYPTION_FAILED") || status.contains("BADMDC") {
-            // gpg begins without a session key as well; with one it says by which algorithm it goes on.
-            if status.contains("NO_SECKEY"), !status.contains("DECRYPTION_INFO") {
-                return sentence(.noSecretKey, error)
-            }
-            if status.contains("BEGIN_DECRYPTION") {
-                return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
-            }
+        // A session key was found, so that it is the data that is bad.
+        if status.contains("DECRYPTION_FAILED"), status.contains("DECRYPTION_INFO") {
+            return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
         }
         if verdict == GPG_ERR_NO_DATA {
             return status.contains("NODATA")
