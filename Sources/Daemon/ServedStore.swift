@@ -75,9 +75,7 @@ struct StoreOpening {
         let delay: Duration
         let pushTimeout: Duration
         do {
-            options = Store.Options(
-                secretLimit: secretLimit, promptTimeout: try configuration.value(Catalogue.promptTimeout),
-                environment: environment)
+            options = try Store.Options(configuration, store: definition.name, environment: environment)
             delay = try configuration.value(Catalogue.commitDelay, store: definition.name)
             pushTimeout = try configuration.value(Catalogue.pushTimeout)
         } catch {

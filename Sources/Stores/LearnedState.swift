@@ -24,7 +24,9 @@ public final class LearnedState: Sendable {
         var configuration = Configuration()
         configuration.label = "passdir.state"
         configuration.maximumReaderCount = 1
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") }
+        configuration.prepareDatabase {
+            try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
         let database = try DatabaseQueue(path: file.string, configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerMigration("sizes of secrets, state of stores") { database in
@@ -69,7 +71,8 @@ public final class LearnedState: Sendable {
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)",
                     arguments: [
-                        identity.device.stored, identity.inode.stored, identity.size, identity.modified.stored,
+                        identity.device.stored, identity.inode.stored, identity.size,
+                        identity.modified.stored,
                         identity.changed.stored, size, store,
                     ])
             }, completion: { _, _ in })
@@ -79,7 +82,8 @@ public final class LearnedState: Sendable {
     public func fact(_ name: String, of store: String) -> String? {
         try? database.read { database in
             try String.fetchOne(
-                database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
+                database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?",
+                arguments: [store, name])
         }
     }
 
@@ -89,7 +93,8 @@ public final class LearnedState: Sendable {
             { database in
                 if let value {
                     try database.execute(
-                        sql: "INSERT OR REPLACE INTO storeState VALUES (?, ?, ?)", arguments: [store, name, value])
+                        sql: "INSERT OR REPLACE INTO storeState VALUES (?, ?, ?)",
+                        arguments: [store, name, value])
                 } else {
                     try database.execute(
                         sql: "DELETE FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])

@@ -41,7 +41,8 @@ public struct Registry: Sendable {
             let identifier = try section.value(Catalogue.storeID) ?? nil
             found.append(
                 StoreDefinition(
-                    name: section.name, path: path, identifier: identifier ?? "path:\(path)", isImplicit: false))
+                    name: section.name, path: path, identifier: identifier ?? "path:\(path)",
+                    isImplicit: false))
         }
         if found.isEmpty, let path = placeOfPass() {
             found.append(
@@ -68,7 +69,8 @@ public struct Registry: Sendable {
             if folder.starts(with: place) || place.starts(with: folder) {
                 throw SettingsError(
                     code: .storeExists,
-                    message: "\(folder) and the store \"\(section.name)\" in \(place) lie in one another: a secret can "
+                    message:
+                        "\(folder) and the store \"\(section.name)\" in \(place) lie in one another: a secret can "
                         + "belong to one store only")
             }
         }
