@@ -37,9 +37,10 @@ public enum Catalogue {
     public static let pushTimeout = Setting<Duration>(
         "push.timeout", default: .seconds(60), description: "How long a push or fetch may take",
         owner: .sync, kind: .duration)
-    /// The wait for open files at unmount.
+    /// The time to commit and push at unmount.
     public static let unmountTimeout = Setting<Duration>(
-        "unmount.timeout", default: .seconds(20), description: "How long unmounting waits for open files",
+        "unmount.timeout", default: .seconds(20),
+        description: "How long unmounting may take to commit and push what waits",
         owner: .daemon, kind: .duration)
     /// What the log tells.
     public static let logLevel = Setting<LogLevel>(
@@ -66,6 +67,20 @@ public enum Catalogue {
         description: "Fingerprints, one of which must have signed .gpg-id, as PASSWORD_STORE_SIGNING_KEY",
         owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, parted by spaces").optional,
         place: .store)
+    /// Names of scratch files besides the known ones.
+    public static let scratchPatterns = Setting<[String]>(
+        "mount.scratch", default: [],
+        description: "Shell patterns, separated by spaces, of names that live in memory only", owner: .mount,
+        kind: .words)
+    /// The memory of scratch files.
+    public static let scratchLimit = Setting<Int>(
+        "limits.scratch", default: 64 << 20, description: "The memory that scratch files may take, in bytes",
+        owner: .mount, kind: .bytes)
+    /// The time that a secret stays which was renamed to a scratch name.
+    public static let grace = Setting<Duration>(
+        "mount.grace", default: .seconds(10),
+        description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
+        kind: .duration)
 
     /// `store.NAME.path`: the store's folder.
     public static let storePath = Setting<FilePath?>(
@@ -91,6 +106,7 @@ public enum Catalogue {
         AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit), AnySetting(promptTimeout),
         AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
         AnySetting(recipientTrust), AnySetting(recipientConfirm), AnySetting(storeSigningKeys),
+        AnySetting(scratchPatterns), AnySetting(scratchLimit), AnySetting(grace),
         AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
     ])
 
