@@ -43,7 +43,8 @@ let package = Package(
         + part("Settings", ["Git", systemPackage])
         + part(
             "Stores",
-            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
+            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")],
+            tests: ["TestKit"])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -66,6 +67,8 @@ let package = Package(
                 swiftSettings: strict),
             .target(
                 name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
+            .testTarget(
+                name: "SharingTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),

@@ -7,7 +7,8 @@ import SystemPackage
 /// Runs what takes long: with a bar, and stopped by Ctrl-C.
 enum Work {
     static func run(
-        _ body: (Cancellation, @escaping @Sendable (Reencryption.Progress) -> Void) throws(DaemonError) -> [FilePath]
+        _ body: (Cancellation, @escaping @Sendable (Reencryption.Progress) -> Void) throws(DaemonError) ->
+            [FilePath]
     ) throws(DaemonError) -> [FilePath] {
         let cancellation = Cancellation()
         do throws(Errno) {
@@ -23,7 +24,8 @@ enum Work {
     /// Names secrets that were left alone.
     static func tell(_ skipped: [FilePath]) {
         for secret in skipped {
-            StandardError.print("passdir: left as it is, no key here decrypts it: \(Printable.text(secret.string))")
+            StandardError.print(
+                "passdir: left as it is, no key here decrypts it: \(Printable.text(secret.string))")
         }
     }
 }

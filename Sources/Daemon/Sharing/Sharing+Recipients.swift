@@ -98,7 +98,9 @@ extension Sharing {
                 for (name, line) in zip(names, try lines(names, store)) {
                     let new = (try? engine.resolve(name)) ?? []
                     let isThere = new.allSatisfy { one in
-                        known.contains { $0.key.fingerprint == one.key.fingerprint && $0.subkey == one.subkey }
+                        known.contains {
+                            $0.key.fingerprint == one.key.fingerprint && $0.subkey == one.subkey
+                        }
                     }
                     if !isThere { next = next.adding(line) }
                 }
@@ -182,7 +184,8 @@ extension Sharing {
         }
         let skipped: [FilePath]
         do throws(StoreError) {
-            skipped = try work.run(cancellation: cancellation, progress: progress) { paths, message throws(StoreError) in
+            skipped = try work.run(cancellation: cancellation, progress: progress) {
+                paths, message throws(StoreError) in
                 try Self.wait { () throws(CommitError) in
                     try await committer.commit(paths: paths, message: message)
                 }
@@ -192,7 +195,8 @@ extension Sharing {
             guard case .unreadableSecrets = error.code else {
                 guard cancellation.isCancelled else { throw error }
                 throw StoreError(
-                    .openPGP(.canceled), "stopped: passdir recipients resume \(store.name) goes on, passdir "
+                    .openPGP(.canceled),
+                    "stopped: passdir recipients resume \(store.name) goes on, passdir "
                         + "recipients abort \(store.name) takes back what was done.")
             }
             _ = try? work.abort { _ throws(StoreError) in false }

@@ -49,13 +49,15 @@ public struct Sharing: Sendable {
         guard let definition = definitions.first(where: { $0.name == name }) else {
             let known = definitions.map(\.name).joined(separator: ", ")
             throw DaemonError(
-                message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)"))
+                message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)")
+            )
         }
         do {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
                 root: try Root(path: definition.path), engine: engine,
-                options: try Store.Options(configuration, store: name, environment: environment), learned: nil)
+                options: try Store.Options(configuration, store: name, environment: environment), learned: nil
+            )
             try store.recordRecipientsAtFirstSight()
             return store
         } catch let error as SettingsError {
