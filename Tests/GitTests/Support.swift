@@ -55,6 +55,13 @@ final class TestFolder {
             error: String(decoding: contents(files[2]), as: UTF8.self))
     }
 
+    /// Writes a file of the folder.
+    func write(_ name: String, _ text: String) throws {
+        let file = try FileDescriptor.open(
+            path.appending(name), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
+        try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    }
+
     /// Starts a program in a process group of its own.
     func spawn(_ arguments: [String], in folder: FilePath, files: [Int32]) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
@@ -66,7 +73,14 @@ final class TestFolder {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // Whatever the thread of the test blocks or the caller ignores, a program must hear the signals that end it.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGTERM)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let argv = (["env", "-C", folder.string] + arguments).map { strdup($0) } + [nil]
         let envp = environment.map { strdup($0) } + [nil]
         defer { for text in argv + envp { free(text) } }
@@ -81,7 +95,7 @@ final class TestFolder {
         let file = mkstemp(&template)
         guard file >= 0 else { throw Errno(rawValue: errno) }
         unlink(template)
-        _ = content.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        _ = content.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
         lseek(file, 0, SEEK_SET)
         return file
     }
