@@ -56,6 +56,12 @@ extension Store {
         }
         let after = try usableRecipients(file.lines)
         let place = folder.appending(Self.recipientFileName)
+        // What somebody else added must not be agreed to in passing.
+        if let current = try? recipientFile(for: place), let lines = try? recipientLines(of: current),
+            let recipients = try? resolve(lines)
+        {
+            try checkConfirmed(RecipientList(file: current, recipients: recipients))
+        }
         let secrets = try secrets(below: folder, nested: false)
         let different = try secrets.picking { (secret) throws(StoreError) in
             try match(secret, after) != .same

@@ -116,6 +116,40 @@ extension Store {
         }
     }
 
+    /// Notes what one `.gpg-id` says now as agreed to; others that changed still wait to be confirmed.
+    public func recordRecipients(of file: FilePath) throws(StoreError) {
+        guard let record = options.record else { return }
+        var lines = record.lines(ofStore: identifier)
+        guard !lines.isEmpty else { return try recordRecipients() }
+        lines.removeAll { $0.file == file }
+        if let now = fingerprints(in: file) {
+            lines.append(RecipientRecord.Line(store: identifier, file: file, fingerprints: now))
+        }
+        do {
+            try record.replace(store: identifier, with: lines)
+        } catch {
+            throw StoreError(.system(error), "cannot keep who the recipients are: \(error).")
+        }
+    }
+
+    /// Agrees to these keys, too, in a file that is about to name them.
+    func agree(to recipients: [Recipient], in file: FilePath) throws(StoreError) {
+        guard let record = options.record else { return }
+        var lines = record.lines(ofStore: identifier)
+        guard !lines.isEmpty else { return }
+        let new = recipients.map(\.key.fingerprint.description)
+        let old = Self.agreed(file, lines)
+        lines.removeAll { $0.file == file }
+        lines.append(
+            RecipientRecord.Line(
+                store: identifier, file: file, fingerprints: old + new.filter { !old.contains($0) }))
+        do {
+            try record.replace(store: identifier, with: lines)
+        } catch {
+            throw StoreError(.system(error), "cannot keep who the recipients are: \(error).")
+        }
+    }
+
     /// The `.gpg-id` files that name others than when you last agreed to them.
     public func foreignRecipients() throws(StoreError) -> [ForeignRecipients] {
         guard let record = options.record else { return [] }

@@ -16,7 +16,7 @@ extension Reencryption {
         }
         try synchronizeFolders(of: journal.secrets)
         guard let folder = journal.folder, let recipients else { return }
-        try placeRecipientFile(folder)
+        try placeRecipientFile(folder, recipients)
         for _ in 0..<3 {
             let late = try lateSecrets(below: folder, recipients)
             if late.isEmpty { return }
@@ -164,7 +164,7 @@ extension Reencryption {
     }
 
     /// Puts the new `.gpg-id` in force, its signature first: the old one fails with it, the new one holds.
-    private func placeRecipientFile(_ folder: FilePath) throws(StoreError) {
+    private func placeRecipientFile(_ folder: FilePath, _ recipients: [Recipient]) throws(StoreError) {
         let place = folder.appending(Store.recipientFileName)
         let new = try staging.read(ChangeJournal.newFile)
         let old = try staging.read(ChangeJournal.oldFile)
@@ -175,6 +175,7 @@ extension Reencryption {
                 "\(place.string) of the store \"\(store.name)\" was changed by somebody else "
                     + "meanwhile: take this change back with passdir recipients abort, then look at it.")
         }
+        try store.agree(to: recipients, in: place)
         try put(try staging.read(ChangeJournal.newSignature), at: folder.appending(Store.signatureFileName))
         try put(new, at: place)
     }

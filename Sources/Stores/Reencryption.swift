@@ -140,6 +140,9 @@ public final class Reencryption: Sendable {
         if journal.phase == .committing {
             progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
             try commit(changedPaths, journal.message)
+            if let folder = journal.folder {
+                try store.recordRecipients(of: folder.appending(Store.recipientFileName))
+            }
             try enter(.finished)
         }
         try staging.remove()

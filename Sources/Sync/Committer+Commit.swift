@@ -115,7 +115,8 @@ extension Committer {
                 let journal = CommitJournal(gitDirectory: repository.gitDirectory)
                 if !changes.isEmpty {
                     let message = CommitMessage(
-                        changes.map { (Self.inStore($0.path, share.prefix), $0.kind) }, renames: batch.renames)
+                        changes.map { (Self.inStore($0.path, share.prefix), $0.kind) }, renames: batch.renames
+                    )
                     do {
                         try journal.write(changes.map(\.path))
                     } catch {
@@ -127,7 +128,8 @@ extension Committer {
                     let now = Int64(time(nil))
                     let author = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
                     let id = try repository.commit(
-                        tree: tree, parent: parent, message: batch.message ?? message.text, author: author, committer: author,
+                        tree: tree, parent: parent, message: batch.message ?? message.text, author: author,
+                        committer: author,
                         onto: ref)
                     try updateIndex(repository, paths: changes.map(\.path), to: id)
                     journal.remove()

@@ -18,6 +18,7 @@ struct RecipientsCommand: ParsableCommand {
         subcommands: [
             RecipientsShowCommand.self, RecipientsAddCommand.self, RecipientsRemoveCommand.self,
             RecipientsSetCommand.self, RecipientsResumeCommand.self, RecipientsAbortCommand.self,
+            RecipientsCheckCommand.self, RecipientsConfirmCommand.self,
         ]
     )
 }

@@ -202,7 +202,6 @@ extension Sharing {
             _ = try? work.abort { _ throws(StoreError) in false }
             throw error
         }
-        try store.recordRecipients()
         try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
         return skipped
     }

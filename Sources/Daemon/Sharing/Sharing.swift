@@ -44,6 +44,9 @@ public struct Sharing: Sendable {
         var title: String { folder.isEmpty ? store.name : "\(store.name)/\(folder.string)" }
     }
 
+    /// The names of all stores.
+    public var storeNames: [String] { definitions.map(\.name) }
+
     /// Opens a store by its name.
     func store(named name: String) throws(DaemonError) -> Store {
         guard let definition = definitions.first(where: { $0.name == name }) else {
