@@ -68,12 +68,19 @@ public final class RecipientRecord: Sendable {
         state.identity = identity
     }
 
+    /// Makes a folder and those above it; a failure shows when the file is opened.
+    private static func makeFolder(_ folder: FilePath) {
+        guard !folder.isEmpty, folder.withPlatformString({ access($0, F_OK) }) != 0 else { return }
+        makeFolder(folder.removingLastComponent())
+        _ = folder.withPlatformString { mkdir($0, 0o700) }
+    }
+
     private func write(_ lines: [Line]) throws(Errno) {
         let text = lines.map { line in
             ([line.store, line.file.string] + line.fingerprints).joined(separator: "\t") + "\n"
         }.joined()
         let temporary = FilePath(path.string + ".new")
-        _ = path.removingLastComponent().withPlatformString { mkdir($0, 0o700) }
+        Self.makeFolder(path.removingLastComponent())
         let raw = temporary.withPlatformString { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) }
         guard raw >= 0 else { throw Errno.last }
         let file = OwnedDescriptor(raw)
@@ -97,7 +104,12 @@ extension Store {
     /// nothing can have been added behind anybody's back.
     public func recordRecipientsAtFirstSight() throws(StoreError) {
         guard let record = options.record, record.lines(ofStore: identifier).isEmpty else { return }
-        try recordRecipients()
+        do {
+            try recordRecipients()
+        } catch {
+            // Without recipients.confirm the record only tells of changes.
+            if options.mustConfirm { throw error }
+        }
     }
 
     /// Notes what the `.gpg-id` files say now as agreed to.

@@ -34,7 +34,7 @@ extension Reencryption {
             }
             try synchronizeFolders(of: journal.secrets)
             if let folder = journal.folder {
-                try store.recordRecipients(of: folder.appending(Store.recipientFileName))
+                try? store.recordRecipients(of: folder.appending(Store.recipientFileName))
             }
             // From here on there is nothing to resume.
             try enter(.finished)

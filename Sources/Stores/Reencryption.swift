@@ -141,7 +141,8 @@ public final class Reencryption: Sendable {
             progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
             try commit(changedPaths, journal.message)
             if let folder = journal.folder {
-                try store.recordRecipients(of: folder.appending(Store.recipientFileName))
+                // The change is made; a record that lags only makes `status` ask once more.
+                try? store.recordRecipients(of: folder.appending(Store.recipientFileName))
             }
             try enter(.finished)
         }

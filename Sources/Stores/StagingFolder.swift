@@ -179,14 +179,17 @@ struct ContentIdentity: Sendable, Equatable {
 
 /// The name of a staged secret.
 struct StagedName: Sendable, Equatable {
-    var index: Int
-    var old: ContentIdentity
-    var new: ContentIdentity
+    let index: Int
+    let old: ContentIdentity
+    let new: ContentIdentity
+    /// Relative to the store.
+    let path: FilePath
 
     init(index: Int, old: ContentIdentity, new: ContentIdentity) {
         self.index = index
         self.old = old
         self.new = new
+        path = StagingFolder.file("\(index)_\(old.text)_\(new.text)")
     }
 
     init?(_ name: String) {
@@ -196,6 +199,4 @@ struct StagedName: Sendable, Equatable {
         else { return nil }
         self.init(index: index, old: old, new: new)
     }
-
-    var path: FilePath { StagingFolder.file("\(index)_\(old.text)_\(new.text)") }
 }
