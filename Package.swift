@@ -43,8 +43,15 @@ let package = Package(
         + part("Settings", ["Git", systemPackage])
         + part(
             "Stores",
+<<<<<<< HEAD
             ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")],
             tests: ["TestKit"])
+=======
+            [
+                "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ])
+>>>>>>> main
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -68,9 +75,16 @@ let package = Package(
             .target(
                 name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
             .testTarget(
+<<<<<<< HEAD
                 name: "SharingTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+=======
+                name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+            .testTarget(
+                name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
+                swiftSettings: strict),
+>>>>>>> main
             .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
-                exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
+                exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]
 )
