@@ -15,7 +15,7 @@ public final class LearnedState: Sendable {
             database = try Self.open(file)
         } catch is DatabaseError {
             let aside = file.string + ".damaged"
-            _ = rename(file.string, aside)
+            _ = Glibc.rename(file.string, aside)
             database = try Self.open(file)
         }
     }
@@ -24,7 +24,9 @@ public final class LearnedState: Sendable {
         var configuration = Configuration()
         configuration.label = "passdir.state"
         configuration.maximumReaderCount = 1
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") }
+        configuration.prepareDatabase {
+            try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
         let database = try DatabaseQueue(path: file.string, configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerMigration("sizes of secrets, state of stores") { database in
@@ -69,7 +71,8 @@ public final class LearnedState: Sendable {
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)",
                     arguments: [
-                        identity.device.stored, identity.inode.stored, identity.size, identity.modified.stored,
+                        identity.device.stored, identity.inode.stored, identity.size,
+                        identity.modified.stored,
                         identity.changed.stored, size, store,
                     ])
             }, completion: { _, _ in })
@@ -79,7 +82,8 @@ public final class LearnedState: Sendable {
     public func fact(_ name: String, of store: String) -> String? {
         try? database.read { database in
             try String.fetchOne(
-                database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
+                database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?",
+                arguments: [store, name])
         }
     }
 
@@ -89,12 +93,41 @@ public final class LearnedState: Sendable {
             { database in
                 if let value {
                     try database.execute(
-                        sql: "INSERT OR REPLACE INTO storeState VALUES (?, ?, ?)", arguments: [store, name, value])
+                        sql: "INSERT OR REPLACE INTO storeState VALUES (?, ?, ?)",
+                        arguments: [store, name, value])
                 } else {
                     try database.execute(
                         sql: "DELETE FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
                 }
             }, completion: { _, _ in })
+    }
+
+    /// Drops everything that was learned of a store.
+    public func forget(store: String) {
+        try? database.write { database in
+            try database.execute(sql: "DELETE FROM plaintextSize WHERE store = ?", arguments: [store])
+            try database.execute(sql: "DELETE FROM storeState WHERE store = ?", arguments: [store])
+        }
+    }
+
+    /// Files what was learned of a store under its new identifier.
+    public func rename(store: String, to new: String) {
+        try? database.write { database in
+            try database.execute(
+                sql: "UPDATE OR REPLACE plaintextSize SET store = ? WHERE store = ?", arguments: [new, store])
+            try database.execute(
+                sql: "UPDATE OR REPLACE storeState SET store = ? WHERE store = ?", arguments: [new, store])
+        }
+    }
+
+    /// The stores that something was learned of.
+    public func stores() -> Set<String> {
+        let found = try? database.read { database in
+            try Set(
+                String.fetchAll(
+                    database, sql: "SELECT store FROM plaintextSize UNION SELECT store FROM storeState"))
+        }
+        return found ?? []
     }
 
     /// Waits until everything remembered so far is written, then closes the file.

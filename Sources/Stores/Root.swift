@@ -150,7 +150,8 @@ public final class Root: Sendable {
     }
 
     /// Renames an entry within the store, replacing what `renameat2(2)` replaces.
-    public func rename(_ source: FilePath, to destination: FilePath, flags: RenameOptions = []) throws(Errno) {
+    public func rename(_ source: FilePath, to destination: FilePath, flags: RenameOptions = []) throws(Errno)
+    {
         guard let newName = destination.lastComponent else { throw .invalidArgument }
         let newParent = try openParent(of: destination)
         try inParent(of: source) { parent, name in

@@ -63,7 +63,8 @@ extension Store {
         do {
             let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
             let size = try file.status().identity.size
-            let predicted = try Packets.predictPlaintextSize(fileSize: size) { (offset, count) throws(Errno) in
+            let predicted = try Packets.predictPlaintextSize(fileSize: size) {
+                (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)
             }
             return predicted ?? 0

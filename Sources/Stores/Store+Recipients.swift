@@ -56,11 +56,13 @@ extension Store {
         try verifySignature(of: bytes, file)
         guard let lines = RecipientFile(parsing: bytes)?.lines else {
             throw StoreError(
-                .badRecipientFile, "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key a line.")
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key a line.")
         }
         guard !lines.isEmpty else {
             throw StoreError(
-                .badRecipientFile, "\(file.string) of the store \"\(name)\" names nobody: write one key a line.")
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" names nobody: write one key a line.")
         }
         return RecipientList(file: file, recipients: try resolve(lines))
     }
@@ -70,7 +72,9 @@ extension Store {
         for line in lines {
             do {
                 for recipient in try engine.resolve(line)
-                where !found.contains(where: { $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey }) {
+                where !found.contains(where: {
+                    $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey
+                }) {
                     found.append(recipient)
                 }
             } catch {
@@ -97,7 +101,8 @@ extension Store {
         } catch {
             throw StoreError(
                 .badSignature,
-                "the signature \(signatureFile.string) of the store \"\(name)\" is not good: \(error.message)")
+                "the signature \(signatureFile.string) of the store \"\(name)\" is not good: \(error.message)"
+            )
         }
         guard signers.contains(where: { options.signingKeys.contains($0.description) }) else {
             throw StoreError(

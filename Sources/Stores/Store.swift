@@ -42,7 +42,8 @@ public final class Store: Sendable {
 
     /// A store in a folder that is already open.
     public init(
-        name: String, identifier: String, root: Root, engine: any Engine, options: Options, learned: LearnedState?
+        name: String, identifier: String, root: Root, engine: any Engine, options: Options,
+        learned: LearnedState?
     ) {
         self.name = name
         self.identifier = identifier

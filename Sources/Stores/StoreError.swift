@@ -34,7 +34,9 @@ public struct StoreError: Error, Sendable, Equatable {
 
     /// An error of the system on a path of the store.
     public init(_ errno: Errno, _ action: String, _ path: FilePath) {
-        self.init(.system(errno), "cannot \(action) \(path.isEmpty ? "the store's folder" : path.string): \(errno).")
+        self.init(
+            .system(errno), "cannot \(action) \(path.isEmpty ? "the store's folder" : path.string): \(errno)."
+        )
     }
 
     /// An error of GnuPG about a secret.
