@@ -9,7 +9,9 @@ enum MountPlace {
             if try MountPoint.mend(place) { return }
             if let mounted = try MountPoint.mounted(at: place) {
                 throw DaemonError(
-                    message: "\(place) is a mount point of \(mounted.type) already: unmount it, or mount elsewhere")
+                    message:
+                        "\(place) is a mount point of \(mounted.type) already: unmount it, or mount elsewhere"
+                )
             }
         } catch let error as MountError {
             throw DaemonError(message: error.message)

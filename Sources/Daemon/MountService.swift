@@ -28,15 +28,20 @@ final class MountService: Sendable {
 
     /// Opens the stores and mounts; the mount answers when it returns.
     init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
-        let settings: (configuration: Configuration, level: LogLevel, limit: Int, retry: Duration, end: Duration)
+        let settings: (configuration: Configuration, level: LogLevel, retry: Duration, end: Duration)
+        var options = StoreFilesystem.Options()
         let definitions: [StoreDefinition]
         do {
             let configuration = try Daemon.configuration(environment)
             settings = (
                 configuration, try configuration.value(Catalogue.logLevel),
-                try configuration.value(Catalogue.secretLimit), try configuration.value(Catalogue.saveRetry),
+                try configuration.value(Catalogue.saveRetry),
                 try configuration.value(Catalogue.unmountTimeout)
             )
+            options.secretLimit = try configuration.value(Catalogue.secretLimit)
+            options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
+            options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
+            options.grace = try configuration.value(Catalogue.grace)
             definitions = try Registry(configuration, environment: environment).definitions()
         } catch {
             throw DaemonError(error)
@@ -53,18 +58,18 @@ final class MountService: Sendable {
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)
-        filesystem = StoreFilesystem(secretLimit: settings.limit)
+        filesystem = StoreFilesystem(options: options)
         let opening = StoreOpening(
-            configuration: settings.configuration, environment: environment, secretLimit: settings.limit,
+            configuration: settings.configuration, environment: environment, secretLimit: options.secretLimit,
             learned: learned, log: log)
         stores = try opening.open(definitions, in: filesystem)
         try MountPlace.prepare(mountPoint, stores: stores.map(\.path))
         do {
-            var options = SessionOptions()
-            options.refusesNonEmptyMountPoint = true
+            var sessionOptions = SessionOptions()
+            sessionOptions.refusesNonEmptyMountPoint = true
             session = try Session(
                 mountPoint: mountPoint, filesystemName: "passdir", subtype: "passdir", filesystem: filesystem,
-                options: options)
+                options: sessionOptions)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -94,7 +99,8 @@ final class MountService: Sendable {
 
     private func startControl(_ environment: [String: String]) throws(DaemonError) {
         do {
-            let server = try ControlServer(socket: Daemon.controlSocket(environment: environment), service: self)
+            let server = try ControlServer(
+                socket: Daemon.controlSocket(environment: environment), service: self)
             try server.start()
             control.withLock { $0 = server }
         } catch {

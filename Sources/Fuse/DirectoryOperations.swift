@@ -53,10 +53,12 @@ func addExtendedAttributeOperations(_ table: inout fuse_lowlevel_ops) {
     table.getxattr = { request, inode, name, room in
         let request = present(request)
         let server = Server.of(request)
-        server.answer(request) { request throws(Errno) in
+        // A value may have to be asked of another program.
+        let name = copy(name)
+        server.answerLater(request) { request throws(Errno) in
             .extendedAttribute(
-                try server.filesystem.extendedAttribute(
-                    request, InodeNumber(rawValue: inode), name: copy(name)), room: room)
+                try server.filesystem.extendedAttribute(request, InodeNumber(rawValue: inode), name: name),
+                room: room)
         }
     }
     table.listxattr = { request, inode, room in

@@ -114,9 +114,12 @@ extension GitError {
 
     /// One line, no trailing punctuation, no password of a URL.
     static func cleaned(_ text: String) -> String {
-        let lines = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
-        var line = lines.filter { !$0.isEmpty }.joined(separator: "; ")
-        while let last = line.last, last.isWhitespace || ":;.".contains(last) { line.removeLast() }
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            var line = line.drop(while: \.isWhitespace)
+            while let last = line.last, last.isWhitespace || ":;.".contains(last) { line.removeLast() }
+            return line
+        }
+        let line = lines.filter { !$0.isEmpty }.joined(separator: "; ")
         return withoutPasswords(line)
     }
 

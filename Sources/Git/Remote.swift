@@ -19,7 +19,8 @@ extension Repository {
         git_push_options_init(&options, UInt32(GIT_PUSH_OPTIONS_VERSION))
         options.proxy_opts.type = GIT_PROXY_AUTO
         let doing = "cannot push to \(GitError.withoutPasswords(remote))"
-        try Transfer(callbacks).run(doing) { remoteCallbacks in
+        let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
+        try Transfer(callbacks, url: url).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
             return withStringArray(["\(localRef):\(remoteRef)"]) {
                 git_remote_push(handle.pointer, &$0, &options)
@@ -38,7 +39,8 @@ extension Repository {
         git_fetch_options_init(&options, UInt32(GIT_FETCH_OPTIONS_VERSION))
         options.proxy_opts.type = GIT_PROXY_AUTO
         let doing = "cannot fetch from \(GitError.withoutPasswords(remote))"
-        try Transfer(callbacks).run(doing) { remoteCallbacks in
+        let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
+        try Transfer(callbacks, url: url).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
             return withStringArray(refspecs) { specs in
                 refspecs.isEmpty

@@ -88,7 +88,7 @@ public final class Repository {
         git_clone_options_init(&options, UInt32(GIT_CLONE_OPTIONS_VERSION))
         options.fetch_opts.proxy_opts.type = GIT_PROXY_AUTO
         var made: OpaquePointer?
-        let transfer = Transfer(callbacks)
+        let transfer = Transfer(callbacks, url: url)
         try transfer.run("cannot clone \(GitError.withoutPasswords(url))") { remoteCallbacks in
             options.fetch_opts.callbacks = remoteCallbacks
             return path.withPlatformString { place in

@@ -5,6 +5,7 @@ import SystemPackage
 /// One fetch, push or clone under way: the target of libgit2's callbacks and the memory of what they said.
 final class Transfer {
     private let callbacks: TransferCallbacks
+    private let url: String
     private var offered: Set<String> = []
     private var attempts = 0
     private var failure: GitError?
@@ -12,8 +13,12 @@ final class Transfer {
     private var serverText: [UInt8] = []
     private var refusals: [(ref: String, reason: String)] = []
 
-    init(_ callbacks: TransferCallbacks) {
+    /// Parts of libgit2's messages for failures of a connection that it files under "operating system".
+    private static let breaks = ["connect", "socket", "resolve", "timed out"]
+
+    init(_ callbacks: TransferCallbacks, url: String) {
         self.callbacks = callbacks
+        self.url = url
     }
 
     /// Runs a transfer; what a callback found wrong goes before what libgit2 says of it.
@@ -29,6 +34,14 @@ final class Transfer {
         }
         if code < 0 {
             var error = GitError.last(code, doing)
+            if error.code == .other, Transfer.breaks.contains(where: { error.message.contains($0) }) {
+                error.code = .network
+            }
+            // A path that isn't there looks to libgit2 like a URL of a kind that it doesn't know.
+            if !url.contains("://"), error.message.hasSuffix("unsupported URL protocol") {
+                error.code = .notFound
+                error.message = "\(doing): there is no repository"
+            }
             // Before it says anything of the failure, a server of git:// or SSH may just hang up.
             if error.code == .other, !serverText.isEmpty { error.message += ": \(printed)" }
             throw error

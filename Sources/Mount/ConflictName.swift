@@ -11,7 +11,9 @@ enum ConflictName {
         let count = attempt == 0 ? "" : "-\(attempt)"
         let label = ".conflict-\(hostName())-\(stamp(time))\(count).gpg"
         // Cut so that the name fits, whatever the secret is called.
-        let kept = bare.withPlatformString { Array(UnsafeBufferPointer(start: $0, count: min(strlen($0), 255 - label.utf8.count))) }
+        let kept = bare.withPlatformString {
+            Array(UnsafeBufferPointer(start: $0, count: min(strlen($0), 255 - label.utf8.count)))
+        }
         let bytes = kept + label.utf8.map { CChar(bitPattern: $0) } + [0]
         guard let component = FilePath.Component(platformString: bytes) else { return nil }
         return path.removingLastComponent().appending(component)

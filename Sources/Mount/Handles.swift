@@ -7,12 +7,21 @@ import SystemPackage
 final class Handles: Sendable {
     /// One open file or folder.
     enum Handle: Sendable {
-        /// `appends`: every write goes to the end.
-        case secret(isWritable: Bool, isReadable: Bool, appends: Bool)
+        /// A secret or scratch file, in use until the handle is closed.
+        case secret(OpenSecret)
         /// A file that is not encrypted, read as it was when it was opened.
         case plain(PlainContent)
         /// The listing of a folder, taken when reading starts at its beginning.
         case directory([Listed])
+    }
+
+    /// A secret that is open.
+    struct OpenSecret: Sendable {
+        var node: Node
+        var file: SecretFile
+        var isWritable: Bool
+        /// Every write goes to the end.
+        var appends: Bool
     }
 
     /// An entry of a listing.

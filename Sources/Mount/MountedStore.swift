@@ -12,12 +12,19 @@ final class MountedStore: Sendable {
     /// for a key, an encryption or an fsync.
     let namespace = Mutex<Void>(())
 
+    /// Secrets that an editor has renamed to a backup name.
+    let parked = ParkedSecrets()
+
     /// The last secret that could not be opened, for `status`; cleared when it can.
     let failedOpen = Mutex<FailedOpen?>(nil)
 
-    init(_ store: Store, sink: any ChangeSink) {
+    /// The memory that the scratch files of all stores share.
+    let scratchMemory: ScratchMemory
+
+    init(_ store: Store, sink: any ChangeSink, scratchMemory: ScratchMemory) {
         self.store = store
         self.sink = sink
+        self.scratchMemory = scratchMemory
     }
 }
 

@@ -1,38 +1,78 @@
 import Fuse
 import Stores
+import Synchronization
 
 /// A thing under the mount point that has an inode number.
 ///
-/// What never changes about it stands here; its name and place belong to `Tree`, the content of a secret to
-/// `SecretFile`.
+/// What never changes about it stands here; its name and place belong to `Tree`. The content of a secret exists only
+/// while somebody uses it, so that a hundred thousand known names cost little.
 final class Node: Sendable {
-    /// What the thing is and what only such a thing has.
-    enum Kind: Sendable {
+    /// What the thing is.
+    enum Kind: Sendable, Equatable {
         /// The mount point: its entries are the stores.
         case root
         case directory
-        case secret(SecretFile)
+        /// A secret, or a scratch file that lives in memory only.
+        case secret
         /// A file of the store that is not encrypted, shown read-only.
         case plain
         case symbolicLink
+        /// A symbolic link that lives in memory only, such as the lock of an editor, with its target.
+        case memoryLink([UInt8])
     }
 
-    /// The number that the kernel knows it by; never used for anything else while mounted.
+    private struct Slot {
+        var file: SecretFile?
+        var users = 0
+    }
+
+    /// The number that the kernel knows it by; never another thing's while the kernel knows it.
     let inode: InodeNumber
     /// What it is.
     let kind: Kind
     /// The store it lies in; nil for the mount point only.
     let store: MountedStore?
+    private let slot: Mutex<Slot>
 
-    init(inode: InodeNumber, kind: Kind, store: MountedStore?) {
+    init(inode: InodeNumber, kind: Kind, store: MountedStore?, file: SecretFile? = nil) {
         self.inode = inode
         self.kind = kind
         self.store = store
+        slot = Mutex(Slot(file: file))
     }
 
-    /// The content, when the node is a secret.
+    /// The content, when somebody uses it.
     var secret: SecretFile? {
-        if case .secret(let file) = kind { file } else { nil }
+        kind == .secret ? slot.withLock { $0.file } : nil
+    }
+
+    /// The content, kept until the matching `endUse()`; nil when the node is no secret.
+    func beginUse() -> SecretFile? {
+        guard kind == .secret else { return nil }
+        return slot.withLock { slot in
+            slot.users += 1
+            if let file = slot.file { return file }
+            let file = SecretFile(scratchMemory: store?.scratchMemory)
+            slot.file = file
+            return file
+        }
+    }
+
+    /// Ends a `beginUse()`; with the last user the content is forgotten. What is not saved has a user: its mark.
+    func endUse() {
+        let gone = slot.withLock { slot -> SecretFile? in
+            slot.users -= 1
+            guard slot.users == 0 else { return nil }
+            defer { slot.file = nil }
+            return slot.file
+        }
+        gone?.returnScratchMemory()
+    }
+
+    /// Whether its content is only in memory: edited and not saved, or a scratch file.
+    var isOnlyInMemory: Bool {
+        if case .memoryLink = kind { return true }
+        return secret?.state.withLock { $0.isDirty || $0.isScratch } ?? false
     }
 
     /// The kind as directory listings tell it.
@@ -40,14 +80,16 @@ final class Node: Sendable {
         switch kind {
         case .root, .directory: .directory
         case .secret, .plain: .regular
-        case .symbolicLink: .symbolicLink
+        case .symbolicLink, .memoryLink: .symbolicLink
         }
     }
 
     /// Whether what was found on disk is the same kind of thing.
     func matches(_ found: BackingEntry) -> Bool {
         switch (kind, found.kind) {
-        case (.directory, .directory), (.plain, .plain), (.symbolicLink, .symbolicLink), (.secret, .secret): true
+        case (.directory, .directory), (.plain, .plain), (.symbolicLink, .symbolicLink): true
+        // A scratch file of the same name is not what lies on disk.
+        case (.secret, .secret): !(secret?.state.withLock { $0.isScratch } ?? false)
         default: false
         }
     }

@@ -38,30 +38,65 @@ final class SecretFile: Sendable {
         var failure: Failure?
         /// When it was last edited, while that is not on disk.
         private(set) var modified: FileTime?
-        /// What is known of the size of a ciphertext that isn't open.
-        var knownSize: (identity: CiphertextIdentity, bytes: Int64)?
+        /// When it was last read, where a program has said so, while that is not on disk.
+        private(set) var accessed: FileTime?
+        /// Lives in memory only.
+        var isScratch = false
+        /// The parked secret that this scratch file was, and the version that it was then.
+        var origin: (path: FilePath, version: UInt64)?
+        /// What was taken from the memory of all scratch files.
+        var scratchBytes = 0
     }
 
     let state: Mutex<State>
     /// One save at a time.
     let saving = Mutex<Void>(())
+    private let scratchMemory: ScratchMemory?
 
     /// A secret that lies on disk.
-    init() {
+    init(scratchMemory: ScratchMemory?) {
         state = Mutex(State())
+        self.scratchMemory = scratchMemory
     }
 
-    /// A secret that is newly made, empty, not on disk yet.
-    init(newAt time: FileTime) {
+    /// A file that is newly made, empty: a secret that is not on disk yet, or a scratch file.
+    init(newAt time: FileTime, isScratch: Bool, scratchMemory: ScratchMemory) {
         var fresh = State()
+        fresh.isScratch = isScratch
         fresh.truncate(at: time)
         state = Mutex(fresh)
+        self.scratchMemory = scratchMemory
     }
+
+    /// Makes sure that a scratch file may grow to `size` bytes; ENOSPC where it may not. Anything else may.
+    func takeScratchMemory(for size: Int, _ state: inout State) throws(Errno) {
+        guard state.isScratch, size > state.scratchBytes else { return }
+        try scratchMemory?.take(size - state.scratchBytes)
+        state.scratchBytes = size
+    }
+
+    /// The content of a scratch file is forgotten, or it is none any more.
+    func returnScratchMemory() {
+        let bytes = state.withLock { state in
+            defer { state.scratchBytes = 0 }
+            return state.scratchBytes
+        }
+        try? scratchMemory?.take(-bytes)
+    }
+}
+
+/// What is to be saved.
+struct Snapshot: Sendable {
+    var bytes: SecretBytes
+    var version: UInt64
+    var accessed: FileTime?
+    var modified: FileTime?
 }
 
 extension SecretFile.State {
     var isLoaded: Bool { mode != .absent }
-    var isDirty: Bool { version != savedVersion }
+    /// Edited and to be saved; a scratch file never is.
+    var isDirty: Bool { !isScratch && version != savedVersion }
 
     /// Bytes of the content; meaningless when it is not loaded.
     var count: Int {
@@ -77,7 +112,6 @@ extension SecretFile.State {
         bytes = plaintext.bytes
         mode = .clean
         base = plaintext.status
-        knownSize = (plaintext.status.identity, Int64(plaintext.bytes.count))
     }
 
     /// Forgets a content that is saved.
@@ -125,6 +159,23 @@ extension SecretFile.State {
         edit(at: time)
     }
 
+    /// Writes zero bytes into a loaded content.
+    mutating func write(zeroes count: Int, at offset: Int, time: FileTime) throws(Errno) {
+        let zeroes = [UInt8](repeating: 0, count: min(count, 1 << 16))
+        var done = 0
+        while done < count {
+            let piece = min(zeroes.count, count - done)
+            let result = zeroes.withUnsafeBytes { bytes in
+                Result { () throws(Errno) in
+                    try write(
+                        UnsafeRawBufferPointer(rebasing: bytes[..<piece]), at: offset + done, time: time)
+                }
+            }
+            try result.get()
+            done += piece
+        }
+    }
+
     /// Hands up to `count` bytes from `offset` to `body`, none beyond the end.
     func read(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
         let start = min(max(offset, 0), self.count)
@@ -137,21 +188,27 @@ extension SecretFile.State {
     }
 
     /// What is to be saved, with the version that it is.
-    func snapshot() throws(Errno) -> (bytes: SecretBytes, version: UInt64) {
-        if mode == .clean, let bytes { return (bytes, version) }
-        return (try buffer.snapshot(), version)
+    func snapshot() throws(Errno) -> Snapshot {
+        let copy = mode == .clean ? bytes : nil
+        let content = if let copy { copy } else { try buffer.snapshot() }
+        return Snapshot(bytes: content, version: version, accessed: accessed, modified: modified)
     }
 
     /// A version is on disk.
-    mutating func markSaved(_ saved: UInt64, as status: FileStatus, size: Int) {
+    mutating func markSaved(_ saved: UInt64, as status: FileStatus) {
         savedVersion = saved
         base = status
         failure = nil
-        knownSize = (status.identity, Int64(size))
         if !isDirty {
             modified = nil
+            accessed = nil
             isOnlyTruncated = false
         }
+    }
+
+    /// What was saved may not be durable: it is to be saved again.
+    mutating func requireSave() {
+        version += 1
     }
 
     /// Gives up what is not saved: the secret was removed.
@@ -161,16 +218,9 @@ extension SecretFile.State {
         isOnlyTruncated = false
     }
 
-    /// Another modification time for a content that is not saved yet.
-    mutating func setModified(_ time: FileTime) {
-        modified = time
-    }
-
-    /// The file on disk only got another name or another time.
-    mutating func rebase(_ status: FileStatus) {
-        if let knownSize, knownSize.identity == base?.identity {
-            self.knownSize = (status.identity, knownSize.bytes)
-        }
-        base = status
+    /// Other times for a content that is not saved yet; nil leaves one as it is.
+    mutating func setTimes(accessed: FileTime?, modified: FileTime?) {
+        if let accessed { self.accessed = accessed }
+        if let modified { self.modified = modified }
     }
 }

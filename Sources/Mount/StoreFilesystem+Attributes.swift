@@ -5,6 +5,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// stat(2): decrypts nothing and prompts for nothing.
     public func attributes(
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double) {
@@ -16,10 +17,13 @@ extension StoreFilesystem {
         switch node.kind {
         case .root:
             return facts(
-                node, permissions: 0o700, links: 2 + UInt64(stores.withLock { $0.count }), size: 0, times: nil)
+                node, permissions: 0o700, links: 2 + UInt64(stores.withLock { $0.count }), size: 0, times: nil
+            )
         case .directory:
             let status = try self.status(of: node, known: known)
-            return facts(node, permissions: 0o700, links: status.linkCount, size: status.identity.size, times: status)
+            return facts(
+                node, permissions: 0o700, links: visibleLinks(of: node, status), size: status.identity.size,
+                times: status)
         case .plain:
             let status = try self.status(of: node, known: known)
             return facts(node, permissions: 0o400, links: 1, size: status.identity.size, times: status)
@@ -28,16 +32,16 @@ extension StoreFilesystem {
             let target = try? visibleTarget(of: node)
             return facts(
                 node, permissions: 0o777, links: 1, size: Int64(target?.count ?? 0), times: status)
-        case .secret(let file):
-            return try attributes(of: node, file, known: known)
+        case .memoryLink(let target):
+            return facts(node, permissions: 0o777, links: 1, size: Int64(target.count), times: nil)
+        case .secret:
+            return try secretAttributes(of: node, known: known)
         }
     }
 
-    private func attributes(
-        of node: Node, _ file: SecretFile, known: FileStatus?
-    ) throws(Errno) -> Attributes {
+    private func secretAttributes(of node: Node, known: FileStatus?) throws(Errno) -> Attributes {
         let links: UInt64 = tree.backingPath(of: node) == nil ? 0 : 1
-        let loaded = file.state.withLock { state -> Attributes? in
+        let loaded = node.secret?.state.withLock { state -> Attributes? in
             guard state.isLoaded else { return nil }
             var facts = facts(
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
@@ -46,24 +50,16 @@ extension StoreFilesystem {
                 facts.changeTime = Timestamp(modified)
                 if state.base == nil { facts.accessTime = Timestamp(modified) }
             }
+            if let accessed = state.accessed { facts.accessTime = Timestamp(accessed) }
             return facts
         }
         if let loaded { return loaded }
         let status = try self.status(of: node, known: known)
-        return facts(node, permissions: 0o600, links: links, size: try size(of: node, file, status), times: status)
-    }
-
-    /// The size of a secret that is not open: as it is known, or as its packets tell.
-    private func size(of node: Node, _ file: SecretFile, _ status: FileStatus) throws(Errno) -> Int64 {
-        if let known = file.state.withLock({ $0.knownSize }), known.identity == status.identity {
-            return known.bytes
+        guard let store = node.store?.store, let path = tree.backingPath(of: node) else {
+            throw .staleNFSFileHandle
         }
-        guard let store = node.store?.store, let path = tree.backingPath(of: node) else { return 0 }
         let size = store.knownSize(of: path, status: status).bytes
-        file.state.withLock { state in
-            if !state.isLoaded { state.knownSize = (status.identity, size) }
-        }
-        return size
+        return facts(node, permissions: 0o600, links: links, size: size, times: status)
     }
 
     private func status(of node: Node, known: FileStatus?) throws(Errno) -> FileStatus {
@@ -77,16 +73,27 @@ extension StoreFilesystem {
         return try store.store.root.status(of: path)
     }
 
+    /// A folder's links tell how many folders it holds; `.git` is not shown.
+    private func visibleLinks(of node: Node, _ status: FileStatus) -> UInt64 {
+        guard status.linkCount > 2, let store = node.store, let path = tree.backingPath(of: node) else {
+            return status.linkCount
+        }
+        let hidden = try? store.store.root.statusIfPresent(of: path.appending(".git"))
+        return hidden?.kind == .directory ? status.linkCount - 1 : status.linkCount
+    }
+
     private func facts(
         _ node: Node, permissions: UInt16, links: UInt64, size: Int64, times: FileStatus?
     ) -> Attributes {
         let modified = times?.identity.modified ?? started
         return Attributes(
-            inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links, userID: userID,
+            inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
+            userID: userID,
             groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
             modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
     }
 
+    /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
     public func setAttributes(
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges
     ) throws(Errno) -> (Attributes, timeout: Double) {
@@ -109,21 +116,24 @@ extension StoreFilesystem {
         let accessed = changes.accessTime.map(FileTime.init)
         let modified = changes.modificationTime.map(FileTime.init)
         if let file = node.secret {
-            let isDirty = file.state.withLock { state in
-                if state.isDirty, let modified { state.setModified(modified) }
-                return state.isDirty
+            let isKept = file.state.withLock { state in
+                guard state.isDirty || state.isScratch else { return false }
+                state.setTimes(accessed: accessed, modified: modified)
+                return true
             }
-            if isDirty { return }
+            if isKept { return }
         }
         guard let store = node.store, let path = tree.backingPath(of: node) else { return }
-        try store.store.root.setTimes(of: path, accessed: accessed, modified: modified)
-        guard let file = node.secret else { return }
-        let status = try store.store.root.status(of: path)
-        file.state.withLock { state in
-            if state.base?.identity.inode == status.identity.inode { state.rebase(status) }
+        try store.namespace.withLock { _ throws(Errno) in
+            try store.store.root.setTimes(of: path, accessed: accessed, modified: modified)
+            let status = try store.store.root.status(of: path)
+            node.secret?.state.withLock { state in
+                if state.base?.identity.inode == status.identity.inode { state.base = status }
+            }
         }
     }
 
+    /// statvfs(2) of the file system that holds the store.
     public func statistics(_ request: Request, _ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
         let node = try tree.node(inode)
         guard let store = node.store ?? stores.withLock({ $0.first?.store }) else {
@@ -131,8 +141,10 @@ extension StoreFilesystem {
         }
         let facts = try store.store.root.fileSystemStatistics()
         return FileSystemStatistics(
-            blockSize: UInt64(facts.f_bsize), fragmentSize: UInt64(facts.f_frsize), blocks: UInt64(facts.f_blocks),
-            freeBlocks: UInt64(facts.f_bfree), availableBlocks: UInt64(facts.f_bavail), files: UInt64(facts.f_files),
+            blockSize: UInt64(facts.f_bsize), fragmentSize: UInt64(facts.f_frsize),
+            blocks: UInt64(facts.f_blocks),
+            freeBlocks: UInt64(facts.f_bfree), availableBlocks: UInt64(facts.f_bavail),
+            files: UInt64(facts.f_files),
             freeFiles: UInt64(facts.f_ffree), availableFiles: UInt64(facts.f_favail),
             // A secret's name is four bytes longer on disk.
             maximumNameLength: UInt64(facts.f_namemax) - 4)

@@ -4,14 +4,19 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
-    public func openDirectory(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+    /// opendir(3).
+    public func openDirectory(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno)
+        -> Opened
+    {
         let node = try tree.node(inode)
         guard node.fileKind == .directory else { throw .notDirectory }
         return Opened(handle: handles.add(.directory([])))
     }
 
+    /// readdir(3): a listing is taken at its beginning and holds until rewinddir(3).
     public func readDirectory(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, into buffer: inout DirectoryBuffer
+        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        into buffer: inout DirectoryBuffer
     ) throws(Errno) {
         guard case .directory(var listing) = handles[handle] else { throw .badFileDescriptor }
         if offset == 0 {
@@ -36,39 +41,38 @@ extension StoreFilesystem {
             Handles.Listed(name: Name("."), inode: node.inode, kind: .directory),
             Handles.Listed(name: Name(".."), inode: parent.inode, kind: .directory),
         ]
-        let known = tree.children(of: node)
-        if node.kind.isRoot {
-            let inodes = Dictionary(known.map { ($0.name, $0.node.inode) }, uniquingKeysWith: { first, _ in first })
+        if node.kind == .root {
             for (name, _) in stores.withLock({ $0 }) {
                 listing.append(
-                    Handles.Listed(name: name, inode: inodes[name] ?? unknownInode, kind: .directory))
+                    Handles.Listed(name: name, inode: tree.inode(of: name, in: node), kind: .directory))
             }
             return listing
         }
         guard let store = node.store, let path = tree.backingPath(of: node) else { return listing }
-        var unlisted = Dictionary(known.map { ($0.name, $0.node) }, uniquingKeysWith: { first, _ in first })
-        for (name, kind) in VisibleName.visible(try store.store.root.entries(of: path)) {
-            let known = unlisted.removeValue(forKey: name)
-            listing.append(Handles.Listed(name: name, inode: known?.inode ?? unknownInode, kind: kind))
+        var inMemory = tree.children(of: node).filter(\.node.isOnlyInMemory)
+        let hasParked = !store.parked.isEmpty
+        for entry in VisibleName.visible(try store.store.root.entries(of: path)) {
+            if hasParked, try resolve(entry.name, in: path, of: store) == nil { continue }
+            inMemory.removeAll { $0.name == entry.name }
+            listing.append(
+                Handles.Listed(
+                    name: entry.name, inode: tree.inode(of: entry.name, in: node), kind: entry.kind))
         }
-        // What is made but not on disk yet.
-        for (name, node) in unlisted {
-            guard let file = node.secret, file.state.withLock({ $0.isDirty }) else { continue }
-            listing.append(Handles.Listed(name: name, inode: node.inode, kind: .regular))
+        for (name, node) in inMemory {
+            listing.append(Handles.Listed(name: name, inode: node.inode, kind: node.fileKind))
         }
         return listing
     }
 
+    /// closedir(3).
     public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {
         handles[handle] = nil
     }
 
+    /// fsync(2) of a folder: every change of one is durable before it is acknowledged.
     public func synchronizeDirectory(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
     ) throws(Errno) {
         // Every change of a folder is durable before it is acknowledged.
     }
 }
-
-/// What libfuse's own readdir says of an entry whose inode number is not known (FUSE_UNKNOWN_INO).
-private let unknownInode = InodeNumber(rawValue: 0xFFFF_FFFF)

@@ -4,14 +4,18 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// readlink(2): a link that leads out of its store is EACCES.
     public func readSymbolicLink(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [UInt8] {
-        try visibleTarget(of: try tree.node(inode))
+        let node = try tree.node(inode)
+        if case .memoryLink(let target) = node.kind { return target }
+        return try visibleTarget(of: node)
     }
 
     /// The target of a link as the mount shows it: a link `a.gpg` to `b.gpg` is `a` to `b`. A link that leads out of
     /// its store is shown but not followed: EACCES.
     func visibleTarget(of node: Node) throws(Errno) -> [UInt8] {
-        guard let store = node.store, let path = tree.backingPath(of: node), let backing = path.lastComponent else {
+        guard let store = node.store, let path = tree.backingPath(of: node), let backing = path.lastComponent
+        else {
             throw .staleNFSFileHandle
         }
         let target = try store.store.root.target(ofLink: path)
@@ -23,21 +27,38 @@ extension StoreFilesystem {
         return Array(target.dropLast(suffix.count))
     }
 
+    /// symlink(2): inside the store, else EPERM; a link to a secret is made as pass would make it.
     public func makeSymbolicLink(
         _ request: Request, in parent: InodeNumber, name: Name, target: [UInt8]
     ) throws(Errno) -> Entry {
         let (folderNode, store, path) = try folder(parent)
+        if scratchNames.match(name) { return try makeMemoryLink(name, target, folderNode, store, path) }
         guard !VisibleName.isHidden(name), staysInside(target, from: path) else { throw .notPermitted }
         let (node, linkPath) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
             let isToSecret = try self.leadsToSecret(target, from: path, of: store)
             let backing = isToSecret ? try self.newBackingName(name, in: path, of: store) : name
             let linkPath = path.appending(backing)
-            try store.store.root.makeSymbolicLink(linkPath, to: isToSecret ? target + Array(".gpg".utf8) : target)
+            try store.store.root.makeSymbolicLink(
+                linkPath, to: isToSecret ? target + Array(".gpg".utf8) : target)
             return (self.tree.insert(.symbolicLink, name: name, backing: backing, in: folderNode), linkPath)
         }
         try store.store.root.synchronizeParent(of: linkPath)
         store.sink.note(.saved(linkPath))
+        return try entry(node)
+    }
+
+    /// The lock of an editor: its target names a user and a process, not a file.
+    private func makeMemoryLink(
+        _ name: Name, _ target: [UInt8], _ folder: Node, _ store: MountedStore, _ path: FilePath
+    ) throws(Errno) -> Entry {
+        guard !target.contains(UInt8(ascii: "/")) else { throw .notPermitted }
+        let node = try store.namespace.withLock { _ throws(Errno) in
+            guard try self.isFree(name, in: folder, at: path, of: store) else { throw .fileExists }
+            let node = self.tree.insert(.memoryLink(target), name: name, backing: name, in: folder)
+            self.tree.pin(node)
+            return node
+        }
         return try entry(node)
     }
 
@@ -72,7 +93,8 @@ extension StoreFilesystem {
         do {
             let found = try VisibleName.resolve(name, in: path.removingLastComponent(), of: store.store.root)
             guard let found else { return false }
-            return (found.kind == .secret || found.kind == .symbolicLink) && found.name == name.appendingSuffix()
+            return (found.kind == .secret || found.kind == .symbolicLink)
+                && found.name == name.appendingSuffix()
         } catch .noSuchFileOrDirectory {
             return false
         } catch .notDirectory {

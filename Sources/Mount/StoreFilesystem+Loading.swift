@@ -49,7 +49,8 @@ extension StoreFilesystem {
 
     private func decrypt(_ node: Node, _ file: SecretFile, _ decryption: SharedDecryption) {
         guard let store = node.store, let path = tree.backingPath(of: node) else {
-            decryption.finish(.failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
+            decryption.finish(
+                .failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
             return
         }
         let outcome: Result<Void, StoreError>

@@ -4,9 +4,10 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
     public func lookup(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         let parentNode = try tree.node(parent)
-        if parentNode.kind.isRoot {
+        if parentNode.kind == .root {
             guard let node = tree.child(name, of: parentNode) else { throw .noSuchFileOrDirectory }
             tree.countLookup(of: node)
             return Entry(
@@ -19,7 +20,8 @@ extension StoreFilesystem {
         }
         do {
             return Entry(
-                inode: node.inode, attributes: try attributes(of: node, known: status), attributeTimeout: timeout,
+                inode: node.inode, attributes: try attributes(of: node, known: status),
+                attributeTimeout: timeout,
                 entryTimeout: timeout)
         } catch {
             tree.forget(node.inode, count: 1)
@@ -32,10 +34,10 @@ extension StoreFilesystem {
         _ name: Name, in parent: Node, at path: FilePath, of store: MountedStore
     ) throws(Errno) -> (Node, FileStatus?) {
         let known = tree.child(name, of: parent)
-        guard let found = try VisibleName.resolve(name, in: path, of: store.store.root) else {
+        guard let found = try resolve(name, in: path, of: store) else {
             guard let known else { throw .noSuchFileOrDirectory }
-            // Not on disk: it is only in memory so far, or it was removed behind our back.
-            guard known.secret?.state.withLock({ $0.isDirty }) == true else {
+            // Not on disk: it is only in memory, or it was removed behind our back.
+            guard known.isOnlyInMemory else {
                 tree.detach(known)
                 throw .noSuchFileOrDirectory
             }
@@ -53,12 +55,24 @@ extension StoreFilesystem {
         return (node, found.status)
     }
 
+    /// What a name stands for on disk, but for what is parked.
+    func resolve(_ name: Name, in path: FilePath, of store: MountedStore) throws(Errno) -> BackingEntry? {
+        guard let found = try VisibleName.resolve(name, in: path, of: store.store.root) else { return nil }
+        if store.parked.isEmpty { return found }
+        let parked = store.parked.status(at: path.appending(found.name))
+        guard let parked else { return found }
+        if parked.isSameContent(as: found.status) { return nil }
+        // Somebody else has put a new secret there.
+        store.parked.remove(path.appending(found.name))
+        return found
+    }
+
     private func kind(of found: BackingEntry) -> Node.Kind {
         switch found.kind {
         case .directory: .directory
         case .plain: .plain
         case .symbolicLink: .symbolicLink
-        case .secret: .secret(SecretFile())
+        case .secret: .secret
         }
     }
 
@@ -67,7 +81,9 @@ extension StoreFilesystem {
     private func hasOutdatedReaders(_ node: Node, _ status: FileStatus) -> Bool {
         guard let file = node.secret else { return false }
         return file.state.withLock { state in
-            guard state.handles > 0, state.isLoaded, !state.isDirty, let base = state.base else { return false }
+            guard state.handles > 0, state.isLoaded, !state.isDirty, let base = state.base else {
+                return false
+            }
             return !base.isSameContent(as: status)
         }
     }
@@ -75,8 +91,8 @@ extension StoreFilesystem {
     /// Something else now lies on disk under a node's visible name. A secret that is not saved yet moves to the name
     /// that it has on disk, so that nothing is lost; anything else loses its name.
     private func giveWay(_ node: Node, in parent: Node) {
-        let isDirty = node.secret?.state.withLock { $0.isDirty } ?? false
-        guard isDirty, let backing = tree.backingPath(of: node)?.lastComponent else {
+        if let file = node.secret, file.state.withLock({ $0.isScratch }) { return dropScratch(node) }
+        guard node.isOnlyInMemory, let backing = tree.backingPath(of: node)?.lastComponent else {
             tree.detach(node)
             return
         }

@@ -4,6 +4,7 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// mkdir(2), durable on return.
     public func makeDirectory(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
@@ -32,6 +33,7 @@ extension StoreFilesystem {
         }
     }
 
+    /// unlink(2), durable on return; open handles go on with what they have.
     public func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
         let (folderNode, store, path) = try folder(parent)
         let (node, removed) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath?) in
@@ -40,7 +42,11 @@ extension StoreFilesystem {
             switch node.kind {
             case .root, .directory: throw .isDirectory
             case .plain: throw .notPermitted
-            case .secret, .symbolicLink: break
+            case .secret, .symbolicLink, .memoryLink: break
+            }
+            if self.isScratch(node) {
+                self.dropScratch(node)
+                return (node, nil)
             }
             guard let backing = self.tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
             if status != nil { try store.store.root.unlink(backing) }
@@ -55,23 +61,39 @@ extension StoreFilesystem {
         store.sink.note(.removed(removed))
     }
 
+    /// rmdir(2): only what is empty on disk, too.
     public func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
         let (folderNode, store, path) = try folder(parent)
         let removed = path.appending(name)
+        // What was renamed away from this folder is not shown any more, and is not to keep it.
+        if !store.parked.isEmpty { expireParked(store, below: removed) }
         try store.namespace.withLock { _ throws(Errno) in
             let (node, _) = try self.find(name, in: folderNode, at: path, of: store)
             defer { self.tree.forget(node.inode, count: 1) }
-            guard case .directory = node.kind else { throw .notDirectory }
-            guard !self.hasUnsavedChildren(node) else { throw .directoryNotEmpty }
+            guard node.kind == .directory else { throw .notDirectory }
+            guard !self.hasMemoryChildren(node) else { throw .directoryNotEmpty }
             try store.store.root.removeDirectory(removed)
             self.tree.detach(node)
         }
         try store.store.root.synchronizeParent(of: removed)
     }
 
-    func hasUnsavedChildren(_ node: Node) -> Bool {
-        tree.children(of: node).contains { child in
-            child.node.secret?.state.withLock { $0.isDirty } ?? false
-        }
+    /// Whether something in a folder exists in memory only.
+    func hasMemoryChildren(_ node: Node) -> Bool {
+        tree.children(of: node).contains(where: \.node.isOnlyInMemory)
+    }
+
+    /// Whether a node is a scratch file or a link in memory.
+    func isScratch(_ node: Node) -> Bool {
+        if case .memoryLink = node.kind { return true }
+        return node.secret?.state.withLock { $0.isScratch } ?? false
+    }
+
+    /// link(2): EPERM.
+    public func link(
+        _ request: Request, _ inode: InodeNumber, to parent: InodeNumber, name: Name
+    ) throws(Errno) -> Entry {
+        // One secret, one name: programs fall back to rename.
+        throw .notPermitted
     }
 }

@@ -20,10 +20,13 @@ public struct UnsavedSecret: Sendable, Equatable {
 extension StoreFilesystem {
     /// Notes that a content is newer than the disk, so that the node stays although the kernel may forget it.
     func markDirty(_ node: Node) {
+        guard node.secret?.state.withLock({ $0.isDirty }) == true else { return }
         let isNew = dirty.withLock { dirty in
             dirty.updateValue(node, forKey: node.inode) == nil
         }
-        if isNew { tree.pin(node) }
+        guard isNew else { return }
+        tree.pin(node)
+        _ = node.beginUse()
     }
 
     /// Notes that nothing of a node is waiting to be saved, if that is so.
@@ -31,9 +34,11 @@ extension StoreFilesystem {
         let isSaved = file.state.withLock { !$0.isDirty }
         guard isSaved else { return }
         let wasDirty = dirty.withLock { $0.removeValue(forKey: node.inode) != nil }
-        if wasDirty { tree.unpin(node) }
         // An edit between the two looks has found the node still marked.
-        if file.state.withLock({ $0.isDirty }) { markDirty(node) }
+        markDirty(node)
+        guard wasDirty else { return }
+        tree.unpin(node)
+        node.endUse()
     }
 
     /// Encrypts what is edited and puts it in place; returns when it is durable on disk (rule 1 of the map). On
@@ -46,6 +51,7 @@ extension StoreFilesystem {
         } catch {
             let errno = Errno(error)
             file.state.withLock { state in
+                guard state.isDirty else { return }
                 state.failure = SecretFile.Failure(
                     errno: errno, message: error.message, since: state.failure?.since ?? .now)
             }
@@ -62,19 +68,24 @@ extension StoreFilesystem {
                 file.state.withLock { $0.abandonEdits() }
                 return
             }
-            guard let (bytes, version, modified) = try snapshot(file) else { return }
-            let staged = try store.store.stage(bytes, for: path, modified: modified)
+            guard let snapshot = try snapshot(file) else { return }
+            let version = snapshot.version
+            let staged = try store.store.stage(
+                snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
                 guard self.tree.backingPath(of: node) == path else { return nil }
                 let kept = try self.keepForeignVersion(at: path, file, store)
                 let status = try staged.publish(as: path)
-                file.state.withLock { $0.markSaved(version, as: status, size: bytes.count) }
+                file.state.withLock { $0.markSaved(version, as: status) }
+                store.parked.remove(path)
                 return Placed(keptAs: kept)
             }
             guard let conflict else { continue }
             do {
                 try store.store.root.synchronizeParent(of: path)
             } catch {
+                // It may not survive a power cut: it is not saved yet.
+                file.state.withLock { $0.requireSave() }
                 throw StoreError(error, "make durable the folder of", path)
             }
             if let kept = conflict.keptAs { store.sink.note(.saved(kept)) }
@@ -90,12 +101,11 @@ extension StoreFilesystem {
 
     private func snapshot(
         _ file: SecretFile
-    ) throws(StoreError) -> (bytes: SecretBytes, version: UInt64, modified: FileTime?)? {
+    ) throws(StoreError) -> Snapshot? {
         do throws(Errno) {
             return try file.state.withLock { (state) throws(Errno) in
                 guard state.isDirty else { return nil }
-                let (bytes, version) = try state.snapshot()
-                return (bytes, version, state.modified)
+                return try state.snapshot()
             }
         } catch {
             throw StoreError(.system(error), "there is no memory for a copy of the secret.")
@@ -157,10 +167,10 @@ extension StoreFilesystem {
     private func saveAll(_ nodes: [Node]) -> Int {
         var count = 0
         for node in nodes {
-            guard let file = node.secret, (try? save(node, file)) != nil else { continue }
-            count += 1
-            // Nobody has it open: the plaintext is forgotten as after a close.
-            file.state.withLock { if $0.handles == 0, !$0.isDirty { $0.drop() } }
+            guard let file = beginHandle(node) else { continue }
+            if !isUnusedProbe(node, file), (try? save(node, file)) != nil { count += 1 }
+            // Where nobody has it open, the plaintext is forgotten as after a close.
+            endHandle(node, file)
         }
         return count
     }

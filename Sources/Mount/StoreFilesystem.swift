@@ -10,45 +10,74 @@ public import SystemPackage
 ///
 /// It knows what names look like, what handles and inodes are, and which errno a program sees; how a secret is
 /// encrypted is `Stores`', how a change reaches git is its `ChangeSink`'s. The order of locks:
-/// `SecretFile.saving`, `MountedStore.namespace`, then one of `Tree`, `Handles`, `SecretFile.state`, `unsaved`, of
-/// which none is held while another is taken. The kernel is notified under none of them.
+/// `SecretFile.saving`, `MountedStore.namespace`, then one of `Tree`, `Handles`, `Node`, `SecretFile.state`, `dirty`,
+/// of which none is held while another is taken, but for `ScratchMemory` below `SecretFile.state`. The kernel is
+/// notified under none of them.
+///
+/// Names and attributes are never cached by the kernel: each look is a look at the disk, so what `pass`, `git` or
+/// anybody else changes in a store is seen at once.
 public final class StoreFilesystem: Filesystem {
+    /// What can be set of a mount.
+    public struct Options: Sendable {
+        /// The size in bytes that no secret may exceed (`limits.secret`).
+        public var secretLimit: Int
+        /// The bytes that all scratch files may take together (`limits.scratch`).
+        public var scratchLimit = 64 << 20
+        /// Shell patterns of scratch names besides the known ones (`mount.scratch`).
+        public var scratchPatterns: [String] = []
+        /// How long a secret that was renamed to a scratch name stays on disk (`mount.grace`).
+        public var grace = Duration.seconds(10)
+
+        /// Options with their defaults.
+        public init(secretLimit: Int = 64 << 20) {
+            self.secretLimit = secretLimit
+        }
+    }
+
     let tree = Tree()
     let handles = Handles()
-    let secretLimit: Int
+    let options: Options
+    let scratchNames: ScratchNames
+    let scratchMemory: ScratchMemory
     /// Secrets whose content is newer than the disk.
     let dirty = Mutex<[InodeNumber: Node]>([:])
     let notifier = Mutex<Notifier?>(nil)
     let started = FileTime.now
     let userID = geteuid()
     let groupID = getegid()
-    let pageForgetting = DispatchQueue(label: "passdir.pages")
+    /// Notifies the kernel, and ends grace times.
+    let background = DispatchQueue(label: "passdir.background")
     let stores = Mutex<[(name: Name, store: MountedStore)]>([])
 
-    /// How long the kernel may keep names and attributes, in seconds. Zero: other programs change the stores too.
+    /// How long the kernel may keep names and attributes, in seconds.
     let timeout = 0.0
 
-    /// A file system without stores; `secretLimit` is `limits.secret` in bytes.
-    public init(secretLimit: Int) {
-        self.secretLimit = secretLimit
+    /// A file system without stores.
+    public init(options: Options) {
+        self.options = options
+        scratchNames = ScratchNames(additional: options.scratchPatterns)
+        scratchMemory = ScratchMemory(limit: options.scratchLimit)
     }
 
     /// Shows a store under its name. Changes that are durable on disk go to `sink`.
     public func add(_ store: Store, sink: any ChangeSink) throws(Errno) {
         guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
-        let mounted = MountedStore(store, sink: sink)
+        let mounted = MountedStore(store, sink: sink, scratchMemory: scratchMemory)
         stores.withLock { $0.append((name, mounted)) }
         tree.add(mounted, name: name)
     }
 
+    /// The kernel can be notified from now on.
     public func mounted(_ notifier: Notifier) {
         self.notifier.withLock { $0 = notifier }
     }
 
+    /// The kernel is gone; nothing is notified any more.
     public func unmounted() {
         notifier.withLock { $0 = nil }
     }
 
+    /// The kernel gives back lookups of a node.
     public func forget(_ inode: InodeNumber, count: UInt64) {
         tree.forget(inode, count: count)
     }
@@ -56,17 +85,11 @@ public final class StoreFilesystem: Filesystem {
     /// The store and the path on disk of a folder in which names are looked up or changed.
     func folder(_ inode: InodeNumber) throws(Errno) -> (node: Node, store: MountedStore, path: FilePath) {
         let node = try tree.node(inode)
-        guard case .directory = node.kind, let store = node.store else {
+        guard node.kind == .directory, let store = node.store else {
             // The mount point itself: stores come and go by configuration, not by mkdir.
-            throw node.kind.isRoot ? .notPermitted : .notDirectory
+            throw node.kind == .root ? .notPermitted : .notDirectory
         }
         guard let path = tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
         return (node, store, path)
-    }
-}
-
-extension Node.Kind {
-    var isRoot: Bool {
-        if case .root = self { true } else { false }
     }
 }

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// Which nodes exist, under which names, and how often the kernel holds each.
 ///
-/// Inode numbers rise and are never used twice. A node lives while the kernel holds a lookup of it, or while it is
+/// A node lives while the kernel holds a lookup of it, or while it is
 /// pinned because its content is not on disk.
 final class Tree: Sendable {
     fileprivate struct Record {
@@ -26,7 +26,6 @@ final class Tree: Sendable {
     fileprivate struct State {
         var records: [InodeNumber: Record] = [:]
         var children: [InodeNumber: [Name: InodeNumber]] = [:]
-        var nextInode: UInt64 = InodeNumber.root.rawValue + 1
 
         mutating func unlink(_ inode: InodeNumber) {
             guard let place = records[inode]?.place else { return }
@@ -72,7 +71,7 @@ final class Tree: Sendable {
     /// Shows a store under its name.
     func add(_ store: MountedStore, name: Name) {
         state.withLock { state in
-            let inode = state.newInode()
+            let inode = state.newInode(for: name, in: .root)
             state.records[inode] = Record(node: Node(inode: inode, kind: .directory, store: store), pins: 1)
             state.link(inode, Place(parent: .root, name: name, backing: nil))
         }
@@ -101,6 +100,13 @@ final class Tree: Sendable {
         }
     }
 
+    /// The number that the entry of a folder has, or will have when it is looked up.
+    func inode(of name: Name, in parent: Node) -> InodeNumber {
+        state.withLock { state in
+            state.children[parent.inode]?[name] ?? state.newInode(for: name, in: parent.inode)
+        }
+    }
+
     /// The known node under a name.
     func child(_ name: Name, of parent: Node) -> Node? {
         state.withLock { state in
@@ -118,10 +124,12 @@ final class Tree: Sendable {
     }
 
     /// A new node under a name, in place of any other; the kernel is told of it, so a lookup is counted.
-    func insert(_ kind: Node.Kind, name: Name, backing: Name, in parent: Node) -> Node {
+    func insert(
+        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil
+    ) -> Node {
         state.withLock { state in
-            let inode = state.newInode()
-            let node = Node(inode: inode, kind: kind, store: parent.store)
+            let inode = state.newInode(for: name, in: parent.inode)
+            let node = Node(inode: inode, kind: kind, store: parent.store, file: file)
             state.records[inode] = Record(node: node, lookups: 1)
             state.link(inode, Place(parent: parent.inode, name: name, backing: backing))
             return node
@@ -172,7 +180,8 @@ final class Tree: Sendable {
     /// Swaps the names of two nodes, in the mount and on disk.
     func exchange(_ one: Node, _ other: Node) {
         state.withLock { state in
-            guard let first = state.records[one.inode]?.place, let second = state.records[other.inode]?.place else {
+            guard let first = state.records[one.inode]?.place, let second = state.records[other.inode]?.place
+            else {
                 return
             }
             state.unlink(one.inode)
@@ -191,8 +200,10 @@ final class Tree: Sendable {
 }
 
 extension Tree.State {
-    fileprivate mutating func newInode() -> InodeNumber {
-        defer { nextInode += 1 }
-        return InodeNumber(rawValue: nextInode)
+    /// A number that no known node has.
+    fileprivate func newInode(for name: Name, in parent: InodeNumber) -> InodeNumber {
+        var candidate = InodeHash.of(name, in: parent)
+        while records[candidate] != nil { candidate = InodeHash.next(candidate) }
+        return candidate
     }
 }

@@ -39,7 +39,8 @@ enum VisibleName {
     }
 
     /// Finds what a visible name stands for.
-    static func resolve(_ visible: Name, in directory: FilePath, of root: Root) throws(Errno) -> BackingEntry? {
+    static func resolve(_ visible: Name, in directory: FilePath, of root: Root) throws(Errno) -> BackingEntry?
+    {
         guard !isHidden(visible) else { return nil }
         if let status = try root.statusIfPresent(of: directory.appending(visible)) {
             switch status.kind {
@@ -81,7 +82,8 @@ enum VisibleName {
             case .other: return nil
             case .regular, .symbolicLink:
                 let kind: FileKind = entry.kind == .regular ? .regular : .symbolicLink
-                if let stripped = entry.name.strippingSuffix(), !taken.contains(stripped), !isHidden(stripped) {
+                if let stripped = entry.name.strippingSuffix(), !taken.contains(stripped), !isHidden(stripped)
+                {
                     return (stripped, kind)
                 }
                 return (entry.name, kind)

@@ -29,9 +29,10 @@ public enum Catalogue {
     public static let pushTimeout = Setting<Duration>(
         "push.timeout", default: .seconds(60), description: "How long a push or fetch may take",
         owner: .sync, kind: .duration)
-    /// The wait for open files at unmount.
+    /// The time to commit and push at unmount.
     public static let unmountTimeout = Setting<Duration>(
-        "unmount.timeout", default: .seconds(20), description: "How long unmounting waits for open files",
+        "unmount.timeout", default: .seconds(20),
+        description: "How long unmounting may take to commit and push what waits",
         owner: .daemon, kind: .duration)
     /// What the log tells.
     public static let logLevel = Setting<LogLevel>(
@@ -42,14 +43,46 @@ public enum Catalogue {
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
 
+<<<<<<< HEAD
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
         description: "Your key that credentials are encrypted to where there is no Secret Service",
         owner: .stores, kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional,
+=======
+    /// Names of scratch files besides the known ones.
+    public static let scratchPatterns = Setting<[String]>(
+        "mount.scratch", default: [],
+        description: "Shell patterns, separated by spaces, of names that live in memory only", owner: .mount,
+        kind: .words)
+    /// The memory of scratch files.
+    public static let scratchLimit = Setting<Int>(
+        "limits.scratch", default: 64 << 20, description: "The memory that scratch files may take, in bytes",
+        owner: .mount, kind: .bytes)
+    /// The time that a secret stays which was renamed to a scratch name.
+    public static let grace = Setting<Duration>(
+        "mount.grace", default: .seconds(10),
+        description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
+        kind: .duration)
+
+    /// `store.NAME.path`: the store's folder.
+    public static let storePath = Setting<FilePath?>(
+        "path", default: nil, description: "The store's folder", owner: .stores,
+        kind: SettingKind.path.optional,
+        place: .store, protection: .personal)
+    /// `store.NAME.id`: what the store is known by in the state, whatever its name.
+    public static let storeID = Setting<String?>(
+        "id", default: nil, description: "The store's identity, kept when it is renamed", owner: .stores,
+        kind: SettingKind.uuid.optional, place: .store)
+    /// `store.NAME.remote`: the remote to use where the branch has none configured.
+    public static let storeRemote = Setting<String?>(
+        "remote", default: nil, description: "The git remote, by name or URL", owner: .sync,
+        kind: SettingKind.text("the name or URL of a git remote").optional, place: .store,
+>>>>>>> main
         protection: .personal)
 
     /// All settings; no name is declared twice.
+<<<<<<< HEAD
     public static let all: [AnySetting] = unique(
         [
             AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit),
@@ -57,6 +90,14 @@ public enum Catalogue {
             AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
             AnySetting(credentialKey),
         ] + storeSettings)
+=======
+    public static let all: [AnySetting] = unique([
+        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit), AnySetting(promptTimeout),
+        AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
+        AnySetting(scratchPatterns), AnySetting(scratchLimit), AnySetting(grace),
+        AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
+    ])
+>>>>>>> main
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.
     public static func setting(named name: String) -> AnySetting? {

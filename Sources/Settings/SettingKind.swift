@@ -125,6 +125,16 @@ extension SettingKind where Value == String {
     }
 }
 
+extension SettingKind where Value == [String] {
+    /// Words that are separated by spaces; none for an empty text.
+    public static var words: SettingKind {
+        SettingKind(
+            allowed: "words separated by spaces",
+            parse: { $0.split(separator: " ").map(String.init) },
+            format: { $0.joined(separator: " ") })
+    }
+}
+
 extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the words of an enumeration.
     public static var word: SettingKind {

@@ -44,7 +44,8 @@ struct CommitJournal {
 
     /// The paths that a process noted which no longer runs, and when it did; nil when there is nothing to mend.
     func left() -> (paths: [FilePath], time: Int)? {
-        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: [.closeOnExec, .noFollow]) else {
+        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: [.closeOnExec, .noFollow])
+        else {
             return nil
         }
         defer { try? descriptor.close() }

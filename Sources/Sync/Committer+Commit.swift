@@ -98,7 +98,8 @@ extension Committer {
         let repository = share.repository
         guard !repository.operationInProgress else {
             throw CommitFailure(
-                message: "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
+                message:
+                    "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
                     + "with git.")
         }
         // Others may move the branch meanwhile: build again on the new tip.
@@ -106,7 +107,8 @@ extension Committer {
             do {
                 guard case .branch(let name, let ref, let parent) = try repository.head() else {
                     throw CommitFailure(
-                        message: "commits are off for this store because \(share.top.string) has no branch checked "
+                        message:
+                            "commits are off for this store because \(share.top.string) has no branch checked "
                             + "out: git switch to one.")
                 }
                 let (tree, changes) = try repository.preparedTree(parent: parent, paths: share.paths)
@@ -118,7 +120,9 @@ extension Committer {
                         try journal.write(changes.map(\.path))
                     } catch {
                         throw CommitFailure(
-                            message: "cannot write the commit's note in \(repository.gitDirectory.string): \(error).")
+                            message:
+                                "cannot write the commit's note in \(repository.gitDirectory.string): \(error)."
+                        )
                     }
                     let now = Int64(time(nil))
                     let author = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
@@ -135,8 +139,10 @@ extension Committer {
                 switch error.code {
                 case .modified: continue
                 case .locked:
-                    throw CommitFailure(message: "changes wait because another program holds a git lock: \(error.message).")
-                default: throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
+                    throw CommitFailure(
+                        message: "changes wait because another program holds a git lock: \(error.message).")
+                default:
+                    throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }
             } catch let failure as CommitFailure {
                 throw failure
@@ -162,16 +168,18 @@ extension Committer {
             do {
                 try repository.updateIndex(paths: paths, to: commit)
                 return
-            } catch where error.code == .locked {
+            } catch  where error.code == .locked {
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
                 usleep(useconds_t(min(1 + attempt, 50)) * 1000)
             } catch {
-                log.warning("the index of \(repository.gitDirectory) could not follow a commit: \(error.message)")
+                log.warning(
+                    "the index of \(repository.gitDirectory) could not follow a commit: \(error.message)")
                 return
             }
         }
         throw CommitFailure(
-            message: "the index of git could not follow the last commit because another program holds its lock: "
+            message:
+                "the index of git could not follow the last commit because another program holds its lock: "
                 + "remove \(repository.gitDirectory.appending("index.lock").string) if no git program runs.")
     }
 
@@ -189,7 +197,8 @@ extension Committer {
                         id: commit.hex, subject: String(info.message.prefix { !$0.isNewline }),
                         time: info.committer.time)
                 }
-                status.unpushedCommits = try pushTarget(of: ref, in: repository) == nil
+                status.unpushedCommits =
+                    try pushTarget(of: ref, in: repository) == nil
                     ? 0 : repository.unpushedCount(of: ref) ?? 0
             case .detached(let commit):
                 status.state = .noCommits

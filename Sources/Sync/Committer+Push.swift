@@ -8,7 +8,9 @@ import SystemPackage
 extension Committer {
     /// Where a branch is pushed to: its upstream, or, where it has none, the branch of the same name on the only
     /// remote.
-    func pushTarget(of ref: String, in repository: Repository) throws(GitError) -> (remote: String, ref: String)? {
+    func pushTarget(of ref: String, in repository: Repository) throws(GitError) -> (
+        remote: String, ref: String
+    )? {
         if let upstream = try repository.upstream(of: ref) { return (upstream.remote, upstream.remoteRef) }
         guard let remote = try repository.onlyRemote() else { return nil }
         return (remote, ref)
@@ -48,7 +50,8 @@ extension Committer {
                 return nil
             }
             return PushRequest(
-                repository: repository.gitDirectory, remote: target.remote, localRef: ref, remoteRef: target.ref)
+                repository: repository.gitDirectory, remote: target.remote, localRef: ref,
+                remoteRef: target.ref)
         } catch {
             shared.withLock { $0.pushError = "cannot push: \(error.message)." }
             return nil

@@ -39,7 +39,8 @@ extension Committer {
         var ref: String?
         if case .branch(_, let name, _) = head { ref = name }
         journal.removeLeftLocks(
-            gitDirectory: repository.gitDirectory, commonDirectory: repository.commonDirectory, ref: ref, since: time)
+            gitDirectory: repository.gitDirectory, commonDirectory: repository.commonDirectory, ref: ref,
+            since: time)
         if case .branch(_, _, let commit?) = head { try repository.updateIndex(paths: paths, to: commit) }
         journal.remove()
     }

@@ -48,6 +48,7 @@ public actor Committer: ChangeSink {
     var mustPushAgain = false
     var failedPushes = 0
 
+    /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// The committer of a store; nothing runs before `start()`.

@@ -42,7 +42,9 @@ public enum TransferCommand {
     /// that the committer reads from standard output.
     public static func run(_ arguments: [String]) -> String? {
         guard let request = PushRequest(arguments: arguments) else {
-            return TransferFailure(code: .other, message: "a transfer was asked for in words that are not known").line
+            return TransferFailure(
+                code: .other, message: "a transfer was asked for in words that are not known"
+            ).line
         }
         do {
             let repository = try Repository.open(request.repository)

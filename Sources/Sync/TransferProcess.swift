@@ -16,7 +16,8 @@ struct TransferProcess: Sendable {
                 group.addTask {
                     try await Task.sleep(for: timeout)
                     throw TransferFailure(
-                        code: .timedOut, message: "the remote \"\(request.remote)\" did not answer within \(timeout).")
+                        code: .timedOut,
+                        message: "the remote \"\(request.remote)\" did not answer within \(timeout).")
                 }
                 defer { group.cancelAll() }
                 return try await group.next() ?? nil

@@ -56,11 +56,18 @@ struct MountCommand: ParsableCommand {
         } catch {
             throw DaemonError(message: "descriptor \(readyDescriptor ?? -1) is not open: \(error)")
         }
-        try Daemon.run(mountPoint: place, environment: environment) { result in
-            switch result {
-            case .success: readiness?.succeeded()
-            case .failure(let error): readiness?.failed(error.message)
+        var isReported = false
+        do throws(DaemonError) {
+            try Daemon.run(mountPoint: place, environment: environment) { result in
+                isReported = true
+                switch result {
+                case .success: readiness?.succeeded()
+                case .failure(let error): readiness?.failed(error.message)
+                }
             }
+        } catch {
+            if !isReported { readiness?.failed(error.message) }
+            throw error
         }
     }
 

@@ -17,7 +17,10 @@ struct Passdir: ParsableCommand {
             $PASSWORD_STORE_DIR) as ~/passdir/default.
             """,
         version: "passdir \(Version.number)",
-        subcommands: [StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, TransferSubcommand.self]
+        subcommands: [
+            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
+            TransferSubcommand.self,
+        ]
     )
 
     /// Runs the command that the arguments name. Exit status: 0 success, 1 failure, 64 wrong usage.

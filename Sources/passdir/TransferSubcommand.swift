@@ -5,7 +5,8 @@ import Sync
 /// `passdir transfer`: what a committer starts to push, so that it can be ended when a server does not answer.
 struct TransferSubcommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: TransferCommand.name, abstract: "Push for a committer; not for people.", shouldDisplay: false)
+        commandName: TransferCommand.name, abstract: "Push for a committer; not for people.",
+        shouldDisplay: false)
 
     @Argument(parsing: .captureForPassthrough)
     var words: [String] = []

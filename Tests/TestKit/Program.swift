@@ -69,7 +69,11 @@ public final class Program: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // Dispatch blocks signals on its threads, and tests run on these: a program must not inherit that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGMASK))
         // env(1) changes the folder and finds the program in the environment it is given.
         let words = ["/usr/bin/env", "-C", directory.string, "--"] + words
         let argv = words.map { strdup($0) } + [nil]

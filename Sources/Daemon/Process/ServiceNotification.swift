@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Tells the service manager how the daemon is doing: sd_notify(3), one datagram to `$NOTIFY_SOCKET`.

@@ -1,0 +1,32 @@
+import Stores
+import SystemPackage
+
+/// A folder in which a name is changed.
+struct FolderPlace: Sendable {
+    var node: Node
+    /// Its path on disk.
+    var path: FilePath
+}
+
+/// A rename that is being looked at: where from, where to, and what lies there.
+struct Move: Sendable {
+    var store: MountedStore
+    var node: Node
+    /// nil when the source is only in memory.
+    var sourceStatus: FileStatus?
+    /// The path on disk of what is moved.
+    var source: FilePath
+    var folder: FolderPlace
+    /// The new visible name.
+    var name: FilePath.Component
+    /// The path on disk that it is to have.
+    var destination: FilePath
+    /// What is shown under the new name now.
+    var replaced: Node?
+    /// What lies on disk at `destination`, shown or parked.
+    var replacedStatus: FileStatus?
+    /// The new name is that of a scratch file, and nothing else has it.
+    var isToScratch: Bool
+
+    var backing: FilePath.Component { destination.lastComponent ?? name }
+}

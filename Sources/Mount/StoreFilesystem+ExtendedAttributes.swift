@@ -1,0 +1,136 @@
+public import Fuse
+import OpenPGP
+import Stores
+import Synchronization
+public import SystemPackage
+
+/// The extended attributes that tell of a secret; they are read-only.
+private enum TellingAttribute: String, CaseIterable {
+    /// Fingerprint and user id of each key that can read it, one a line.
+    case recipients
+    /// The name of its store.
+    case store
+    /// The file on disk.
+    case backing
+    /// The size of that file in bytes.
+    case encryptedSize = "encrypted-size"
+    /// `saved`, `unsaved`, `failed` or `scratch`.
+    case state
+    /// Why it could not be saved or opened.
+    case error
+
+    static let prefix = "user.passdir."
+
+    init?(_ name: [UInt8]) {
+        let text = String(decoding: name, as: UTF8.self)
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        self.init(rawValue: String(text.dropFirst(Self.prefix.count)))
+    }
+}
+
+extension StoreFilesystem {
+    /// getxattr(2): ENODATA for what a thing does not have.
+    public func extendedAttribute(
+        _ request: Request, _ inode: InodeNumber, name: [UInt8]
+    ) throws(Errno) -> [UInt8] {
+        guard let attribute = TellingAttribute(name) else { throw .noExtendedAttribute }
+        guard let value = try value(of: attribute, for: try tree.node(inode)) else {
+            throw .noExtendedAttribute
+        }
+        return Array(value.utf8)
+    }
+
+    /// listxattr(2).
+    public func extendedAttributeNames(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [[UInt8]] {
+        let node = try tree.node(inode)
+        return TellingAttribute.allCases.filter { has($0, node) }.map {
+            Array((TellingAttribute.prefix + $0.rawValue).utf8)
+        }
+    }
+
+    /// setxattr(2): EOPNOTSUPP, a ciphertext has no place for it.
+    public func setExtendedAttribute(
+        _ request: Request, _ inode: InodeNumber, name: [UInt8], value: UnsafeRawBufferPointer,
+        flags: ExtendedAttributeFlags
+    ) throws(Errno) {
+        throw TellingAttribute(name) == nil ? .notSupportedOnSocket : .notPermitted
+    }
+
+    /// removexattr(2): what tells of a secret cannot be taken away.
+    public func removeExtendedAttribute(
+        _ request: Request, _ inode: InodeNumber, name: [UInt8]
+    ) throws(Errno) {
+        throw TellingAttribute(name) == nil ? .noExtendedAttribute : .notPermitted
+    }
+
+    /// Whether a listing names an attribute; cheap, as every `ls -l` may ask.
+    private func has(_ attribute: TellingAttribute, _ node: Node) -> Bool {
+        let isOnDisk = !isScratch(node)
+        switch (attribute, node.kind) {
+        case (_, .root), (_, .memoryLink): return false
+        case (.store, _): return true
+        case (.backing, _): return isOnDisk
+        case (.recipients, .secret): return isOnDisk
+        case (.recipients, .directory): return true
+        case (.encryptedSize, .secret): return (try? diskStatus(of: node)) != nil && isOnDisk
+        case (.state, .secret): return true
+        case (.error, .secret): return failure(of: node) != nil
+        default: return false
+        }
+    }
+
+    private func value(of attribute: TellingAttribute, for node: Node) throws(Errno) -> String? {
+        guard has(attribute, node), let store = node.store?.store, let path = tree.backingPath(of: node)
+        else {
+            return nil
+        }
+        switch attribute {
+        case .store: return store.name
+        case .backing: return store.root.path.pushing(path).string
+        case .encryptedSize: return String(try diskStatus(of: node).identity.size)
+        case .error: return failure(of: node)
+        case .state: return state(of: node)
+        case .recipients:
+            do throws(StoreError) {
+                return try recipients(of: node, store, path)
+            } catch {
+                throw Errno(error)
+            }
+        }
+    }
+
+    /// For a secret who can read what lies on disk; for one that was never saved, and for a folder, who is to.
+    private func recipients(of node: Node, _ store: Store, _ path: FilePath) throws(StoreError) -> String {
+        if node.kind == .secret, (try? diskStatus(of: node)) != nil {
+            return try store.readers(of: path).map(\.description).joined(separator: "\n")
+        }
+        let inside = node.kind == .directory ? path.appending("secret") : path
+        return try store.recipients(for: inside).recipients.map { recipient in
+            ([recipient.key.fingerprint.description] + recipient.key.userIDs.prefix(1).map(\.text))
+                .joined(separator: " ")
+        }.joined(separator: "\n")
+    }
+
+    private func state(of node: Node) -> String {
+        node.secret?.state.withLock { state in
+            if state.isScratch { return "scratch" }
+            if state.failure != nil { return "failed" }
+            return state.isDirty ? "unsaved" : "saved"
+        } ?? "saved"
+    }
+
+    /// Why a secret could not be saved, or else could not be opened.
+    private func failure(of node: Node) -> String? {
+        if let failure = node.secret?.state.withLock({ $0.failure }) { return failure.message }
+        guard let failed = node.store?.failedOpen.withLock({ $0 }), failed.path == tree.visiblePath(of: node)
+        else {
+            return nil
+        }
+        return failed.message
+    }
+}
+
+extension Errno {
+    /// ENODATA, which getxattr(2) calls ENOATTR.
+    fileprivate static var noExtendedAttribute: Errno { Errno(rawValue: 61) }
+}

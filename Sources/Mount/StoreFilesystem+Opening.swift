@@ -1,0 +1,157 @@
+import Dispatch
+public import Fuse
+import Glibc
+import Stores
+import Synchronization
+public import SystemPackage
+
+extension StoreFilesystem {
+    /// Opens a secret: decrypts it, unless it is truncated (waits for a passphrase, EINTR ends the wait); a plain file is
+    /// read-only (EACCES).
+    public func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+        let node = try tree.node(inode)
+        switch node.kind {
+        case .root, .directory: throw .isDirectory
+        case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
+        case .plain: return try openPlain(node, flags)
+        case .secret:
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            do throws(Errno) {
+                if flags.isWritable && flags.truncates {
+                    try truncate(node, file)
+                } else {
+                    try load(node, file, request)
+                }
+            } catch {
+                endHandle(node, file)
+                throw error
+            }
+            return opened(node, file, flags)
+        }
+    }
+
+    /// The content of a secret with one more handle; nil when the node is none.
+    func beginHandle(_ node: Node) -> SecretFile? {
+        let file = node.beginUse()
+        file?.state.withLock { $0.handles += 1 }
+        return file
+    }
+
+    /// One handle less; after the last one a saved content is forgotten, here and in the kernel.
+    func endHandle(_ node: Node, _ file: SecretFile) {
+        let isForgotten = file.state.withLock { state in
+            state.handles -= 1
+            guard state.handles == 0, !state.isDirty, !state.isScratch, state.isLoaded else { return false }
+            state.drop()
+            return true
+        }
+        if isForgotten { forgetPages(of: node) }
+        node.endUse()
+    }
+
+    /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.
+    private func forgetPages(of node: Node) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        let inode = node.inode
+        background.async { notifier.invalidateInode(inode, offset: 0, length: 0) }
+    }
+
+    private func opened(_ node: Node, _ file: SecretFile, _ flags: OpenFlags) -> Opened {
+        let handle = handles.add(
+            .secret(
+                Handles.OpenSecret(
+                    node: node, file: file, isWritable: flags.isWritable, appends: flags.appends)))
+        return Opened(handle: handle, noFlush: !flags.isWritable)
+    }
+
+    private func openPlain(_ node: Node, _ flags: OpenFlags) throws(Errno) -> Opened {
+        guard !flags.isWritable else { throw .permissionDenied }
+        guard let store = node.store, let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
+        let bytes = try store.store.read(path, limit: options.secretLimit)
+        return Opened(handle: handles.add(.plain(PlainContent(bytes))), noFlush: true)
+    }
+
+    /// Makes an open secret empty without looking at what it held.
+    func truncate(_ node: Node, _ file: SecretFile) throws(Errno) {
+        let isScratch = file.state.withLock { $0.isScratch }
+        let disk = isScratch ? nil : try? diskStatus(of: node)
+        file.state.withLock { state in
+            if !state.isLoaded { state.base = disk }
+            state.truncate(at: .now)
+        }
+        if !isScratch { markDirty(node) }
+    }
+
+    /// Makes a secret or scratch file; it reaches the disk when it is flushed, synchronized or closed.
+    public func create(
+        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
+    ) throws(Errno) -> (Entry, Opened) {
+        let (folderNode, store, path) = try folder(parent)
+        let (node, isNew) = try store.namespace.withLock { _ throws(Errno) -> (Node, Bool) in
+            if let known = try self.findIfPresent(name, in: folderNode, at: path, of: store) {
+                return (known, false)
+            }
+            return (try self.make(name, in: folderNode, at: path, of: store), true)
+        }
+        do throws(Errno) {
+            guard isNew else {
+                // Somebody made it between the kernel's look-up and now.
+                guard !flags.isExclusive else { throw .fileExists }
+                return (try entry(node), try open(request, node.inode, flags: flags))
+            }
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            if file.state.withLock({ $0.isScratch }) { keepScratch(node) } else { markDirty(node) }
+            return (try entry(node), opened(node, file, flags))
+        } catch {
+            tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
+    /// A new file, in memory so far. Under the namespace lock; counts a lookup.
+    private func make(
+        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
+    ) throws(Errno) -> Node {
+        let isScratch = scratchNames.match(name)
+        let file = SecretFile(newAt: .now, isScratch: isScratch, scratchMemory: scratchMemory)
+        guard !isScratch else {
+            return tree.insert(.secret, name: name, backing: name, in: folder, file: file)
+        }
+        let backing = try newBackingName(name, in: path, of: store)
+        // What an editor has just renamed away is what this one replaces.
+        let parked = store.parked.status(at: path.appending(backing))
+        file.state.withLock { $0.base = parked }
+        return tree.insert(.secret, name: name, backing: backing, in: folder, file: file)
+    }
+
+    /// As `find`, but nil where there is nothing.
+    func findIfPresent(
+        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
+    ) throws(Errno) -> Node? {
+        do throws(Errno) {
+            return try find(name, in: folder, at: path, of: store).0
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+    }
+
+    func entry(_ node: Node) throws(Errno) -> Entry {
+        Entry(
+            inode: node.inode, attributes: try attributes(of: node), attributeTimeout: timeout,
+            entryTimeout: timeout)
+    }
+
+    /// The name on disk for a secret that is to be made.
+    func newBackingName(_ name: Name, in directory: FilePath, of store: MountedStore) throws(Errno) -> Name {
+        guard !VisibleName.isHidden(name), name.string != ".gpg-id", name.string != ".gpg-id.sig" else {
+            throw .notPermitted
+        }
+        let backing = name.appendingSuffix()
+        guard backing.byteCount <= 255 else { throw .fileNameTooLong }
+        // `name` itself is on disk but shown under another name: what is made now would be, too.
+        guard try store.store.root.statusIfPresent(of: directory.appending(name)) == nil else {
+            throw .fileExists
+        }
+        return backing
+    }
+}

@@ -1,0 +1,198 @@
+import Fuse
+import OpenPGP
+import Stores
+import Synchronization
+import SystemPackage
+
+extension StoreFilesystem {
+    /// Renames a secret or a scratch file. Returns false when what was looked at has changed.
+    func renameSecret(_ move: Move, _ request: Request) throws(Errno) -> Bool {
+        guard let file = beginHandle(move.node) else { throw .staleNFSFileHandle }
+        defer { endHandle(move.node, file) }
+        let (isScratch, isDirty) = file.state.withLock { ($0.isScratch, $0.isDirty) }
+        switch (isScratch, move.isToScratch) {
+        case (true, true): return renameInMemory(move)
+        case (true, false): return try promote(move, file)
+        case (false, true): return try demote(move, file, request)
+        case (false, false):
+            if isDirty { return try renameUnsaved(move, file) }
+            if try haveSameRecipients(move.store.store, move.source, move.destination) {
+                return try renameOnDisk(move)
+            }
+            try load(move.node, file, request)
+            return try encryptAtDestination(move, file)
+        }
+    }
+
+    /// A secret gets the name of a scratch file, as an editor's backup. Its content goes on in memory; its ciphertext
+    /// stays on disk, parked, until a new one takes its place or the grace time is over.
+    private func demote(_ move: Move, _ file: SecretFile, _ request: Request) throws(Errno) -> Bool {
+        try load(move.node, file, request)
+        try file.state.withLock { (state) throws(Errno) in
+            state.isScratch = true
+            do throws(Errno) {
+                try file.takeScratchMemory(for: state.count, &state)
+            } catch {
+                state.isScratch = false
+                throw error
+            }
+        }
+        keepScratch(move.node)
+        let isDone = move.store.namespace.withLock { _ in
+            guard stands(move) else { return false }
+            settle(move)
+            if let status = move.sourceStatus {
+                move.store.parked.add(move.source, status, grace: options.grace)
+                file.state.withLock { $0.origin = (move.source, $0.version) }
+            }
+            return true
+        }
+        guard isDone else {
+            file.state.withLock { $0.isScratch = false }
+            file.returnScratchMemory()
+            endScratch(move.node)
+            return false
+        }
+        unmarkIfSaved(move.node, file)
+        if move.sourceStatus != nil { scheduleExpiry(move.store) }
+        return true
+    }
+
+    /// A scratch file gets the name of a secret: it is encrypted right now, and the errors of that are rename's.
+    private func promote(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        if unpark(move, file) { return true }
+        file.state.withLock { $0.isScratch = false }
+        do throws(Errno) {
+            if try renameUnsaved(move, file) {
+                file.returnScratchMemory()
+                endScratch(move.node)
+                return true
+            }
+        } catch {
+            file.state.withLock { $0.isScratch = true }
+            unmarkIfSaved(move.node, file)
+            throw error
+        }
+        file.state.withLock { $0.isScratch = true }
+        return false
+    }
+
+    /// An editor takes its backup back: the ciphertext is still there and nothing was written.
+    private func unpark(_ move: Move, _ file: SecretFile) -> Bool {
+        let isBack = move.store.namespace.withLock { _ in
+            guard stands(move), let status = move.store.parked.status(at: move.destination) else {
+                return false
+            }
+            let isUntouched = file.state.withLock { state in
+                guard let origin = state.origin, origin.path == move.destination,
+                    origin.version == state.version
+                else { return false }
+                state.isScratch = false
+                state.origin = nil
+                state.base = status
+                state.abandonEdits()
+                return true
+            }
+            if isUntouched { settle(move) }
+            return isUntouched
+        }
+        if isBack {
+            file.returnScratchMemory()
+            endScratch(move.node)
+        }
+        return isBack
+    }
+
+    /// The secret has edits that are not on disk: they are encrypted for the new place right now.
+    private func renameUnsaved(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        // One handle is this rename's own.
+        let isEmptyAndOpen = file.state.withLock { state in
+            state.isOnlyTruncated && state.base == nil && state.handles > 1
+        }
+        guard isEmptyAndOpen else { return try encryptAtDestination(move, file) }
+        // Made a moment ago and still to be written: it is saved under its new name when it is closed.
+        let isDone = move.store.namespace.withLock { _ in
+            guard stands(move) else { return false }
+            settle(move)
+            file.state.withLock { $0.base = move.replacedStatus }
+            return true
+        }
+        if isDone { markDirty(move.node) }
+        return isDone
+    }
+
+    /// Writes the content to the new place, encrypted to who may read there, then removes the old file. A crash in
+    /// between leaves both.
+    private func encryptAtDestination(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        do throws(StoreError) {
+            let isDone = try file.saving.withLock { _ throws(StoreError) -> Bool in
+                let snapshot = try self.content(of: file)
+                let staged = try move.store.store.stage(
+                    snapshot.bytes, for: move.destination, accessed: snapshot.accessed,
+                    modified: snapshot.modified ?? move.sourceStatus?.identity.modified)
+                return try self.place(staged, move, file, version: snapshot.version)
+            }
+            guard isDone else { return false }
+        } catch {
+            let errno = Errno(error)
+            file.state.withLock { state in
+                guard state.isDirty, move.sourceStatus != nil else { return }
+                state.failure = SecretFile.Failure(
+                    errno: errno, message: error.message, since: state.failure?.since ?? .now)
+            }
+            throw errno
+        }
+        unmarkIfSaved(move.node, file)
+        try synchronizeParents(move)
+        move.store.sink.note(
+            move.sourceStatus == nil
+                ? .saved(move.destination) : .renamed(from: move.source, to: move.destination))
+        return true
+    }
+
+    private func place(
+        _ staged: StagedSecret, _ move: Move, _ file: SecretFile, version: UInt64
+    ) throws(StoreError) -> Bool {
+        try move.store.namespace.withLock { _ throws(StoreError) in
+            guard self.stands(move) else { return false }
+            let status = try staged.publish(as: move.destination)
+            do throws(Errno) {
+                if move.sourceStatus != nil { try move.store.store.root.unlink(move.source) }
+            } catch {
+                throw StoreError(error, "remove", move.source)
+            }
+            self.settle(move)
+            file.state.withLock { $0.markSaved(version, as: status) }
+            return true
+        }
+    }
+
+    private func content(of file: SecretFile) throws(StoreError) -> Snapshot {
+        do throws(Errno) {
+            return try file.state.withLock { (state) throws(Errno) in try state.snapshot() }
+        } catch {
+            throw StoreError(.system(error), "there is no memory for a copy of the secret.")
+        }
+    }
+
+    /// Whether who may read a secret is the same at two places.
+    func haveSameRecipients(_ store: Store, _ one: FilePath, _ other: FilePath) throws(Errno) -> Bool {
+        if one.removingLastComponent() == other.removingLastComponent() { return true }
+        let files = ((try? store.recipientFile(for: one)), (try? store.recipientFile(for: other)))
+        if files.0 == files.1 { return true }
+        do throws(StoreError) {
+            let lists = (try store.recipients(for: one), try store.recipients(for: other))
+            return Set(lists.0.recipients.map(\.encryptionTarget))
+                == Set(lists.1.recipients.map(\.encryptionTarget))
+        } catch {
+            throw Errno(error)
+        }
+    }
+}
+
+extension Recipient {
+    /// What gpg encrypts to: two recipients are the same when this is.
+    fileprivate var encryptionTarget: String {
+        "\(key.fingerprint) \(subkey.map(\.description) ?? "")"
+    }
+}

@@ -1,0 +1,59 @@
+import Dispatch
+import Fuse
+import Stores
+import Synchronization
+import SystemPackage
+
+extension StoreFilesystem {
+    /// A scratch file stays until it is removed: the kernel may forget it and nobody may have it open.
+    func keepScratch(_ node: Node) {
+        tree.pin(node)
+        _ = node.beginUse()
+    }
+
+    /// A scratch file has lost its name, or it is none any more.
+    func endScratch(_ node: Node) {
+        tree.unpin(node)
+        node.endUse()
+    }
+
+    /// Takes away a scratch file or link.
+    func dropScratch(_ node: Node) {
+        tree.detach(node)
+        if case .memoryLink = node.kind { tree.unpin(node) } else { endScratch(node) }
+    }
+
+    /// Whether a file was only made to see whether one can be made.
+    func isUnusedProbe(_ node: Node, _ file: SecretFile) -> Bool {
+        guard let name = tree.visiblePath(of: node)?.lastComponent, ScratchNames.probes.contains(name.string)
+        else {
+            return false
+        }
+        return file.state.withLock { $0.isOnlyTruncated && $0.base == nil }
+    }
+
+    /// Ends grace times after a while.
+    func scheduleExpiry(_ store: MountedStore) {
+        let grace = options.grace.components
+        let pause = Double(grace.seconds) + Double(grace.attoseconds) * 1e-18
+        background.asyncAfter(deadline: .now() + pause + 0.05) { [weak self] in
+            self?.expireParked(store)
+        }
+    }
+
+    /// Removes parked ciphertexts whose grace time is over, or all below a folder.
+    func expireParked(_ store: MountedStore, below folder: FilePath? = nil) {
+        for (path, status) in store.parked.takeExpired(below: folder) {
+            let isRemoved = store.namespace.withLock { _ in
+                // A new one may have come a moment ago.
+                guard let disk = try? store.store.root.status(of: path), disk.isSameContent(as: status) else {
+                    return false
+                }
+                return (try? store.store.root.unlink(path)) != nil
+            }
+            guard isRemoved else { continue }
+            try? store.store.root.synchronizeParent(of: path)
+            store.sink.note(.removed(path))
+        }
+    }
+}
