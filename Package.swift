@@ -61,7 +61,7 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Settings", "Sync", systemPackage, logging,
+                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),

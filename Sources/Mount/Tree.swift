@@ -77,6 +77,27 @@ final class Tree: Sendable {
         }
     }
 
+    /// Takes a store out of the mount point; what is open below it keeps its path on disk, so that it can be saved.
+    func conceal(_ node: Node) {
+        state.withLock { state in
+            guard let place = state.records[node.inode]?.place else { return }
+            if state.children[place.parent]?[place.name] == node.inode {
+                state.children[place.parent]?[place.name] = nil
+            }
+            // The pin of `add`.
+            state.records[node.inode]?.pins -= 1
+            state.removeIfUnused(node.inode)
+        }
+    }
+
+    /// Shows a store under another name.
+    func renameStore(_ node: Node, to name: Name) {
+        state.withLock { state in
+            state.unlink(node.inode)
+            state.link(node.inode, Place(parent: .root, name: name, backing: nil))
+        }
+    }
+
     /// The path on disk of a node, relative to its store; nil when it has no name any more.
     func backingPath(of node: Node) -> FilePath? {
         path(of: node, \.backing)

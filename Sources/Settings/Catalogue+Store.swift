@@ -81,4 +81,9 @@ extension Catalogue {
         AnySetting(storeSSHKey), AnySetting(storeKey), AnySetting(storeKeyring), AnySetting(storeInMount),
         AnySetting(storeInAutofill), AnySetting(storeReadOnly),
     ]
+
+    /// The keys that a store's section may have.
+    public static var storeKeys: [String] {
+        all.compactMap { $0.place == .store ? $0.name : $0.storeKey }.sorted()
+    }
 }

@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import Synchronization
 public import SystemPackage
 
 /// One password store: a folder of OpenPGP files in the layout of pass.
@@ -28,10 +29,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// The name that users gave it.
-    public let name: String
-    /// What learned state is filed under; never changes, even when the store is renamed.
-    public let identifier: String
+    private let names: Mutex<(name: String, identifier: String)>
     /// Its folder.
     public let root: Root
     /// Encrypts and decrypts.
@@ -45,12 +43,21 @@ public final class Store: Sendable {
         name: String, identifier: String, root: Root, engine: any Engine, options: Options,
         learned: LearnedState?
     ) {
-        self.name = name
-        self.identifier = identifier
+        names = Mutex((name, identifier))
         self.root = root
         self.engine = engine
         self.options = options
         self.learned = learned
+    }
+
+    /// The name that users gave it.
+    public var name: String { names.withLock { $0.name } }
+    /// What learned state is filed under; stays when the store is renamed.
+    public var identifier: String { names.withLock { $0.identifier } }
+
+    /// The store has another name now, or an id where it had none.
+    public func rename(to name: String, identifier: String) {
+        names.withLock { $0 = (name, identifier) }
     }
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.

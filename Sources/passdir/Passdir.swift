@@ -19,7 +19,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            TransferSubcommand.self,
+            EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 

@@ -70,11 +70,12 @@ extension StoreAdministration {
 
     /// Everything that passdir ever made, for `passdir erase`: the files and folders, and how many credentials.
     public func everything() throws(LifecycleError) -> (paths: [FilePath], credentials: Int) {
-        let places = [
-            registry.configuration.file, Directories.dataFolder(environment: environment),
-            Directories.stateFolder(environment: environment),
-            Directories.cacheFolder(environment: environment),
-        ]
+        let places =
+            [
+                registry.configuration.file, Directories.dataFolder(environment: environment),
+                Directories.stateFolder(environment: environment),
+                Directories.cacheFolder(environment: environment),
+            ] + [(try? Directories(environment: environment))?.runtime].compactMap(\.self)
         let count = (try? credentials.entries().count) ?? 0
         return (places.filter { access($0.string, F_OK) == 0 }, count)
     }
