@@ -38,12 +38,12 @@ struct Receiver: @unchecked Sendable {
         return .served
     }
 
-    /// Answers requests to the end.
-    func run() {
-        while true {
+    /// Answers requests until the kernel ends the session or the device fails, but only while `condition` holds.
+    func run(while condition: () -> Bool = { true }) {
+        while condition() {
             switch round() {
             case .served: continue
-            case .ended: return
+            case .ended: return server.kernelHasEnded()
             case .failed(let error):
                 return LibraryLog.write(.error, "a receiving thread ended: read of the FUSE device: \(error)")
             }

@@ -17,10 +17,10 @@ public struct Caller: Sendable {
 /// One question of the kernel while it is being answered. It says who asked, and whether the one who asked still
 /// wants the answer.
 ///
-/// libfuse keeps its `fuse_req_t` until the reply. It calls the interrupt function with the request's own lock
-/// held, but reads function and data before it takes that lock: a reply alone could free the data under a running
-/// call. So the function is unregistered before each reply, which waits for that lock, and only then is the
-/// reference that libfuse held let go.
+/// libfuse keeps its `fuse_req_t` until the reply. An interrupt calls our function on a receiving thread, with the
+/// request's own lock held; a reply frees the request without that lock, so it may overtake a call that has begun.
+/// Therefore the function is unregistered before each reply, which takes the lock and so waits for such a call, and
+/// only then is the reference that libfuse had let go.
 public final class Request: Sendable {
     private struct State {
         var isInterrupted = false

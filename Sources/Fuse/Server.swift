@@ -14,7 +14,8 @@ final class Server: Sendable {
     let openHandles = OpenHandles()
     /// What workers serve at this moment.
     private let pending = Mutex<[ObjectIdentifier: Request]>([:])
-    private let initialized = Mutex(false)
+    private let initialized = Atomic(false)
+    private let ended = Atomic(false)
 
     init(_ filesystem: any Filesystem, _ options: SessionOptions) {
         self.filesystem = filesystem
@@ -24,7 +25,11 @@ final class Server: Sendable {
     }
 
     /// Whether the kernel has introduced itself.
-    var isInitialized: Bool { initialized.withLock { $0 } }
+    var isInitialized: Bool { initialized.load(ordering: .acquiring) }
+    /// Whether the kernel has let go of the session: unmounted, or aborted.
+    var hasEnded: Bool { ended.load(ordering: .acquiring) }
+
+    func kernelHasEnded() { ended.store(true, ordering: .releasing) }
 
     /// Agrees with the kernel on what both can do.
     func initialize(_ connection: inout fuse_conn_info) {
@@ -40,7 +45,7 @@ final class Server: Sendable {
         connection.want &= ~unwanted
         connection.want |= connection.capable & wanted
         connection.max_write = UInt32(options.maximumWrite)
-        initialized.withLock { $0 = true }
+        initialized.store(true, ordering: .releasing)
     }
 
     /// Answers a request on the thread that received it.

@@ -77,8 +77,9 @@ public final class Session: Sendable {
         guard let receivers = start() else { preconditionFailure("a session runs once") }
         serve(receivers)
         notifier.end()
-        // After an abort the mount is still there and good for nothing.
-        detach()
+        // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
+        // even with our device number, which is free again; but that mount isn't stale.
+        if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }
         server.finish()
         life.withLock { $0 = .ended }
     }
@@ -93,14 +94,8 @@ public final class Session: Sendable {
 
     private func serve(_ receivers: [Receiver]) {
         // The kernel asks nothing else until it has been answered how we want to talk.
-        while !server.isInitialized {
-            switch receivers[0].round() {
-            case .served: continue
-            case .ended: return
-            case .failed(let error):
-                return LibraryLog.write(.error, "the kernel did not introduce itself: \(error)")
-            }
-        }
+        receivers[0].run(while: { !server.isInitialized })
+        guard server.isInitialized else { return }
         server.filesystem.mounted(notifier)
         let threads = receivers.dropFirst().compactMap { receiver in
             PlainThread(detached: false) { receiver.run() }

@@ -6,7 +6,7 @@ import SystemPackage
 final class Transfer {
     private let callbacks: TransferCallbacks
     private let url: String
-    private var offered: Set<String> = []
+    private var offered: Set<Int> = []
     private var attempts = 0
     private var failure: GitError?
     /// What the server printed (`remote: …`), for the sentence about a refusal.

@@ -3,7 +3,7 @@ import SystemPackage
 /// What a transfer asks of its caller, on the thread that runs it.
 public struct TransferCallbacks: Sendable {
     /// Asked when the server wants credentials, again after each refusal; nil ends the transfer with
-    /// `.authentication`. The same credential twice ends it too.
+    /// `.authentication`. The same credential twice ends it too, as does the seventeenth.
     public var credentials: (@Sendable (CredentialRequest) -> Credential?)?
     /// Decides on a certificate or host key; without it only what libgit2 finds valid is trusted (certificates of the
     /// system's authorities, keys in `~/.ssh/known_hosts`).
@@ -77,15 +77,23 @@ public enum Credential: Sendable {
     /// The session's own ticket.
     case negotiate
 
-    /// Tells one offer from another, without its secret.
-    var identity: String {
+    /// Tells one offer from another. A secret counts by its keyed hash, so that another password for the same name is
+    /// another offer, and no copy of either is kept.
+    var identity: Int {
+        var hasher = Hasher()
         switch self {
-        case .password(let name, _): "password \(name)"
-        case .sshAgent(let name): "agent \(name)"
-        case .sshKeyFile(let name, _, let key, _): "key \(name) \(key)"
-        case .username(let name): "username \(name)"
-        case .negotiate: "negotiate"
+        case .password(let name, let secret):
+            hasher.combine("password \(name)")
+            secret.lend { hasher.combine(bytes: $0) }
+        case .sshAgent(let name): hasher.combine("agent \(name)")
+        case .sshKeyFile(let name, _, let key, let phrase):
+            hasher.combine("key \(name)")
+            hasher.combine(key)
+            phrase?.lend { hasher.combine(bytes: $0) }
+        case .username(let name): hasher.combine("username \(name)")
+        case .negotiate: hasher.combine("negotiate")
         }
+        return hasher.finalize()
     }
 }
 

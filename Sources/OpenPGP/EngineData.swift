@@ -60,8 +60,8 @@ class Sink {
     }
 
     /// The table of C functions, at one address for the life of the process.
+    // The pointer is to memory written once, before anybody can see it; gpgme only reads it.
     struct Callbacks: @unchecked Sendable {
-        // Written once, before anybody can see it; gpgme only reads it.
         let pointer: UnsafeMutablePointer<gpgme_data_cbs>
     }
 

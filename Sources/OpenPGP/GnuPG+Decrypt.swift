@@ -57,10 +57,9 @@ extension GnuPG {
         let reasons = status.decryptionFailures.compactMap { EngineFailure.code(gpgme_err_code_t($0)) }
         let verdict = gpgme_err_code(error)
         if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
-        if status.contains("DECRYPTION_FAILED") || status.contains("BADMDC") {
-            if status.contains("BEGIN_DECRYPTION") {
-                return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
-            }
+        // A session key was found, so that it is the data that is bad.
+        if status.contains("DECRYPTION_FAILED"), status.contains("DECRYPTION_INFO") {
+            return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
         }
         if verdict == GPG_ERR_NO_DATA {
             return status.contains("NODATA")

@@ -35,7 +35,7 @@ extension GnuPG {
                 }
             }
         }
-        if let error = Self.refusal(operation.status, recipients) { throw error }
+        if let error = try refusal(operation.status, recipients, now) { throw error }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not encrypt") }
         // gpgme does not notice a gpg that was killed half-way.
         guard operation.status.contains("END_ENCRYPTION") else {
@@ -63,12 +63,22 @@ extension GnuPG {
     }
 
     /// The first recipient that gpg refused (INV_RECP: reason, then what gpg was told).
-    private static func refusal(_ status: [StatusLine], _ recipients: [Recipient]) -> OpenPGPError? {
+    private func refusal(
+        _ status: [StatusLine], _ recipients: [Recipient], _ now: Int64
+    ) throws(OpenPGPError) -> OpenPGPError? {
         guard let line = status.first(where: { $0.keyword == "INV_RECP" }) else { return nil }
         let specification = line.arguments.dropFirst().first.map(String.init) ?? ""
         let recipient = recipients.first { $0.specification == specification }
         let who = recipient.map { "the key of \($0.key.title)" } ?? "the key \(specification)"
         let subject = recipient?.named ?? specification
+        // gpg 2.2 gives no reason for an expired or revoked key; the key as it is now does.
+        if let recipient,
+            let key = try keys(matching: [recipient.key.fingerprint.description], secretOnly: false).first,
+            let error = Self.objection(
+                to: Recipient(key: key, subkey: recipient.subkey, named: recipient.named), at: now)
+        {
+            return error
+        }
         return switch line.arguments.first {
         case "1": OpenPGPError(.missingKey, "\(who) is not in the keyring", subject: subject)
         case "2": OpenPGPError(.ambiguousKey, "\(who) is ambiguous", subject: subject)

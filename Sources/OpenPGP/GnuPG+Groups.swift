@@ -5,7 +5,7 @@ import SystemPackage
 extension GnuPG {
     /// Asks gpg for the groups of its configuration files: `cfg:group:NAME:MEMBER;MEMBER`, escaped with `%XX`.
     ///
-    /// gpg itself is asked (2 ms), and not `gpgconf` through gpgme, which asks every component (measured at 30 ms).
+    /// gpg itself is asked, and not `gpgconf` through gpgme, which asks every component of GnuPG.
     func listGroups() throws(OpenPGPError) -> [String: [String]] {
         guard let program = Self.program else { return [:] }
         let operation = try Operation(home: nil)

@@ -7,13 +7,12 @@ extension GnuPG {
     /// Finds the keys that a recipient line means.
     ///
     /// As gpg does with `-r`: the name of a group gives its members (one level deep); a key id or fingerprint may be
-    /// that of a subkey; of several keys with the same address the one with the more valid user id counts, then the
-    /// one with the newer subkey for encryption. Unlike gpg, which takes whatever comes first in the keyring, other
+    /// that of a subkey; of several keys with the same address the one that gpg would take counts. Unlike gpg, which takes whatever comes first in the keyring, other
     /// names that fit several usable keys are `ambiguousKey`.
     ///
     /// Answers are remembered while the files of the home stay as they are.
     public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
-        let identity = HomeIdentity(of: home)
+        let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
         if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) { return known }
         var expiries: [Int64] = []
@@ -38,24 +37,27 @@ extension GnuPG {
         let pattern: String
         switch kind {
         case .hexadecimal(let digits, _): pattern = "0x" + digits
-        case .address(let address): pattern = "<\(address)>"
+        case .address(let address): pattern = address
         case .other(let text):
-            // gpg would read a line beginning so as something else than a name.
             guard !text.isEmpty, !text.contains("\n") else { throw missing }
             pattern = text
         }
-        let found = try keys(matching: [pattern], secretOnly: false).filter { Self.answers($0, to: kind) }
-        expiries += found.flatMap { key in key.subkeys.compactMap(\.expires) }
+        let listed = try keys(matching: [pattern], secretOnly: false)
+        expiries += listed.flatMap { key in key.subkeys.compactMap(\.expires) }
+        let found = listed.filter { Self.answers($0, to: kind) }
         guard let first = found.first else { throw missing }
         let subkey = Self.exactSubkey(kind, of: found)
-        let recipients = found.map { Recipient(key: $0, subkey: subkey, named: named) }
-        let usable = recipients.filter { $0.encryptionState(at: now) == .usable }
+        func recipient(_ key: Key) -> Recipient { Recipient(key: key, subkey: subkey, named: named) }
+        let usable = found.filter { recipient($0).encryptionState(at: now) == .usable }
         if usable.count > 1 {
-            if case .address(let address) = kind { return Self.best(usable, for: address) }
-            let titles = usable.map(\.key.title).joined(separator: ", ")
+            if case .address(let address) = kind {
+                let considered = listed.filter { $0.encryptionState(at: now) == .usable }
+                return recipient(Self.gpgsChoice(among: considered, for: address) ?? usable[0])
+            }
+            let titles = usable.map(\.title).joined(separator: ", ")
             throw OpenPGPError(.ambiguousKey, "\(named) fits several keys: \(titles)", subject: named)
         }
-        return usable.first ?? Recipient(key: first, subkey: subkey, named: named)
+        return recipient(usable.first ?? first)
     }
 
     /// gpg's search is wider than what a line may mean.
@@ -64,7 +66,9 @@ extension GnuPG {
         case .hexadecimal(let digits, _):
             // A 32 digit fingerprint is of a version 3 key, which cannot be used any more.
             digits.count != 32 && key.subkeys.contains { $0.fingerprint.description.hasSuffix(digits) }
-        case .address(let address): key.userIDs.contains { isSound($0, address) }
+        case .address(let address):
+            // The user ids of a revoked key are revoked; the line means it all the same, and saying so helps.
+            key.userIDs.contains { isSound($0, address) || key.isRevoked && $0.email.lowercased() == address }
         case .other: true
         }
     }
@@ -78,18 +82,20 @@ extension GnuPG {
         return keys.lazy.flatMap(\.subkeys).map(\.fingerprint).first { $0.description.hasSuffix(digits) }
     }
 
-    /// gpg's `pubkey_cmp`; a tie goes to the first.
-    private static func best(_ candidates: [Recipient], for address: String) -> Recipient {
-        func rank(_ recipient: Recipient) -> (Int, Int64) {
-            let validity = recipient.key.userIDs.filter { isSound($0, address) }.map(\.validity.rawValue)
-                .max()
-            let made = recipient.key.subkeys.filter { $0.canEncrypt && !$0.isRevoked && !$0.isInvalid }.map(
-                \.created)
+    /// Which of several usable keys gpg 2.2 takes for an address, so that pass and we encrypt to the same one.
+    ///
+    /// gpg ranks by validity, then by the age of the subkey for encryption (`pubkey_cmp`). Measured: it leaves the
+    /// first key that its search finds, which looks for the address anywhere in a user id, out of the ranking and
+    /// falls back on it only when no other has the address.
+    private static func gpgsChoice(among listed: [Key], for address: String) -> Key? {
+        func rank(_ key: Key) -> (Int, Int64) {
+            let validity = key.userIDs.filter { isSound($0, address) }.map(\.validity.rawValue).max()
+            let made = key.subkeys.filter { $0.canEncrypt && !$0.isRevoked && !$0.isInvalid }.map(\.created)
             return (validity ?? 0, made.max() ?? 0)
         }
-        return candidates.dropFirst().reduce(candidates[0]) { best, next in
-            rank(next) > rank(best) ? next : best
-        }
+        let ranked = listed.dropFirst().filter { key in key.userIDs.contains { isSound($0, address) } }
+        guard let first = ranked.first else { return nil }
+        return ranked.dropFirst().reduce(first) { rank($1) > rank($0) ? $1 : $0 }
     }
 
     /// The groups of gpg.conf, by their names in lower case.

@@ -13,6 +13,8 @@ public final class GnuPG: Engine {
     public let home: FilePath
     /// What gpg is told; nil leaves it to gpg's own rule.
     let homeOption: String?
+    /// What a change of the keyring shows in.
+    let identityPaths: [String]
     let gate: Gate
     let resolved: Mutex<ResolvedLines>
 
@@ -28,6 +30,7 @@ public final class GnuPG: Engine {
     public init(home: FilePath? = nil, parallelism: Int = 4) throws(OpenPGPError) {
         try Self.engine.get()
         self.home = home ?? Self.defaultHome
+        identityPaths = HomeIdentity.paths(in: self.home)
         homeOption = home?.string
         gate = Gate(places: parallelism)
         resolved = Mutex(ResolvedLines())

@@ -7,7 +7,7 @@ import Glibc
 /// that waits for gpg-agent's answer, for it does not look at its pipes; it would stay, and its prompt with it,
 /// until somebody answers. The other ends of our pipes in /proc tell which process it is.
 enum GpgProcess {
-    /// Sends SIGTERM to every process named gpg that has one of the pipes open.
+    /// Ends every process named gpg that has one of the pipes open.
     /// - Parameter pipes: Our descriptors of the operation, still open.
     static func terminate(pipes: [Int32]) {
         let inodes = Set(pipes.compactMap(inode(ofPipe:)))
@@ -17,9 +17,16 @@ enum GpgProcess {
             // From here on the number cannot pass to another process unseen.
             let handle = passdir_pidfd_open(process)
             guard handle >= 0 else { continue }
-            if holds(process, inodes) { _ = passdir_pidfd_send_signal(handle, SIGTERM) }
+            if holds(process, inodes) { end(handle) }
             close(handle)
         }
+    }
+
+    /// SIGTERM lets gpg remove its lock files; but a gpg started on a thread that blocks signals blocks it too.
+    private static func end(_ handle: Int32) {
+        _ = passdir_pidfd_send_signal(handle, SIGTERM)
+        var ended = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+        if poll(&ended, 1, 100) == 0 { _ = passdir_pidfd_send_signal(handle, SIGKILL) }
     }
 
     private static func inode(ofPipe descriptor: Int32) -> UInt64? {

@@ -12,12 +12,13 @@ struct HomeIdentity: Equatable {
     }
     private let files: [File?]
 
-    /// The keyrings, the trust in them, who has secret keys, and the groups.
-    init(of home: FilePath) {
-        let names = [
-            "pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf", "gpg.conf-2", "private-keys-v1.d",
-        ]
-        files = (names.map { home.appending($0).string } + ["/etc/gnupg/gpg.conf"]).map(Self.file(at:))
+    /// Looks at the files now.
+    init(_ paths: [String]) { files = paths.map(Self.file(at:)) }
+
+    /// The files that count in a home: the keyrings, the trust in them, who has secret keys, and the groups.
+    static func paths(in home: FilePath) -> [String] {
+        let names = ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf", "private-keys-v1.d"]
+        return names.map { home.appending($0).string } + ["/etc/gnupg/gpg.conf"]
     }
 
     private static func file(at path: String) -> File? {

@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-// The pages are reached through borrows and changed through mutating borrows only, so that whoever owns the value
-// owns the only way to them, on whatever thread.
 /// A private mapping that holds plaintext: locked in memory where the limits allow, left out of core dumps, empty
 /// in a forked child, wiped and unmapped when it is let go.
 ///
 /// It is the one owner of its pages, and never shares them with the heap: what malloc has held stays readable in
 /// its free lists.
+// The pages are reached through borrows and changed through mutating borrows only, so that whoever owns the value
+// owns the only way to them, on whatever thread.
 struct SecretPages: ~Copyable, @unchecked Sendable {
     /// Bytes of all live mappings that could not be locked (RLIMIT_MEMLOCK).
     static let unlocked = Atomic<Int>(0)
@@ -54,14 +54,13 @@ struct SecretPages: ~Copyable, @unchecked Sendable {
         // The limit on locked memory would make mremap fail: better a mapping that is not locked than an error.
         if isLocked { munlock(old, capacity) } else { Self.unlocked.subtract(capacity, ordering: .relaxed) }
         let moved = passdir_mremap(old, capacity, size)
-        let error = Errno(rawValue: errno)
         let isMoved = moved != MAP_FAILED
         if isMoved {
             base = moved
             capacity = size
         }
         lock()
-        if !isMoved { throw error }
+        if !isMoved { throw Errno.noMemory }
     }
 
     private mutating func lock() {
@@ -71,7 +70,7 @@ struct SecretPages: ~Copyable, @unchecked Sendable {
 
     private static func map(_ size: Int) throws(Errno) -> UnsafeMutableRawPointer {
         let address = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let address, address != MAP_FAILED else { throw Errno(rawValue: errno) }
+        guard let address, address != MAP_FAILED else { throw Errno.noMemory }
         guard
             madvise(address, size, Int32(MADV_DONTDUMP)) == 0,
             madvise(address, size, Int32(MADV_WIPEONFORK)) == 0

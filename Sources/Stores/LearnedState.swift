@@ -1,5 +1,6 @@
 import Glibc
 import GRDB
+import Synchronization
 public import SystemPackage
 
 /// What passdir has learned and could learn again: `state.sqlite` of the map.
@@ -7,17 +8,51 @@ public import SystemPackage
 /// Nothing here is secret and nothing depends on it: a file that cannot be read is set aside and begun anew, a
 /// write that fails is forgotten.
 public final class LearnedState: Sendable {
+    private struct Known {
+        var identity: CiphertextIdentity
+        var plaintext: Int64
+    }
+
     private let database: DatabaseQueue
+    /// All sizes by device and inode, as `ls -l` asks for very many at once. Only ciphertexts whose packets mislead
+    /// are here: few, where pass or passdir wrote them.
+    private let sizes: Mutex<[FileNumber: Known]>
+
+    private struct FileNumber: Hashable {
+        var device: UInt64
+        var inode: UInt64
+    }
 
     /// Opens or creates the database.
     public init(file: FilePath) throws {
+        let loaded: (DatabaseQueue, [FileNumber: Known])
         do {
-            database = try Self.open(file)
+            loaded = try Self.load(file)
         } catch is DatabaseError {
             let aside = file.string + ".damaged"
             _ = Glibc.rename(file.string, aside)
-            database = try Self.open(file)
+            loaded = try Self.load(file)
         }
+        database = loaded.0
+        sizes = Mutex(loaded.1)
+    }
+
+    private static func load(_ file: FilePath) throws -> (DatabaseQueue, [FileNumber: Known]) {
+        let database = try open(file)
+        let sizes = try database.read { database in
+            var sizes: [FileNumber: Known] = [:]
+            let rows = try Row.fetchCursor(
+                database, sql: "SELECT device, inode, size, modified, changed, plaintext FROM plaintextSize")
+            while let row = try rows.next() {
+                let identity = CiphertextIdentity(
+                    device: UInt64(bitPattern: row[0]), inode: UInt64(bitPattern: row[1]), size: row[2],
+                    modified: FileTime(stored: row[3]), changed: FileTime(stored: row[4]))
+                sizes[FileNumber(device: identity.device, inode: identity.inode)] = Known(
+                    identity: identity, plaintext: row[5])
+            }
+            return sizes
+        }
+        return (database, sizes)
     }
 
     private static func open(_ file: FilePath) throws -> DatabaseQueue {
@@ -50,22 +85,16 @@ public final class LearnedState: Sendable {
 
     /// The plaintext size, in bytes, that was learned for exactly this ciphertext.
     public func size(of identity: CiphertextIdentity) -> Int64? {
-        try? database.read { database in
-            try Int64.fetchOne(
-                database.cachedStatement(
-                    sql: """
-                        SELECT plaintext FROM plaintextSize
-                        WHERE device = ? AND inode = ? AND size = ? AND modified = ? AND changed = ?
-                        """),
-                arguments: [
-                    identity.device.stored, identity.inode.stored, identity.size, identity.modified.stored,
-                    identity.changed.stored,
-                ])
-        }
+        let known = sizes.withLock { $0[FileNumber(device: identity.device, inode: identity.inode)] }
+        return known?.identity == identity ? known?.plaintext : nil
     }
 
     /// Keeps the plaintext size of a ciphertext; returns before it is written.
     public func remember(size: Int64, of identity: CiphertextIdentity, store: String) {
+        sizes.withLock {
+            $0[FileNumber(device: identity.device, inode: identity.inode)] = Known(
+                identity: identity, plaintext: size)
+        }
         database.asyncWrite(
             { database in
                 try database.execute(
@@ -145,4 +174,9 @@ extension UInt64 {
 extension FileTime {
     /// Nanoseconds since 1970; wraps in the year 2262, which only makes a size be learned again.
     fileprivate var stored: Int64 { seconds &* 1_000_000_000 &+ nanoseconds }
+
+    fileprivate init(stored: Int64) {
+        let (seconds, nanoseconds) = stored.quotientAndRemainder(dividingBy: 1_000_000_000)
+        self.init(seconds: seconds, nanoseconds: nanoseconds)
+    }
 }

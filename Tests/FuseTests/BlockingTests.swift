@@ -80,6 +80,11 @@ struct BlockingTests {
         }
     }
 
+    private struct Weak: Sendable {
+        weak let request: Request?
+        init(_ request: Request) { self.request = request }
+    }
+
     /// Opens in a thread that a signal can interrupt; returns the errno, 0 for success.
     private static func interruptibleOpen(_ path: FilePath, started: @Sendable (pthread_t) -> Void) -> Int32 {
         var set = sigset_t()
@@ -157,12 +162,14 @@ struct BlockingTests {
         try await TestMount.with { mount in
             let opens = Atomic(0)
             let bodies = Atomic(0)
+            let requests = Mutex<[Weak]>([])
             mount.filesystem.onOpen.withLock {
                 $0 = { request, name throws(Errno) in
                     guard name.string == "racy" else { return }
                     let gate = Gate()
                     let hasRun = Atomic(false)
                     opens.add(1, ordering: .relaxed)
+                    requests.withLock { $0.append(Weak(request)) }
                     request.onInterrupt {
                         let before = hasRun.exchange(true, ordering: .relaxed)
                         #expect(!before, "a body runs once")
@@ -182,6 +189,12 @@ struct BlockingTests {
                 }
                 try await group.waitForAll()
             }
+            // The last release has no waiter, but what was open before it is answered.
+            try mount.session.unmount(lazily: true)
+            let hasEnded = try await onThread { mount.ended.wait(seconds: 20) }
+            #expect(hasEnded)
+            #expect(
+                requests.withLock { $0.allSatisfy { $0.request == nil } }, "no request outlives its answer")
             #expect(opens.load(ordering: .relaxed) > 1000)
             #expect(bodies.load(ordering: .relaxed) > 100)
             #expect(bodies.load(ordering: .relaxed) <= opens.load(ordering: .relaxed))

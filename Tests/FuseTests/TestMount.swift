@@ -60,9 +60,15 @@ struct TestMount: Sendable {
         _ body: (TestMount) async throws -> Void
     ) async throws {
         let directory = try makeTemporaryDirectory()
-        let session = try Session(
-            mountPoint: directory, filesystemName: "a,test\\with commas", subtype: "passdirtest",
-            filesystem: filesystem, options: options)
+        let session: Session
+        do throws(MountError) {
+            session = try Session(
+                mountPoint: directory, filesystemName: "a,test\\with commas", subtype: "passdirtest",
+                filesystem: filesystem, options: options)
+        } catch {
+            rmdir(directory.string)
+            throw error
+        }
         let mount = TestMount(
             session: session, path: directory, filesystem: filesystem, ended: Gate(), release: Gate())
         try #require(

@@ -51,37 +51,25 @@ struct Listener: ~Copyable {
     }
 }
 
-/// `git daemon` for everything in a test's folder, with pushes allowed; ended with its life.
+/// `git daemon` for everything in a test's folder, with pushes allowed.
 final class GitDaemon {
     let port: UInt16
-    private let process: pid_t
+    private let server: Server
 
     init(_ folder: TestFolder) throws {
         let free = try Listener().port
         port = free
         // The daemon itself, not `git daemon`: that one's child would outlive it and be reaped by nobody here.
         let programs = try folder.run(["git", "--exec-path"]).text.split(separator: "\n").first ?? ""
-        let null = open("/dev/null", O_RDWR)
-        defer { close(null) }
-        process = try folder.spawn(
+        server = try Server(
+            folder, "daemon",
             [
-                "timeout", "-k", "5", "120", "\(programs)/git-daemon", "--listen=127.0.0.1", "--port=\(free)",
-                "--reuseaddr",
-                "--export-all", "--enable=receive-pack", "--informative-errors", "--base-path=\(folder.path)",
+                "\(programs)/git-daemon", "--listen=127.0.0.1", "--port=\(free)", "--reuseaddr",
+                "--export-all",
+                "--enable=receive-pack", "--informative-errors", "--base-path=\(folder.path)",
                 folder.path.string,
-            ], in: folder.path, files: [null, null, null])
-        // It has no way to say that it listens: ask until it does.
-        var patience = 500
-        while !Listener.answers(free), patience > 0 {
-            usleep(10_000)
-            patience -= 1
-        }
-    }
-
-    deinit {
-        kill(-process, SIGTERM)
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            ])
+        Server.wait { Listener.answers(free) }
     }
 
     func url(_ path: String) -> String { "git://127.0.0.1:\(port)/\(path)" }

