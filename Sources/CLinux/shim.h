@@ -2,6 +2,9 @@
 #ifndef PASSDIR_CLINUX_SHIM_H
 #define PASSDIR_CLINUX_SHIM_H
 
+// First of all: what follows would otherwise make types of glibc, such as `struct stat`, this module's own.
+#pragma clang module import SwiftGlibc
+
 // Without _GNU_SOURCE: Swift's Glibc module is built without it, and under it glibc declares some types (fd_set)
 // differently, which no target that imports both could bear.
 #include <fcntl.h>

@@ -9,14 +9,10 @@ public enum PlainThread {
     /// - Parameter name: what `ps -L` and a debugger show; the kernel keeps 15 bytes.
     /// - Throws: EAGAIN when the system allows no more threads.
     public static func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         let work = Unmanaged.passRetained(Work(name: name, body: body))
         var thread = pthread_t()
         let code = pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
@@ -30,6 +26,7 @@ public enum PlainThread {
             work.release()
             throw Errno(rawValue: code)
         }
+        pthread_detach(thread)
     }
 
     private final class Work: Sendable {
