@@ -19,7 +19,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
+            ListCommand.self, SearchCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 
@@ -31,6 +31,8 @@ struct Passdir: ParsableCommand {
         } catch let failure as CommandFailure {
             StandardError.print("passdir: " + failure.message)
             Glibc.exit(EXIT_FAILURE)
+        } catch let code as ExitCode {
+            Glibc.exit(code.rawValue)
         } catch {
             exitWithParserMessage(error)
         }
