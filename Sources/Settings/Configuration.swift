@@ -65,6 +65,13 @@ public final class Configuration: Sendable {
         return setting.place == .store ? setting.default : try value(setting)
     }
 
+    /// The line on which a general setting stands; nil while its default holds.
+    public func line(of name: String) -> Int? {
+        state.withLock { entries in
+            entries.last { $0.name.lowercased() == name.lowercased() }?.line
+        }
+    }
+
     /// Looks at every value of the file.
     /// - Throws: `.value` with file, line and what is allowed, for the first value that its setting does not allow.
     public func validate() throws(SettingsError) {

@@ -149,6 +149,26 @@ public final class LearnedState: Sendable {
         }
     }
 
+    /// How many rows each table has, and which facts each store has, for `audit`; never a value.
+    public func inventory() -> (tables: [String: Int], facts: [String: [String]]) {
+        let found = try? database.read { database in
+            var tables: [String: Int] = [:]
+            for name in try String.fetchAll(
+                database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+            where !name.hasPrefix("sqlite_") {
+                tables[name] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(name)\"") ?? 0
+            }
+            var facts: [String: [String]] = [:]
+            for row in try Row.fetchAll(
+                database, sql: "SELECT store, name FROM storeState ORDER BY store, name")
+            {
+                facts[row["store"], default: []].append(row["name"])
+            }
+            return (tables, facts)
+        }
+        return found ?? ([:], [:])
+    }
+
     /// The stores that something was learned of.
     public func stores() -> Set<String> {
         let found = try? database.read { database in

@@ -19,7 +19,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            ListCommand.self, SearchCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
+            ListCommand.self, SearchCommand.self, CredentialCommand.self, AuditCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 

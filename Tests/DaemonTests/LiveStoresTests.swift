@@ -50,7 +50,8 @@ import Testing
             let config = "config/passdir/config"
             let text = try home.text(of: config)
             // As an editor writes: a new file renamed over the old one.
-            try home.write(text.replacing("[store \"two\"]", with: "[store \"other\"]"), to: "config/passdir/new")
+            try home.write(
+                text.replacing("[store \"two\"]", with: "[store \"other\"]"), to: "config/passdir/new")
             try home.succeed(["mv", home.path("config/passdir/new").string, home.path(config).string])
             try home.waitUntil("the new name is shown") { names(home) == ["one", "other"] }
             // In place, and names swapped.
@@ -155,7 +156,9 @@ import Testing
             try first.insert("x", "secret")
             var text = ""
             for number in 0..<50 {
-                if number > 0 { try home.succeed(["cp", "-r", first.path.string, home.path("s\(number)").string]) }
+                if number > 0 {
+                    try home.succeed(["cp", "-r", first.path.string, home.path("s\(number)").string])
+                }
                 text += "[store \"s\(number)\"]\n\tpath = \(home.path("s\(number)"))\n"
             }
             try home.succeed(["mkdir", "-p", home.path("config/passdir").string])
@@ -166,7 +169,9 @@ import Testing
             #expect(took < .seconds(10), "\(took)")
             try home.succeed(["ls", "-l", home.mountPoint.string])
             let open = String(
-                decoding: try home.succeed(["sh", "-c", "ls -l /proc/\(daemon)/fd | grep -c '\(home.folder)/s[0-9]' || true"]),
+                decoding: try home.succeed([
+                    "sh", "-c", "ls -l /proc/\(daemon)/fd | grep -c '\(home.folder)/s[0-9]' || true",
+                ]),
                 as: UTF8.self)
             #expect(open == "0\n")
             #expect(try home.bytes(at: home.mountPoint.pushing("s17/x")) == Array("secret".utf8))

@@ -73,7 +73,8 @@ struct ListCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or a folder in one: STORE, STORE/FOLDER or ID:FOLDER.", completion: StoreContext.completion)
+        help: "A store or a folder in one: STORE, STORE/FOLDER or ID:FOLDER.",
+        completion: StoreContext.completion)
     var place: String?
 
     @OptionGroup var scope: NameScope
