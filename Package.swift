@@ -44,7 +44,10 @@ let package = Package(
         + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(
             "Stores",
-            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")])
+            [
+                "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -68,7 +71,12 @@ let package = Package(
             .target(
                 name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
             .testTarget(
+                name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+            .testTarget(
+                name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
+                swiftSettings: strict),
+            .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
-                exclude: ["Transcripts", "Later", "README.md"], swiftSettings: strict),
+                exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]
 )

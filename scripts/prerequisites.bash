@@ -5,6 +5,12 @@
 # shellcheck disable=SC2034  # read by the scripts that source this
 readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libsecret-1-dev libsqlite3-dev gnupg git)
 
+# The programs that the tests save and read with.
+# shellcheck disable=SC2034
+readonly editing_packages=(
+    ed emacs-nox file less micro nano neovim patch perl python3 rsync sqlite3 tmux unzip vim zip
+)
+
 # fail SENTENCE: ends the script.
 fail() {
     printf '%s: %s\n' "scripts/$(basename "$0")" "$1" >&2

@@ -1,6 +1,4 @@
 import Fuse
-import Glibc
-import SystemPackage
 
 /// Inode numbers made from names: the same for a path each time, also after a remount, so that tools which compare
 /// them between runs (tar, rsync, backup programs) are not misled, and a listing can tell them without keeping them.
@@ -9,12 +7,10 @@ import SystemPackage
 /// things that the kernel knows share one.
 enum InodeHash {
     /// The first candidate for a name in a folder: FNV-1a over the folder's number and the name, then mixed.
-    static func of(_ name: Name, in parent: InodeNumber) -> InodeNumber {
+    static func of(_ name: [UInt8], in parent: InodeNumber) -> InodeNumber {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         withUnsafeBytes(of: parent.rawValue) { for byte in $0 { add(byte, to: &hash) } }
-        name.withPlatformString { string in
-            for byte in UnsafeRawBufferPointer(start: string, count: strlen(string)) { add(byte, to: &hash) }
-        }
+        for byte in name { add(byte, to: &hash) }
         return usable(mixed(hash))
     }
 

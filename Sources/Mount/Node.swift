@@ -23,7 +23,17 @@ final class Node: Sendable {
 
     private struct Slot {
         var file: SecretFile?
-        var users = 0
+        var users: Int32 = 0
+    }
+
+    /// What `Tree` keeps of a node. It lies here and not in a table there because there may be very many.
+    struct Record {
+        /// nil once the node has no name any more: unlinked, replaced, or gone on disk.
+        var place: NodePlace?
+        /// How many lookups the kernel holds.
+        var lookups: UInt32 = 0
+        /// How many nodes have this one as their folder.
+        var children: UInt32 = 0
     }
 
     /// The number that the kernel knows it by; never another thing's while the kernel knows it.
@@ -33,6 +43,8 @@ final class Node: Sendable {
     /// The store it lies in; nil for the mount point only.
     let store: MountedStore?
     private let slot: Mutex<Slot>
+    // Unsafe because the compiler cannot see it: only Tree touches it, and only under its lock.
+    nonisolated(unsafe) var record = Record()
 
     init(inode: InodeNumber, kind: Kind, store: MountedStore?, file: SecretFile? = nil) {
         self.inode = inode

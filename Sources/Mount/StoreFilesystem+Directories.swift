@@ -49,7 +49,7 @@ extension StoreFilesystem {
             return listing
         }
         guard let store = node.store, let path = tree.backingPath(of: node) else { return listing }
-        var inMemory = tree.children(of: node).filter(\.node.isOnlyInMemory)
+        var inMemory = tree.pinnedChildren(of: node).filter(\.node.isOnlyInMemory)
         let hasParked = !store.parked.isEmpty
         for entry in VisibleName.visible(try store.store.root.entries(of: path)) {
             if hasParked, try resolve(entry.name, in: path, of: store) == nil { continue }

@@ -80,7 +80,7 @@ extension StoreFilesystem {
 
     /// Whether something in a folder exists in memory only.
     func hasMemoryChildren(_ node: Node) -> Bool {
-        tree.children(of: node).contains(where: \.node.isOnlyInMemory)
+        tree.pinnedChildren(of: node).contains(where: \.node.isOnlyInMemory)
     }
 
     /// Whether a node is a scratch file or a link in memory.

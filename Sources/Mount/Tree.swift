@@ -5,53 +5,21 @@ import SystemPackage
 
 /// Which nodes exist, under which names, and how often the kernel holds each.
 ///
-/// A node lives while the kernel holds a lookup of it, or while it is
-/// pinned because its content is not on disk.
+/// A node lives while the kernel holds a lookup of it, while it is pinned because its content is not on disk, or
+/// while it has such children. As inode numbers are made from names, the number of a name is where its node is
+/// looked for; only nodes whose number was taken are kept by name.
 final class Tree: Sendable {
-    fileprivate struct Record {
-        var node: Node
-        /// nil once the node has no name any more: unlinked, replaced, or gone on disk.
-        var place: Place?
-        var lookups: UInt64 = 0
-        var pins = 0
-    }
-
-    fileprivate struct Place {
+    fileprivate struct ChildKey: Hashable {
         var parent: InodeNumber
-        var name: Name
-        /// The name on disk; empty for the folder of a store.
-        var backing: Name?
+        var name: [UInt8]
     }
 
     fileprivate struct State {
-        var records: [InodeNumber: Record] = [:]
-        var children: [InodeNumber: [Name: InodeNumber]] = [:]
-
-        mutating func unlink(_ inode: InodeNumber) {
-            guard let place = records[inode]?.place else { return }
-            records[inode]?.place = nil
-            if children[place.parent]?[place.name] == inode {
-                children[place.parent]?[place.name] = nil
-                if children[place.parent]?.isEmpty == true { children[place.parent] = nil }
-            }
-        }
-
-        mutating func link(_ inode: InodeNumber, _ place: Place) {
-            if let old = children[place.parent]?[place.name], old != inode { unlink(old) }
-            records[inode]?.place = place
-            children[place.parent, default: [:]][place.name] = inode
-        }
-
-        mutating func removeIfUnused(_ inode: InodeNumber) {
-            guard let record = records[inode], record.lookups == 0, record.pins == 0,
-                inode != .root, children[inode] == nil
-            else { return }
-            let parent = record.place?.parent
-            unlink(inode)
-            records[inode] = nil
-            // A folder that waited only for its last child goes with it.
-            if let parent { removeIfUnused(parent) }
-        }
+        var nodes: [InodeNumber: Node] = [:]
+        /// Nodes that do not have the number of their name.
+        var displaced: [ChildKey: InodeNumber] = [:]
+        /// Nodes whose content is only in memory.
+        var pinned: [InodeNumber: Int] = [:]
     }
 
     private let state = Mutex(State())
@@ -59,21 +27,23 @@ final class Tree: Sendable {
     let root = Node(inode: .root, kind: .root, store: nil)
 
     init() {
-        state.withLock { $0.records[.root] = Record(node: root) }
+        state.withLock { $0.nodes[.root] = root }
     }
 
     /// The node of a number that the kernel named.
     func node(_ inode: InodeNumber) throws(Errno) -> Node {
-        guard let node = state.withLock({ $0.records[inode]?.node }) else { throw .staleNFSFileHandle }
+        guard let node = state.withLock({ $0.nodes[inode] }) else { throw .staleNFSFileHandle }
         return node
     }
 
     /// Shows a store under its name.
     func add(_ store: MountedStore, name: Name) {
         state.withLock { state in
-            let inode = state.newInode(for: name, in: .root)
-            state.records[inode] = Record(node: Node(inode: inode, kind: .directory, store: store), pins: 1)
-            state.link(inode, Place(parent: .root, name: name, backing: nil))
+            let place = NodePlace(parent: root, name: name.bytes, backing: .none)
+            let node = Node(inode: state.freeNumber(place), kind: .directory, store: store)
+            state.nodes[node.inode] = node
+            state.pinned[node.inode] = 1
+            state.link(node, place)
         }
     }
 
@@ -100,46 +70,48 @@ final class Tree: Sendable {
 
     /// The path on disk of a node, relative to its store; nil when it has no name any more.
     func backingPath(of node: Node) -> FilePath? {
-        path(of: node, \.backing)
+        path(of: node) { $0.backing == .suffixed ? $0.name + Name.suffix : $0.name }
     }
 
     /// The path of a node below its store as the mount shows it; nil when it has no name any more.
     func visiblePath(of node: Node) -> FilePath? {
-        path(of: node) { $0.backing == nil ? nil : $0.name }
+        path(of: node, \.name)
     }
 
-    private func path(of node: Node, _ component: (Place) -> Name?) -> FilePath? {
+    private func path(of node: Node, _ component: (NodePlace) -> [UInt8]) -> FilePath? {
         state.withLock { state -> FilePath? in
-            var components: [Name] = []
-            var inode = node.inode
-            while inode != .root {
-                guard let place = state.records[inode]?.place else { return nil }
-                if let name = component(place) { components.append(name) }
-                inode = place.parent
+            var components: [[UInt8]] = []
+            var node = node
+            while node !== root {
+                guard let place = node.record.place else { return nil }
+                if place.backing != .none { components.append(component(place)) }
+                node = place.parent
             }
-            return FilePath(root: nil, components.reversed())
+            return FilePath(joining: components.reversed())
         }
     }
 
     /// The number that the entry of a folder has, or will have when it is looked up.
     func inode(of name: Name, in parent: Node) -> InodeNumber {
         state.withLock { state in
-            state.children[parent.inode]?[name] ?? state.newInode(for: name, in: parent.inode)
+            let place = NodePlace(parent: parent, name: name.bytes, backing: .same)
+            return state.child(place)?.inode ?? state.freeNumber(place)
         }
     }
 
     /// The known node under a name.
     func child(_ name: Name, of parent: Node) -> Node? {
-        state.withLock { state in
-            state.children[parent.inode]?[name].flatMap { state.records[$0]?.node }
-        }
+        state.withLock { $0.child(NodePlace(parent: parent, name: name.bytes, backing: .same)) }
     }
 
-    /// All known nodes of a folder.
-    func children(of parent: Node) -> [(name: Name, node: Node)] {
+    /// The nodes of a folder that are pinned, with their names.
+    func pinnedChildren(of parent: Node) -> [(name: Name, node: Node)] {
         state.withLock { state in
-            (state.children[parent.inode] ?? [:]).compactMap { name, inode in
-                state.records[inode].map { (name, $0.node) }
+            state.pinned.keys.compactMap { inode in
+                guard let node = state.nodes[inode], let place = node.record.place, place.parent === parent,
+                    let name = Name(bytes: place.name)
+                else { return nil }
+                return (name, node)
             }
         }
     }
@@ -149,82 +121,116 @@ final class Tree: Sendable {
         _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil
     ) -> Node {
         state.withLock { state in
-            let inode = state.newInode(for: name, in: parent.inode)
-            let node = Node(inode: inode, kind: kind, store: parent.store, file: file)
-            state.records[inode] = Record(node: node, lookups: 1)
-            state.link(inode, Place(parent: parent.inode, name: name, backing: backing))
+            let place = NodePlace(parent: parent, name: name, backing: backing)
+            if let old = state.child(place) { state.unlink(old) }
+            let node = Node(inode: state.freeNumber(place), kind: kind, store: parent.store, file: file)
+            node.record.lookups = 1
+            state.nodes[node.inode] = node
+            state.link(node, place)
             return node
         }
     }
 
     /// Counts one more lookup by the kernel.
     func countLookup(of node: Node) {
-        state.withLock { $0.records[node.inode]?.lookups += 1 }
+        state.withLock { _ in node.record.lookups += 1 }
     }
 
     /// The kernel gives back lookups.
     func forget(_ inode: InodeNumber, count: UInt64) {
         state.withLock { state in
-            guard let lookups = state.records[inode]?.lookups else { return }
-            state.records[inode]?.lookups = lookups > count ? lookups - count : 0
-            state.removeIfUnused(inode)
+            guard let node = state.nodes[inode] else { return }
+            let lookups = UInt64(node.record.lookups)
+            node.record.lookups = UInt32(lookups > count ? lookups - count : 0)
+            state.removeIfUnused(node)
         }
     }
 
     /// Keeps a node although the kernel may forget it.
     func pin(_ node: Node) {
-        state.withLock { $0.records[node.inode]?.pins += 1 }
+        state.withLock { $0.pinned[node.inode, default: 0] += 1 }
     }
 
     /// Ends a `pin`.
     func unpin(_ node: Node) {
         state.withLock { state in
-            guard let pins = state.records[node.inode]?.pins, pins > 0 else { return }
-            state.records[node.inode]?.pins = pins - 1
-            state.removeIfUnused(node.inode)
+            guard let pins = state.pinned[node.inode] else { return }
+            state.pinned[node.inode] = pins > 1 ? pins - 1 : nil
+            state.removeIfUnused(node)
         }
     }
 
     /// Takes a node's name away. Open handles go on.
     func detach(_ node: Node) {
-        state.withLock { $0.unlink(node.inode) }
+        state.withLock { $0.unlink(node) }
     }
 
     /// Gives a node another name, in place of any other node there.
     func move(_ node: Node, to parent: Node, name: Name, backing: Name) {
         state.withLock { state in
-            state.unlink(node.inode)
-            state.link(node.inode, Place(parent: parent.inode, name: name, backing: backing))
+            let place = NodePlace(parent: parent, name: name, backing: backing)
+            state.unlink(node)
+            if let old = state.child(place) { state.unlink(old) }
+            state.link(node, place)
         }
     }
 
     /// Swaps the names of two nodes, in the mount and on disk.
     func exchange(_ one: Node, _ other: Node) {
         state.withLock { state in
-            guard let first = state.records[one.inode]?.place, let second = state.records[other.inode]?.place
-            else {
-                return
-            }
-            state.unlink(one.inode)
-            state.unlink(other.inode)
-            state.link(one.inode, second)
-            state.link(other.inode, first)
+            guard let first = one.record.place, let second = other.record.place else { return }
+            state.unlink(one)
+            state.unlink(other)
+            state.link(one, second)
+            state.link(other, first)
         }
     }
 
     /// The parent of a node; nil when it has no name any more.
     func parent(of node: Node) -> Node? {
-        state.withLock { state in
-            state.records[node.inode]?.place.flatMap { state.records[$0.parent]?.node }
-        }
+        state.withLock { _ in node.record.place?.parent }
     }
 }
 
 extension Tree.State {
+    /// The node at a place.
+    fileprivate func child(_ place: NodePlace) -> Node? {
+        if let node = nodes[InodeHash.of(place.name, in: place.parent.inode)], node.record.place == place {
+            return node
+        }
+        guard !displaced.isEmpty else { return nil }
+        return displaced[Tree.ChildKey(parent: place.parent.inode, name: place.name)].flatMap { nodes[$0] }
+    }
+
     /// A number that no known node has.
-    fileprivate func newInode(for name: Name, in parent: InodeNumber) -> InodeNumber {
-        var candidate = InodeHash.of(name, in: parent)
-        while records[candidate] != nil { candidate = InodeHash.next(candidate) }
+    fileprivate func freeNumber(_ place: NodePlace) -> InodeNumber {
+        var candidate = InodeHash.of(place.name, in: place.parent.inode)
+        while nodes[candidate] != nil { candidate = InodeHash.next(candidate) }
         return candidate
+    }
+
+    fileprivate mutating func link(_ node: Node, _ place: NodePlace) {
+        node.record.place = place
+        place.parent.record.children += 1
+        if node.inode != InodeHash.of(place.name, in: place.parent.inode) {
+            displaced[Tree.ChildKey(parent: place.parent.inode, name: place.name)] = node.inode
+        }
+    }
+
+    fileprivate mutating func unlink(_ node: Node) {
+        guard let place = node.record.place else { return }
+        node.record.place = nil
+        let key = Tree.ChildKey(parent: place.parent.inode, name: place.name)
+        if displaced[key] == node.inode { displaced[key] = nil }
+        place.parent.record.children -= 1
+        removeIfUnused(place.parent)
+    }
+
+    fileprivate mutating func removeIfUnused(_ node: Node) {
+        guard node.record.lookups == 0, node.record.children == 0, pinned[node.inode] == nil,
+            node.inode != .root
+        else { return }
+        nodes[node.inode] = nil
+        unlink(node)
     }
 }

@@ -5,22 +5,25 @@ import Synchronization
 
 /// A ciphertext that is durable on disk under a temporary name, not yet in its place.
 ///
-/// It is published or, when it is let go, removed.
+/// It is published or, when it is let go, removed. While this process works at it the file is locked, which tells it
+/// from one that a crash has left.
 public final class StagedSecret: Sendable {
     let root: Root
     let temporary: FilePath
+    let file: OwnedDescriptor
     private let isPublished = Atomic<Bool>(false)
 
-    init(root: Root, temporary: FilePath) {
+    init(root: Root, temporary: FilePath) throws(Errno) {
         self.root = root
         self.temporary = temporary
+        file = try root.open(temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.last }
     }
 
     /// Renames the ciphertext over `secret`. Returns the facts of what now lies there. It is durable after
     /// `Root.synchronizeParent(of:)`.
     public func publish(as secret: FilePath) throws(StoreError) -> FileStatus {
         do {
-            let file = try root.open(temporary, flags: O_RDONLY)
             try root.rename(temporary, to: secret)
             isPublished.store(true, ordering: .relaxed)
             // By the descriptor: somebody else may already have replaced the file.
@@ -60,9 +63,8 @@ extension Store {
         let number = temporaryCount.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = FilePath("\(Self.temporaryPrefix)\(getpid())-\(number).tmp")
         do {
-            let file = try root.open(temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-            let staged = StagedSecret(root: root, temporary: temporary)
-            try file.writeDurably(ciphertext, accessed: accessed, modified: modified)
+            let staged = try StagedSecret(root: root, temporary: temporary)
+            try staged.file.writeDurably(ciphertext, accessed: accessed, modified: modified)
             return staged
         } catch {
             throw StoreError(error, "write the ciphertext of", secret)
@@ -75,11 +77,11 @@ extension Store {
         do {
             for entry in try root.entries(of: FilePath()) where entry.kind == .regular {
                 let name = entry.name.string
-                guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp"),
-                    let process = pid_t(name.dropFirst(Self.temporaryPrefix.count).prefix { $0 != "-" })
-                else { continue }
-                guard process == getpid() || (kill(process, 0) != 0 && errno == ESRCH) else { continue }
-                try root.unlink(FilePath(root: nil, [entry.name]))
+                guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp") else { continue }
+                let path = FilePath(root: nil, [entry.name])
+                let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
+                guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
+                try root.unlink(path)
             }
         } catch {
             throw StoreError(error, "remove left temporary files from", FilePath())

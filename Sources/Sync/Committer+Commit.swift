@@ -126,9 +126,17 @@ extension Committer {
                     }
                     let now = Int64(time(nil))
                     let author = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
-                    let id = try repository.commit(
-                        tree: tree, parent: parent, message: message.text, author: author, committer: author,
-                        onto: ref)
+                    let id: ObjectID
+                    do {
+                        id = try repository.commit(
+                            tree: tree, parent: parent, message: message.text, author: author,
+                            committer: author,
+                            onto: ref)
+                    } catch {
+                        // The branch has not moved: the index is as it was, and nothing of it is ours to mend.
+                        journal.remove()
+                        throw error
+                    }
                     try updateIndex(repository, paths: changes.map(\.path), to: id)
                     journal.remove()
                     log.info("committed \(changes.count) changes as \(id) on \(name)")

@@ -1,0 +1,59 @@
+import Fuse
+import Glibc
+import SystemPackage
+
+/// Where a node is: its folder, its visible name, and what it is called on disk.
+struct NodePlace: Sendable {
+    /// How the name on disk follows from the visible one.
+    enum Backing: UInt8, Sendable {
+        /// The folder of a store has no name in the store.
+        case none
+        case same
+        /// `.gpg` behind it.
+        case suffixed
+    }
+
+    let parent: Node
+    let name: [UInt8]
+    let backing: Backing
+
+    init(parent: Node, name: [UInt8], backing: Backing) {
+        self.parent = parent
+        self.name = name
+        self.backing = backing
+    }
+
+    init(parent: Node, name: Name, backing: Name) {
+        self.init(parent: parent, name: name.bytes, backing: backing == name ? .same : .suffixed)
+    }
+}
+
+extension NodePlace: Equatable {
+    /// The same visible place, whatever lies there on disk.
+    static func == (one: NodePlace, other: NodePlace) -> Bool {
+        one.parent === other.parent && one.name == other.name
+    }
+}
+
+extension Name {
+    /// What a secret's name ends with on disk.
+    static let suffix = Array(".gpg".utf8)
+
+    /// The bytes of the name.
+    var bytes: [UInt8] {
+        withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
+
+    /// A name of these bytes; nil when they cannot be one.
+    init?(bytes: [UInt8]) {
+        self.init(platformString: bytes.map { CChar(bitPattern: $0) } + [0])
+    }
+}
+
+extension FilePath {
+    /// A relative path of these components; empty for none.
+    init(joining components: some Sequence<[UInt8]>) {
+        let joined = Array(components.joined(separator: [UInt8(ascii: "/")]))
+        self.init(platformString: joined.map { CChar(bitPattern: $0) } + [0])
+    }
+}

@@ -1,0 +1,249 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Mounting, unmounting, and what may be wrong on the way.
+@Suite struct LifeCycleTests {
+    /// A home with a store `work`; `settings` are written before it is added.
+    private func prepared(
+        _ settings: [String: String] = [:], remote: Bool = false, git: Bool = true,
+        _ body: (TestHome, TestStore) throws -> Void
+    ) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: git, remote: remote)
+            try home.configure(settings)
+            try home.addStores([store])
+            try body(home, store)
+        }
+    }
+
+    private func expectFailure(_ result: ProgramResult, _ sentence: String) {
+        #expect(result.exitCode == 1, "\(result.errors)")
+        #expect(result.errors.hasPrefix("passdir: ") && result.errors.contains(sentence), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func unmountingCommitsAndPushesWhatWaits() throws {
+        try prepared(["commit.delay": "1h"], remote: true) { home, store in
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            #expect(try home.status().store("work").pendingChanges == 1)
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain").isEmpty)
+            #expect(try store.git("log", "-1", "--format=%s") == "Add given password for s to store.")
+            #expect(try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD"))
+            #expect(home.mountPoints().isEmpty)
+        }
+    }
+
+    @Test func aRemoteThatDoesNotAnswerHoldsUnmountingOnlyForAWhile() throws {
+        try prepared(["commit.delay": "1h", "unmount.timeout": "2s"]) { home, store in
+            let port = try SilentServer()
+            defer { port.end() }
+            try store.git("remote", "add", "origin", "git://127.0.0.1:\(port.number)/work.git")
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            let started = ContinuousClock.now
+            try home.unmount()
+            #expect(ContinuousClock.now - started < .seconds(15))
+            #expect(try store.git("log", "-1", "--format=%s") == "Add given password for s to store.")
+        }
+    }
+
+    @Test func aRemoteThatIsNotThereIsTold() throws {
+        try prepared(["commit.delay": "50ms"], remote: true) { home, store in
+            try home.succeed(["mv", "work.git", "gone.git"])
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            try home.waitUntil("the push failed") { try home.status().store("work").lastError != nil }
+            let report = try home.status().store("work")
+            #expect(report.unpushedCommits == 1 && report.pendingChanges == 0)
+            #expect(report.lastError?.contains("origin") == true)
+            try home.unmount()
+            try home.succeed(["mv", "gone.git", "work.git"])
+            // What was not pushed is pushed by the next mount.
+            try home.mount()
+            try home.waitUntilCommitted(store)
+            #expect(try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD"))
+            try home.unmount()
+        }
+    }
+
+    @Test func aFileInUseRefusesUnmounting() throws {
+        try prepared { home, store in
+            try store.insert("s", "text\n")
+            try home.mount()
+            let held = try FileDescriptor.open(home.visible("work/s"), .readOnly)
+            expectFailure(try home.passdir("unmount"), "in use")
+            #expect(try FileCalls.read(home.visible("work/s")) == Array("text\n".utf8), "the mount goes on")
+            try held.close()
+            try home.unmount()
+        }
+    }
+
+    @Test func aStoreWithoutGitIsSavedToAndNotCommitted() throws {
+        try prepared(git: false) { home, store in
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            #expect(try store.show("s") == [1])
+            try home.waitUntil("the store is known") { try home.status().store("work").state == "noCommits" }
+            let report = try home.status().store("work")
+            #expect(report.branch == nil && report.lastCommit == nil && report.lastError == nil)
+            try home.waitUntil("nothing waits") { try home.status().store("work").pendingChanges == 0 }
+            try home.unmount()
+            #expect(!FileCalls.exists(store.path.appending(".git")))
+        }
+    }
+
+    @Test func aDetachedHeadIsSavedToAndCommittedOnceABranchIsThere() throws {
+        try prepared(["commit.delay": "50ms"]) { home, store in
+            try store.git("checkout", "--quiet", "--detach")
+            let head = try store.git("rev-parse", "HEAD")
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            #expect(try store.show("s") == [1])
+            try home.waitUntil("status tells") {
+                let report = try home.status().store("work")
+                return report.state == "noCommits" && report.lastError?.contains("no branch") == true
+            }
+            #expect(try store.git("rev-parse", "HEAD") == head)
+            try store.git("checkout", "--quiet", "main")
+            try home.waitUntil("it is committed") { try store.git("rev-parse", "main") != head }
+            try home.waitUntil("status tells") {
+                let report = try home.status().store("work")
+                return report.state == "ready" && report.branch == "main" && report.lastError == nil
+            }
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain").isEmpty)
+        }
+    }
+
+    @Test func theUsersStagedWorkStaysStaged() throws {
+        try prepared(["commit.delay": "50ms"]) { home, store in
+            try home.write("staged\n", to: "work/README")
+            try store.git("add", "README")
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            try home.waitUntil("it is committed") {
+                try store.git("log", "-1", "--format=%s") == "Add given password for s to store."
+            }
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "A  README")
+        }
+    }
+
+    @Test func aUserWithoutAnIdentityCommitsUnderTheLoginName() throws {
+        try prepared(["commit.delay": "50ms"]) { home, store in
+            try home.succeed(["git", "config", "--global", "--remove-section", "user"])
+            try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            try home.unmount()
+            let author = try store.git("log", "-1", "--format=%s|%an|%ae|%cn|%ce").split(separator: "|")
+            let login = try home.succeed(["id", "--user", "--name"]).dropLast()
+            #expect(author.count == 5 && author[0] == "Add given password for s to store.")
+            #expect(author[2].hasPrefix("\(String(decoding: login, as: UTF8.self))@"), "\(author)")
+            #expect(author[1] == author[3] && author[2] == author[4])
+        }
+    }
+
+    @Test func aStartThatFailsSaysWhyInOneLine() throws {
+        try prepared { home, _ in
+            try home.write("", to: "file")
+            expectFailure(try home.passdir("mount", home.path("file").string), "file")
+            expectFailure(try home.passdir("mount", home.path("no/such/parent").string), "no/such/parent")
+            expectFailure(try home.passdir("mount", home.path("work").string), "work")
+            expectFailure(try home.passdir("mount", home.path("work/inside").string), "work")
+            try FileCalls.makeDirectory(home.path("full"))
+            try home.write("", to: "full/file")
+            expectFailure(try home.passdir("mount", home.path("full").string), "not empty")
+
+            // The only store is gone.
+            try home.succeed(["mv", "work", "away"])
+            expectFailure(try home.passdir("mount", home.mountPoint.string), "work")
+            try home.succeed(["mv", "away", "work"])
+
+            // A configuration that cannot be read names the line.
+            let configuration = try home.text(of: "config/passdir/config")
+            try home.write(configuration + "[broken\n", to: "config/passdir/config")
+            expectFailure(try home.passdir("mount", home.mountPoint.string), "config")
+            try home.write(configuration + "[commit]\n\tdelay = soon\n", to: "config/passdir/config")
+            expectFailure(try home.passdir("mount", home.mountPoint.string), "soon")
+            try home.write("", to: "config/passdir/config")
+            expectFailure(try home.passdir("mount", home.mountPoint.string), "no store")
+            #expect(home.mountPoints().isEmpty && home.daemons().isEmpty)
+        }
+    }
+
+    @Test func oneBrokenStoreLeavesTheOthers() throws {
+        try prepared { home, store in
+            let key = try home.makeKey("b@example.org")
+            let other = try home.makeStore("other", recipients: [key], git: false)
+            try home.addStores([other])
+            try store.insert("s", "text\n")
+            try home.succeed(["mv", "other", "away"])
+            try home.mount()
+            #expect(try FileCalls.read(home.visible("work/s")) == Array("text\n".utf8))
+            let report = try home.status().store("other")
+            #expect(report.state == "failed" && report.lastError?.contains("other") == true)
+            try home.unmount()
+        }
+    }
+
+    @Test func theControlSocketRefusesAnotherUser() throws {
+        guard geteuid() == 0 else {
+            print("not run: only root can be another user")
+            return
+        }
+        try prepared { home, _ in
+            try home.mount()
+            // Even where a mistake has opened the folders and the socket to everybody.
+            try home.succeed(["chmod", "755", home.folder.string, "run", "run/passdir"])
+            try home.succeed(["chmod", "666", "run/passdir/control"])
+            let ask = """
+                import socket, sys
+                s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(sys.argv[1])
+                try:
+                    s.sendall(b'{"method":"org.passdir.Control.Status"}' + bytes(1))
+                    print(len(s.recv(100)))
+                except (BrokenPipeError, ConnectionResetError):
+                    print(0)
+                """
+            let socket = home.path("run/passdir/control").string
+            let ours = try home.succeed(["python3", "-c", ask, socket])
+            #expect(String(decoding: ours, as: UTF8.self) == "100\n")
+            let theirs = try home.succeed(
+                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", ask, socket], in: "/")
+            #expect(String(decoding: theirs, as: UTF8.self) == "0\n")
+            try home.unmount()
+        }
+    }
+}
+
+/// A server on the local network that takes connections and never says a word.
+final class SilentServer: Sendable {
+    /// Its port.
+    let number: UInt16
+    private let listening: Int32
+
+    init() throws {
+        listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listening = listening
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard bind(listening, address, length) == 0, listen(listening, 16) == 0 else { return Int32(-1) }
+                return getsockname(listening, address, &length)
+            }
+        }
+        guard code == 0 else { throw Errno(rawValue: errno) }
+        number = UInt16(bigEndian: address.sin_port)
+    }
+
+    func end() { close(listening) }
+}

@@ -1,0 +1,129 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Plaintext is in memory that is not dumped, and nowhere else.
+@Suite struct PlaintextTests {
+    /// What every secret of the test holds; made anew each time, so that no file of the test itself has it.
+    private static func makeMarker() -> String {
+        "mk" + (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    }
+
+    @Test func noPlaintextIsLeftAnywhere() throws {
+        let rounds = Soak.count(inSuite: 3)
+        try TestHome.guarded(limit: .seconds(180 + rounds * 10)) { home in
+            let marker = Self.makeMarker()
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], remote: true)
+            try FileCalls.makeDirectory(store.path.appending("bad"))
+            try home.write("nobody@example.org\n", to: "work/bad/.gpg-id")
+            for number in 0..<5 { try store.insert("p\(number)", "\(marker) of pass \(number)\n") }
+            try home.configure(["log.level": "trace", "commit.delay": "100ms", "save.retry": "500ms"])
+            try home.addStores([store])
+
+            let core = home.path("core")
+            let daemon = try home.start([
+                // In the home, so that the kernel writes its dump there.
+                "bash", "-c", "ulimit -c unlimited; exec passdir mount --foreground \"$0\"", home.mountPoint.string,
+            ])
+            try home.waitUntil("the mount answers") { FileCalls.exists(home.visible("work/p0")) }
+            let held = try FileDescriptor.open(home.visible("work/p0"), .readOnly)
+            _ = try FileCalls.read(home.visible("work/p0"))
+            for round in 0..<rounds {
+                try useSecrets(home, store, marker, round)
+                Soak.say("round \(round + 1)")
+            }
+            // Edited and not saved yet, while the dumps are made.
+            let edited = try FileDescriptor.open(home.visible("work/p1"), .readWrite)
+            try edited.writeAll(Array("\(marker) edited".utf8))
+
+            try home.succeed(["gcore", "-o", home.path("live").string, "\(daemon.pid)"], limit: .seconds(120))
+            try search(home, "live.\(daemon.pid)", for: marker)
+            try home.succeed(["rm", "live.\(daemon.pid)"])
+
+            kill(daemon.pid, SIGABRT)
+            _ = try daemon.wait(limit: .seconds(60))
+            _ = try? held.close()
+            _ = try? edited.close()
+            try home.freeMount()
+            let dumps = try FileCalls.names(in: home.folder).filter { $0.hasPrefix("core") }
+            let pattern = try home.text(of: "/proc/sys/kernel/core_pattern")
+            if dumps.isEmpty, pattern.hasPrefix("|") || pattern.hasPrefix("/") {
+                print("no dump by the kernel was searched: core_pattern is \(pattern)")
+            } else {
+                #expect(dumps.count == 1, "the kernel's dump, core_pattern \(pattern)")
+                for dump in dumps { try search(home, dump, for: marker) }
+            }
+            _ = core
+
+            try home.mount()
+            try home.waitUntilCommitted(store)
+            try home.unmount(discardUnsaved: true)
+            try searchFiles(home, store, for: marker)
+        }
+    }
+
+    /// Programs of many kinds read and write, and saves fail.
+    private func useSecrets(_ home: TestHome, _ store: TestStore, _ marker: String, _ round: Int) throws {
+        let script = """
+            cd "$TOP" || exit 1
+            cat p0 p1 >/dev/null; wc -c p* >/dev/null; grep -c "$MARK" p2 >/dev/null; head -c 3 p3 >/dev/null
+            md5sum p* >/dev/null; tail -n 1 p4 >/dev/null
+            printf '%s\\n' "$MARK $ROUND echo" > "echo$ROUND"
+            printf '%s\\n' "$MARK $ROUND appended" >> "echo$ROUND"
+            printf '%s\\n' "$MARK $ROUND" | tee "tee$ROUND" >/dev/null
+            printf '%s\\n' "$MARK $ROUND" | dd of="dd$ROUND" bs=7 conv=fsync status=none
+            sed -i "s/echo/$MARK/" "echo$ROUND"
+            cp "echo$ROUND" "copy$ROUND"; mv "copy$ROUND" "moved$ROUND"
+            rsync "echo$ROUND" "rsync$ROUND"
+            printf '%s\\n' "\\$a" "$MARK by ed" . w q | ed -s "tee$ROUND" >/dev/null
+            python3 -c 'import os, mmap
+            f = open(os.environ["TOP"] + "/dd" + os.environ["ROUND"], "r+b")
+            f.seek(0); f.write(os.environ["MARK"].encode() * 3000); f.flush(); os.fsync(f.fileno())
+            m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); m[:]'
+            printf '%s\\n' "$MARK fails" > "bad/echo$ROUND"
+            printf '%s\\n' "$MARK fails" | tee "bad/tee$ROUND" >/dev/null
+            cp "echo$ROUND" "bad/copy$ROUND"
+            mv "moved$ROUND" "bad/moved$ROUND"
+            cat bad/*$ROUND >/dev/null
+            rm "rsync$ROUND"
+            exit 0
+            """
+        try home.succeed(
+            ["bash", "-c", script],
+            extra: ["TOP": home.visible("work").string, "MARK": marker, "ROUND": "\(round)"], limit: .seconds(120))
+        #expect(try store.show("echo\(round)") != [])
+        let unsaved = try home.status().store("work").unsaved
+        #expect(unsaved.contains { $0.path == "bad/echo\(round)" })
+    }
+
+    /// A dump must be one, and must not have the marker.
+    private func search(_ home: TestHome, _ name: String, for marker: String) throws {
+        let file = home.path(name).string
+        #expect(
+            try home.run(["grep", "-a", "-c", "-F", home.mountPoint.string, file], limit: .seconds(120)).exitCode == 0,
+            "a dump of the daemon has its mount point")
+        let found = try home.run(["grep", "-a", "-c", "-F", marker, file], limit: .seconds(120))
+        #expect(found.exitCode == 1, "plaintext in \(name): \(found.output)")
+    }
+
+    private func searchFiles(_ home: TestHome, _ store: TestStore, for marker: String) throws {
+        for folder in ["work", "work.git", "state", "cache", "config", "data", "run", "gnupg", ".gitconfig"] {
+            let found = try home.run(["grep", "-a", "-r", "-l", "-F", marker, home.path(folder).string])
+            #expect(found.exitCode == 1, "plaintext in \(folder): \(found.output)\(found.errors)")
+        }
+        // Objects are compressed: as git unpacks them.
+        let objects = "git cat-file --batch-all-objects --batch --buffer"
+        for repository in [store.path, home.path("work.git")] {
+            let found = try home.run(
+                ["bash", "-c", "\(objects) | grep -a -c -F '\(marker)'"], in: repository, limit: .seconds(60))
+            #expect(found.exitCode == 1, "plaintext in an object of \(repository): \(found.output)")
+            let known = try home.run(
+                ["bash", "-c", "\(objects) | grep -a -c -F 'given password for echo0'"], in: repository)
+            #expect(known.exitCode == 0 || known.exitCode == 1)
+        }
+        let log = try home.text(of: "state/passdir/log")
+        #expect(log.contains("committed"), "the log was written")
+    }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// A save that cannot be encrypted fails where the program can see it, loses nothing, and is made up for.
+@Suite struct SaveErrorTests {
+    /// What keeps a secret from being saved, the error that says so, and how it is mended.
+    struct Trouble: Sendable, CustomTestStringConvertible {
+        var name: String
+        var errno: Errno
+        /// Spoils the store; returns what the sentence in `status` must name.
+        var spoil: @Sendable (TestHome, TestStore) throws -> String
+        var mend: @Sendable (TestHome, TestStore) throws -> Void
+
+        var testDescription: String { name }
+    }
+
+    private static let mendRecipients: @Sendable (TestHome, TestStore) throws -> Void = { home, _ in
+        try home.write("a@example.org\n", to: "work/.gpg-id")
+    }
+
+    static let troubles = [
+        Trouble(
+            name: "a recipient without a key", errno: Errno(rawValue: 126),
+            spoil: { home, _ in
+                let key = try home.makeKey("b@example.org")
+                let exported = try home.succeed(["gpg", "--batch", "--export", key.fingerprint])
+                try FileCalls.save(exported, to: home.path("b.key"))
+                try home.deleteKey(key)
+                try home.write("a@example.org\n\(key.fingerprint)\n", to: "work/.gpg-id")
+                return key.fingerprint
+            },
+            mend: { home, _ in try home.succeed(["gpg", "--batch", "--import", "b.key"]) }),
+        Trouble(
+            name: "an expired recipient", errno: Errno(rawValue: 127),
+            spoil: { home, _ in
+                let key = try home.makeExpiredKey("b@example.org")
+                try home.write("a@example.org\n\(key.fingerprint)\n", to: "work/.gpg-id")
+                return "b@example.org"
+            },
+            mend: { home, _ in
+                let key = try home.succeed(["gpg", "--batch", "--with-colons", "--list-keys", "b@example.org"])
+                let print = String(decoding: key, as: UTF8.self).split(separator: "\n")
+                    .first { $0.hasPrefix("fpr:") }!.split(separator: ":", omittingEmptySubsequences: false)[9]
+                for subkeys in [[], ["*"]] {
+                    try home.succeed(["gpg", "--batch", "--quick-set-expire", String(print), "0"] + subkeys)
+                }
+            }),
+        Trouble(
+            name: "a revoked recipient", errno: Errno(rawValue: 128),
+            spoil: { home, _ in
+                let key = try home.makeRevokedKey("b@example.org")
+                try home.write("a@example.org\n\(key.fingerprint)\n", to: "work/.gpg-id")
+                return "b@example.org"
+            },
+            mend: mendRecipients),
+        Trouble(
+            name: "no .gpg-id", errno: Errno(rawValue: 126),
+            spoil: { home, _ in
+                try FileCalls.unlink(home.path("work/.gpg-id"))
+                return ".gpg-id"
+            },
+            mend: mendRecipients),
+    ]
+
+    @Test(arguments: troubles)
+    func aSaveThatFailsIsReportedKeptAndMadeUpFor(_ trouble: Trouble) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], remote: true)
+            try store.insert("mail/imap", "old\n")
+            let ciphertext = try home.bytes(of: "work/mail/imap.gpg")
+            let named = try trouble.spoil(home, store)
+            // Only asked for by this test, so that the by-itself part comes soon.
+            try home.configure(["save.retry": "200ms"])
+            try home.addStores([store])
+            try home.mount()
+
+            let file = home.visible("work/mail/imap")
+            #expect(try FileCalls.read(file) == Array("old\n".utf8), "reading works")
+            let open = try FileDescriptor.open(file, .writeOnly, options: .truncate)
+            try open.writeAll(Array("new\n".utf8))
+            #expect(fsync(open.rawValue) == -1 && Errno(rawValue: errno) == trouble.errno, "fsync: \(errno)")
+            #expect(throws: trouble.errno) { try open.close() }
+            #expect(throws: trouble.errno) { try FileCalls.save([1], to: home.visible("work/brand-new")) }
+
+            #expect(try home.bytes(of: "work/mail/imap.gpg") == ciphertext, "the old ciphertext stays")
+            #expect(!FileCalls.exists(home.path("work/brand-new.gpg")))
+            #expect(try FileCalls.read(file) == Array("new\n".utf8), "what is unsaved is read")
+            let listed = try home.status().store("work").unsaved
+            #expect(listed.map(\.path) == ["brand-new", "mail/imap"])
+            #expect(listed.allSatisfy { $0.error.contains(named) && $0.error.hasSuffix(".") }, "\(listed)")
+            #expect(try home.succeed(["passdir", "status"]).contains(Array("mail/imap".utf8)))
+
+            let refusal = try home.passdir("unmount")
+            #expect(refusal.exitCode == 1 && refusal.errors.hasPrefix("passdir: "))
+            #expect(refusal.errors.contains("work/mail/imap") && refusal.errors.split(separator: "\n").count == 1)
+
+            try trouble.mend(home, store)
+            try home.waitUntil("the save is made up for") { try home.status().store("work").unsaved.isEmpty }
+            #expect(try store.show("mail/imap") == Array("new\n".utf8))
+            #expect(try store.show("brand-new") == [1])
+            try home.unmount()
+            #expect(try store.git("log", "-1", "--format=%H", "--", "mail/imap.gpg") == store.git("rev-parse", "HEAD"))
+            #expect(try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD"))
+        }
+    }
+
+    @Test func unmountingMayDiscardWhatIsUnsaved() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("s", "old\n")
+            try home.write("nobody@example.org\n", to: "work/.gpg-id")
+            try home.addStores([store])
+            try home.mount()
+            #expect(throws: Errno(rawValue: 126)) { try FileCalls.save([1], to: home.visible("work/s")) }
+            #expect(try home.passdir("unmount").exitCode == 1)
+            try home.unmount(discardUnsaved: true)
+            #expect(try store.show("s") == Array("old\n".utf8))
+        }
+    }
+
+    /// An unsaved secret that is removed, or saved again elsewhere, is not unsaved any more.
+    @Test func removingAnUnsavedSecretEndsIt() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try home.write("nobody@example.org\n", to: "work/.gpg-id")
+            try FileCalls.makeDirectory(store.path.appending("fine"))
+            try home.write("a@example.org\n", to: "work/fine/.gpg-id")
+            try home.addStores([store])
+            try home.mount()
+            for name in ["removed", "moved"] {
+                #expect(throws: Errno(rawValue: 126)) { try FileCalls.save([7], to: home.visible("work/\(name)")) }
+            }
+            try FileCalls.unlink(home.visible("work/removed"))
+            try FileCalls.rename(home.visible("work/moved"), to: home.visible("work/fine/moved"))
+            #expect(try home.status().store("work").unsaved.isEmpty)
+            #expect(try store.show("fine/moved") == [7])
+            try home.unmount()
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        part.count <= count && (0...(count - part.count)).contains { self[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+}

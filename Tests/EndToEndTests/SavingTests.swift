@@ -1,0 +1,120 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Creating, writing, truncating and closing, as programs do it.
+@Suite struct SavingTests {
+    /// Holds:
+    /// - A save is encrypted and durable on disk when close(2) or fsync(2) returns success.
+    /// - What is read is byte for byte what was encrypted, and what is encrypted is byte for byte what was written.
+    /// - A shell's `>` that writes nothing saves an empty secret; one that writes saves what it wrote, and never an empty secret before that.
+    /// - Writes of a file opened with O_APPEND go to its end; a write behind the end fills the gap with zero bytes.
+    /// - truncate(2) makes a secret shorter or, with zero bytes, longer, and saves it at once.
+    @Test func whatIsWrittenIsWhatPassShows() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try home.addStores([store])
+            try home.mount()
+            let file = home.visible("work/s")
+
+            // Durable when fsync returns, while the file is still open.
+            let open = try FileDescriptor.open(
+                file, .readWrite, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite)
+            #expect(!FileCalls.exists(store.path.appending("s.gpg")))
+            try open.writeAll([0, 255, 10])
+            #expect(fsync(open.rawValue) == 0)
+            #expect(try store.show("s") == [0, 255, 10])
+            #expect(pwrite(open.rawValue, [7], 1, 6) == 1)
+            var bytes = [UInt8](repeating: 1, count: 9)
+            #expect(try bytes.withUnsafeMutableBytes { try open.read(fromAbsoluteOffset: 0, into: $0) } == 7)
+            try open.close()
+            #expect(try store.show("s") == [0, 255, 10, 0, 0, 0, 7])
+
+            for (command, content) in [
+                ("> s", ""), ("echo one > s", "one\n"), ("echo two >> s", "one\ntwo\n"),
+                ("(echo a; echo b) > s", "a\nb\n"), ("exec 3<>s; echo x >&3", "x\nb\n"), ("truncate -s 1 s", "x"),
+                ("truncate -s 3 s", "x\0\0"), ("dd if=/dev/null of=s status=none", ""), ("printf %s abc | tee s", "abc"),
+            ] {
+                try home.succeed(["bash", "-c", command], in: home.visible("work"))
+                #expect(try store.show("s") == Array(content.utf8), "\(command)")
+            }
+            try home.unmount()
+            // Each save that a reader could see was committed or gathered; none of them is a wrong content.
+            #expect(try store.git("status", "--porcelain").isEmpty)
+        }
+    }
+
+    /// Holds:
+    /// - A secret that is shell-written is not saved empty first: until the program closes the file, the old ciphertext stays on disk.
+    @Test func anOldSecretStaysUntilTheNewOneIsWhole() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("s", "old\n")
+            let ciphertext = try home.bytes(of: "work/s.gpg")
+            try home.addStores([store])
+            try home.mount()
+            let open = try FileDescriptor.open(home.visible("work/s"), .writeOnly, options: .truncate)
+            try open.writeAll(Array("half".utf8))
+            #expect(try home.bytes(of: "work/s.gpg") == ciphertext)
+            // bash closes a copy of the descriptor before the program has written: that is no save either.
+            try home.succeed(["bash", "-c", "{ cmp s.gpg ../copy 2>/dev/null; cat ../work/s.gpg >../seen; echo new; } > ../mnt/work/s"], in: store.path)
+            #expect(try home.bytes(of: "seen") == ciphertext)
+            try open.close()
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - Where the file on disk was replaced by somebody else since it was opened, a save keeps their version beside it, as `NAME.conflict-HOST-TIME`.
+    @Test func theOtherVersionIsKept() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("s", "base\n")
+            try home.addStores([store])
+            try home.mount()
+            let open = try FileDescriptor.open(home.visible("work/s"), .readWrite)
+            try store.insert("s", "theirs\n")
+            try open.writeAll(Array("ours".utf8))
+            try open.close()
+            #expect(try store.show("s") == Array("ours\n".utf8))
+            let names = try FileCalls.names(in: home.visible("work")).filter { $0.hasPrefix("s.conflict-") }
+            #expect(names.count == 1)
+            #expect(try FileCalls.read(home.visible("work/\(names.first ?? "")")) == Array("theirs\n".utf8))
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain").isEmpty)
+        }
+    }
+
+    /// Holds:
+    /// - Modes are 0700 for directories and 0600 for secrets, and the owner is the user who mounted; chmod(2) succeeds and changes nothing, chown(2) to somebody else is EPERM.
+    /// - The modification time of a secret is that of its last save, and can be set.
+    /// - Hard links are EPERM.
+    @Test func attributesAreThoseOfAPrivateFile() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: false)
+            try store.insert("deep/s", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            let file = home.visible("work/deep/s").string
+            let facts = try home.succeed(["stat", "--format=%a %u %h", home.visible("work/deep").string, file])
+            #expect(String(decoding: facts, as: UTF8.self).split(separator: "\n").map { $0.prefix(3) } == ["700", "600"])
+            #expect(String(decoding: facts, as: UTF8.self).contains("600 \(geteuid()) 1"))
+            #expect(chmod(file, 0o640) == 0)
+            #expect(chown(file, geteuid(), getegid()) == 0)
+            #expect(chown(file, 12345, getegid()) == -1 && errno == EPERM)
+            try home.succeed(["touch", "--date=2001-02-03T04:05:06Z", file])
+            let after = try home.succeed(["stat", "--format=%a %Y", file])
+            #expect(String(decoding: after, as: UTF8.self) == "600 981173106\n")
+            try FileCalls.save([1], to: FilePath(file))
+            let saved = try home.succeed(["stat", "--format=%Y", file])
+            #expect(Int(String(decoding: saved.dropLast(), as: UTF8.self)) ?? 0 > 1_700_000_000)
+            #expect(link(file, home.visible("work/deep/linked").string) == -1 && errno == EPERM)
+            try home.unmount()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// docs/semantics.md promises nothing that no test holds.
+@Suite struct SemanticsTests {
+    private static let top = FilePath(#filePath).removingLastComponent().removingLastComponent()
+        .removingLastComponent()
+
+    /// A promise is an item of a list in the document; a test quotes it in a comment, after `Holds:`.
+    @Test func everySentenceIsQuotedByATest() throws {
+        try TestHome.with { home in
+            let document = String(
+                decoding: try home.bytes(at: Self.top.pushing("docs/semantics.md")), as: UTF8.self)
+            let promises = Self.items(document.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+            #expect(promises.count > 30)
+            let tests = try home.succeed(
+                ["grep", "-rhE", "^ *(///|#) ", "--include=*.swift", "--include=*.txt", Self.top.appending("Tests").string])
+            let comments = String(decoding: tests, as: UTF8.self).split(separator: "\n").map { line in
+                String(line.drop { $0 == " " }.drop { $0 == "/" || $0 == "#" }.dropFirst())
+            }
+            let quoted = Set(Self.items(comments))
+            for promise in promises {
+                #expect(quoted.contains(promise), "no test quotes: \(promise)")
+            }
+        }
+    }
+
+    /// The items of Markdown lists, each on one line.
+    private static func items(_ lines: [String]) -> [String] {
+        var items: [String] = []
+        var isOpen = false
+        for line in lines {
+            if line.hasPrefix("- ") {
+                items.append(String(line.dropFirst(2)))
+                isOpen = true
+            } else if isOpen, line.hasPrefix("  ") {
+                items[items.count - 1] += " " + line.drop { $0 == " " }
+            } else {
+                isOpen = false
+            }
+        }
+        return items
+    }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import SystemPackage
+import TestKit
+import Testing
+
+/// The shape of `status --json`, which programs rely on.
+@Suite struct StatusTests {
+    @Test func statusHasExactlyThePromisedKeys() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let work = try home.makeStore("work", recipients: [key], remote: true)
+            let plain = try home.makeStore("plain", recipients: [key], git: false)
+            try home.write("nobody@example.org\n", to: "plain/.gpg-id")
+            try home.addStores([work, plain])
+            let pid = try home.mount()
+            try FileCalls.save([1], to: home.visible("work/s"))
+            #expect(throws: Errno(rawValue: 126)) { try FileCalls.save([1], to: home.visible("plain/s")) }
+            try home.waitUntilCommitted(work)
+
+            let text = try home.succeed(["passdir", "status", "--json"])
+            #expect(text.split(separator: 10).count == 1, "one line")
+            let report = try JSONDecoder().decode([String: JSON].self, from: Data(text))
+            #expect(report.keys.sorted() == ["mount", "stores"])
+            #expect(report["mount"]?.keys == ["path", "pid", "since"])
+            guard case .array(let stores) = report["stores"] else { throw TestFailure("stores is no array") }
+            #expect(stores.count == 2)
+            for store in stores {
+                #expect(
+                    store.keys == [
+                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges", "state",
+                        "unpushedCommits", "unsaved",
+                    ])
+            }
+            let status = try home.status()
+            #expect(status.mount.pid == pid && status.mount.path == home.mountPoint.string)
+            let first = try status.store("work")
+            #expect(first.branch == "main" && first.path == work.path.string && first.lastPush != nil)
+            #expect(try first.lastCommit?.id == work.git("rev-parse", "HEAD"))
+            #expect(first.lastCommit?.subject == "Add given password for s to store." && first.lastError == nil)
+            let second = try status.store("plain")
+            #expect(second.branch == nil && second.lastCommit == nil && second.lastPush == nil)
+            #expect(second.unsaved.map(\.path) == ["s"] && second.lastError != nil)
+            for time in [status.mount.since, first.lastPush ?? "", second.unsaved.first?.since ?? ""] {
+                #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(time)")
+            }
+            try home.unmount(discardUnsaved: true)
+        }
+    }
+
+    /// JSON as it came, without a type that would be lenient about it.
+    private indirect enum JSON: Decodable {
+        case object([String: JSON])
+        case array([JSON])
+        case other
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let object = try? container.decode([String: JSON].self) {
+                self = .object(object)
+            } else if let array = try? container.decode([JSON].self) {
+                self = .array(array)
+            } else {
+                self = .other
+            }
+        }
+
+        var keys: [String] {
+            if case .object(let object) = self { object.keys.sorted() } else { [] }
+        }
+    }
+}
