@@ -50,21 +50,21 @@ final class Tree: Sendable {
     /// Takes a store out of the mount point; what is open below it keeps its path on disk, so that it can be saved.
     func conceal(_ node: Node) {
         state.withLock { state in
-            guard let place = state.records[node.inode]?.place else { return }
-            if state.children[place.parent]?[place.name] == node.inode {
-                state.children[place.parent]?[place.name] = nil
-            }
+            state.unlink(node)
+            // No name that a program can say has a NUL in it.
+            let hidden = [0] + Array("\(node.inode.rawValue)".utf8)
+            state.link(node, NodePlace(parent: root, name: hidden, backing: .none))
             // The pin of `add`.
-            state.records[node.inode]?.pins -= 1
-            state.removeIfUnused(node.inode)
+            state.pinned[node.inode] = nil
+            state.removeIfUnused(node)
         }
     }
 
     /// Shows a store under another name.
     func renameStore(_ node: Node, to name: Name) {
         state.withLock { state in
-            state.unlink(node.inode)
-            state.link(node.inode, Place(parent: .root, name: name, backing: nil))
+            state.unlink(node)
+            state.link(node, NodePlace(parent: root, name: name.bytes, backing: .none))
         }
     }
 
