@@ -125,4 +125,11 @@ public struct TransferProgress: Sendable, Equatable {
     public var totalObjects: Int
     /// Bytes that went over the wire.
     public var bytes: Int
+
+    /// Progress by its numbers.
+    public init(objects: Int, totalObjects: Int, bytes: Int) {
+        self.objects = objects
+        self.totalObjects = totalObjects
+        self.bytes = bytes
+    }
 }

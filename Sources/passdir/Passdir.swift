@@ -19,8 +19,8 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            RecipientsCommand.self, KeysCommand.self,
-            TransferSubcommand.self,
+            RecipientsCommand.self, KeysCommand.self, ListCommand.self, SearchCommand.self, CredentialCommand.self,
+            AuditCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 
@@ -33,6 +33,8 @@ struct Passdir: ParsableCommand {
         } catch let failure as CommandFailure {
             StandardError.print("passdir: " + failure.message)
             Glibc.exit(EXIT_FAILURE)
+        } catch let code as ExitCode {
+            Glibc.exit(code.rawValue)
         } catch {
             exitWithParserMessage(error)
         }

@@ -6,6 +6,7 @@ enum ControlInterface {
 
     static let status = "org.passdir.Control.Status"
     static let unmount = "org.passdir.Control.Unmount"
+    static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
 
@@ -60,6 +61,10 @@ enum ControlInterface {
 
         # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
         method Unmount(discardUnsaved: ?bool) -> ()
+
+        # Follows the configuration as it is now. Before that, what waits in the store `settle` is saved, committed and
+        # pushed; `reopen` is the id of a store whose folder was replaced.
+        method Reload(settle: ?string, reopen: ?string) -> ()
 
         # Files in the mount are open.
         error Busy (message: string)
