@@ -94,6 +94,8 @@ final class ServedStore: Sendable {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
+            lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
+            conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
                 ?? failedOpen ?? recipients?.interrupted,
             unsaved: unsaved.map {

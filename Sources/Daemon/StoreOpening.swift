@@ -48,8 +48,10 @@ final class StoreOpening: Sendable {
     ) throws(DaemonError) -> ServedStore {
         let fixed: ServedStore.Fixed
         let options: Store.Options
+        var committing: Committer.Options
         do {
             fixed = try self.fixed(definition)
+            committing = try CommitterSettings.options(configuration, store: definition.name)
             options = try Store.Options(configuration, store: definition.name, environment: environment)
         } catch {
             throw DaemonError(error)
@@ -68,11 +70,9 @@ final class StoreOpening: Sendable {
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
                 options: options,
                 learned: learned)
-            let committer = Committer(
-                store: store,
-                options: Committer.Options(
-                    delay: fixed.delay, pushTimeout: fixed.pushTimeout, program: "/proc/self/exe"),
-                log: log)
+            let login = RemoteLogin(definition, credentials: credentials)
+            committing.credentials = { login.answer($0) }
+            let committer = Committer(store: store, options: committing, log: log)
             let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
             firstUse.set(served)
             return served

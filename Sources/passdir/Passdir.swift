@@ -18,8 +18,11 @@ struct Passdir: ParsableCommand {
             """,
         version: "passdir \(Version.number)",
         subcommands: [
-            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            RecipientsCommand.self, KeysCommand.self, ListCommand.self, SearchCommand.self, CredentialCommand.self,
+            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
+            LogCommand.self,
+            RestoreCommand.self, ConflictsCommand.self,
+            RecipientsCommand.self, KeysCommand.self, ListCommand.self, SearchCommand.self,
+            CredentialCommand.self,
             AuditCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
