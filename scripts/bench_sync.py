@@ -1,4 +1,4 @@
-"""The measurements of scripts/bench: what saves and commits cost, beside pass."""
+"""The measurements of scripts/bench-sync: what saves and commits cost, beside pass."""
 
 import os
 import subprocess
@@ -107,4 +107,4 @@ if __name__ == "__main__":
     elif what == "commits":
         commits(binary, count or 100000)
     else:
-        sys.exit("Usage: scripts/bench saves|commits [COUNT]")
+        sys.exit("Usage: scripts/bench-sync saves|commits [COUNT]")

@@ -4,7 +4,7 @@ import Synchronization
 
 extension MountService {
     func synchronize(stores names: [String]?) throws(ControlError) -> [SyncReport] {
-        let all = stores
+        let all = stores.all
         if let unknown = names?.first(where: { name in !all.contains { $0.name == name } }) {
             throw ControlError(.failed, "there is no store \"\(unknown)\" in the mount")
         }

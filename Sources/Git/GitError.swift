@@ -123,6 +123,9 @@ extension GitError {
         return withoutPasswords(line)
     }
 
+    /// A URL for a sentence: without the password in it.
+    public static func cleanedURL(_ url: String) -> String { withoutPasswords(url) }
+
     /// `scheme://user:password@host` becomes `scheme://user@host`.
     public static func withoutPasswords(_ text: String) -> String {
         var result = ""

@@ -5,6 +5,14 @@ public enum LogLevel: String, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }
 
+/// Whom secrets are encrypted to without being asked.
+public enum RecipientTrust: String, Sendable, CaseIterable {
+    /// Whoever `.gpg-id` names, as pass does.
+    case always
+    /// Only keys that gpg's trust model finds valid.
+    case gpg
+}
+
 /// What talks to the remotes of stores.
 public enum TransportChoice: String, Sendable, CaseIterable {
     case auto, libgit2, git
@@ -63,6 +71,22 @@ public enum Catalogue {
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
 
+    /// Whether the web of trust counts.
+    public static let recipientTrust = Setting<RecipientTrust>(
+        "recipients.trust", default: .always,
+        description: "Which recipients are encrypted to: all that are named, or those that gpg trusts",
+        owner: .stores, kind: .word, storeKey: "recipientsTrust")
+    /// Whether recipients that others added must be confirmed.
+    public static let recipientConfirm = Setting<Bool>(
+        "recipients.confirm", default: false,
+        description: "Encrypt to a recipient that somebody else added only after you confirmed it",
+        owner: .stores, kind: .boolean, storeKey: "recipientsConfirm")
+    /// `store.NAME.signingKeys`: who must have signed `.gpg-id`.
+    public static let storeSigningKeys = Setting<String?>(
+        "signingKeys", default: nil,
+        description: "Fingerprints, one of which must have signed .gpg-id, as PASSWORD_STORE_SIGNING_KEY",
+        owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, parted by spaces").optional,
+        place: .store)
     /// Names of scratch files besides the known ones.
     public static let scratchPatterns = Setting<[String]>(
         "mount.scratch", default: [],
@@ -78,33 +102,24 @@ public enum Catalogue {
         description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
         kind: .duration)
 
-    /// `store.NAME.path`: the store's folder.
-    public static let storePath = Setting<FilePath?>(
-        "path", default: nil, description: "The store's folder", owner: .stores,
-        kind: SettingKind.path.optional,
-        place: .store, protection: .personal)
-    /// `store.NAME.id`: what the store is known by in the state, whatever its name.
-    public static let storeID = Setting<String?>(
-        "id", default: nil, description: "The store's identity, kept when it is renamed", owner: .stores,
-        kind: SettingKind.uuid.optional, place: .store)
-    /// `store.NAME.remote`: the remote to use where the branch has none configured.
-    public static let storeRemote = Setting<String?>(
-        "remote", default: nil, description: "The git remote, by name or URL", owner: .sync,
-        kind: SettingKind.text("the name or URL of a git remote").optional, place: .store,
+    /// The key that credentials are encrypted to where there is no Secret Service.
+    public static let credentialKey = Setting<String?>(
+        "credential.key", default: nil,
+        description: "Your key that credentials are encrypted to where there is no Secret Service",
+        owner: .stores, kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional,
         protection: .personal)
-    /// `store.NAME.branch`: the branch that is committed to.
-    public static let storeBranch = Setting<String?>(
-        "branch", default: nil, description: "The branch that changes are committed to", owner: .sync,
-        kind: SettingKind.text("the name of a branch").optional, place: .store)
 
     /// All settings; no name is declared twice.
-    public static let all: [AnySetting] = unique([
-        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
-        AnySetting(syncTransport), AnySetting(secretLimit), AnySetting(promptTimeout),
-        AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
-        AnySetting(scratchPatterns), AnySetting(scratchLimit), AnySetting(grace),
-        AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
-    ])
+    public static let all: [AnySetting] = unique(
+        [
+            AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
+            AnySetting(syncTransport), AnySetting(secretLimit),
+            AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
+            AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
+            AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
+            AnySetting(recipientTrust), AnySetting(recipientConfirm),
+            AnySetting(storeSigningKeys),
+        ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.
     public static func setting(named name: String) -> AnySetting? {

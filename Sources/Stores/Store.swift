@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import Synchronization
 public import SystemPackage
 
 /// One password store: a folder of OpenPGP files in the layout of pass.
@@ -7,31 +8,7 @@ public import SystemPackage
 /// This is where secrets are read, encrypted and put in place; what they look like in the mount and how they reach
 /// git is not known here. Paths are of the files on disk, relative to the store. All functions block.
 public final class Store: Sendable {
-    /// What applies to every secret of a store.
-    public struct Options: Sendable {
-        /// The size in bytes beyond which a secret is refused (`limits.secret`).
-        public var secretLimit: Int
-        /// How long a decryption may wait for a passphrase (`prompt.timeout`).
-        public var promptTimeout: Duration
-        /// PASSWORD_STORE_KEY: recipients that override `.gpg-id`, separated by spaces.
-        public var recipientOverride: String?
-        /// PASSWORD_STORE_SIGNING_KEY: fingerprints, in upper case, one of which must have signed `.gpg-id`.
-        public var signingKeys: [String]
-
-        /// Options from their values; those of the environment are taken as pass takes them.
-        public init(secretLimit: Int, promptTimeout: Duration, environment: [String: String] = [:]) {
-            self.secretLimit = secretLimit
-            self.promptTimeout = promptTimeout
-            recipientOverride = environment["PASSWORD_STORE_KEY"].flatMap { $0.isEmpty ? nil : $0 }
-            signingKeys = (environment["PASSWORD_STORE_SIGNING_KEY"] ?? "").uppercased()
-                .split(separator: " ").map(String.init)
-        }
-    }
-
-    /// The name that users gave it.
-    public let name: String
-    /// What learned state is filed under; never changes, even when the store is renamed.
-    public let identifier: String
+    private let names: Mutex<(name: String, identifier: String)>
     /// Its folder.
     public let root: Root
     /// Encrypts and decrypts.
@@ -45,12 +22,21 @@ public final class Store: Sendable {
         name: String, identifier: String, root: Root, engine: any Engine, options: Options,
         learned: LearnedState?
     ) {
-        self.name = name
-        self.identifier = identifier
+        names = Mutex((name, identifier))
         self.root = root
         self.engine = engine
         self.options = options
         self.learned = learned
+    }
+
+    /// The name that users gave it.
+    public var name: String { names.withLock { $0.name } }
+    /// What learned state is filed under; stays when the store is renamed.
+    public var identifier: String { names.withLock { $0.identifier } }
+
+    /// The store has another name now, or an id where it had none.
+    public func rename(to name: String, identifier: String) {
+        names.withLock { $0 = (name, identifier) }
     }
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.

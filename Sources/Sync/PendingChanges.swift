@@ -12,7 +12,6 @@ struct PendingChanges: Sendable {
     private(set) var paths: OrderedSet<FilePath> = []
     /// Renames in their order; they only make the message better.
     private(set) var renames: [Rename] = []
-
     /// When the newest change came, in seconds since 1970; 0 while there is none.
     private(set) var time: Int64 = 0
 

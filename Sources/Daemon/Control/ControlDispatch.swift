@@ -43,6 +43,8 @@ struct ControlDispatch: Sendable {
             return result(service.status())
         case ControlInterface.unmount:
             return unmount(message)
+        case ControlInterface.reload:
+            return reload(message)
         case ControlInterface.synchronize:
             return synchronize(message)
         case ControlInterface.getInfo:
@@ -72,6 +74,24 @@ struct ControlDispatch: Sendable {
             case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
             default: return self.error(ControlInterface.failed, ["message": error.message])
             }
+        }
+    }
+
+    private struct ReloadParameters: Decodable {
+        let settle: String?
+        let reopen: String?
+    }
+
+    private func reload(_ message: [UInt8]) -> [UInt8]? {
+        struct Optional: Decodable { let parameters: ReloadParameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "settle"])
+        }
+        do throws(ControlError) {
+            try service.reload(settling: call.parameters?.settle, reopening: call.parameters?.reopen)
+            return result(NoParameters())
+        } catch {
+            return self.error(ControlInterface.failed, ["message": error.message])
         }
     }
 

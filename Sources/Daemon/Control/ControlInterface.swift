@@ -7,6 +7,7 @@ enum ControlInterface {
     static let status = "org.passdir.Control.Status"
     static let synchronize = "org.passdir.Control.Synchronize"
     static let unmount = "org.passdir.Control.Unmount"
+    static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
 
@@ -33,6 +34,16 @@ enum ControlInterface {
         # A save that failed and is kept in memory: the secret's path in its store, and why.
         type Unsaved (path: string, error: string, since: string)
 
+        # A .gpg-id that names others than when the user last agreed to it; the commit that brought it.
+        type RecipientChange (
+          file: string,
+          added: []string,
+          removed: []string,
+          commit: ?string,
+          author: ?string,
+          signer: ?string
+        )
+
         type Store (
           name: string,
           path: string,
@@ -46,7 +57,8 @@ enum ControlInterface {
           activity: ?string,
           conflicts: []string,
           lastError: ?string,
-          unsaved: []Unsaved
+          unsaved: []Unsaved,
+          recipientChanges: []RecipientChange
         )
 
         method Status() -> (mount: Mount, stores: []Store)
@@ -59,6 +71,10 @@ enum ControlInterface {
 
         # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
         method Unmount(discardUnsaved: ?bool) -> ()
+
+        # Follows the configuration as it is now. Before that, what waits in the store `settle` is saved, committed and
+        # pushed; `reopen` is the id of a store whose folder was replaced.
+        method Reload(settle: ?string, reopen: ?string) -> ()
 
         # Files in the mount are open.
         error Busy (message: string)

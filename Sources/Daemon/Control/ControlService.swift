@@ -10,6 +10,14 @@ public protocol ControlService: Sendable {
     /// - Throws: `busy` while files are open, `unsaved` with the paths of failed saves, else `failed`.
     func unmount(discardUnsaved: Bool) throws(ControlError)
 
+    /// Follows the configuration as it is now; returns when that is done.
+    ///
+    /// - Parameters:
+    ///   - settling: a store whose changes are saved, committed and pushed before, as far as that is possible soon.
+    ///   - reopening: the id of a store whose folder was replaced.
+    /// - Throws: `failed` with what is wrong in the configuration.
+    func reload(settling: String?, reopening: String?) throws(ControlError)
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameter stores: their names; nil for all.

@@ -71,13 +71,16 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var lastError: String?
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport]
+    /// `.gpg-id` files that somebody else changed since you last agreed to them.
+    public var recipientChanges: [RecipientChangeReport]
 
     /// A store's report.
     public init(
         name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
         lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
-        lastError: String? = nil, unsaved: [UnsavedReport] = []
+        lastError: String? = nil, unsaved: [UnsavedReport] = [],
+        recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
         self.path = path
@@ -92,6 +95,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.conflicts = conflicts
         self.lastError = lastError
         self.unsaved = unsaved
+        self.recipientChanges = recipientChanges
     }
 
     /// Writes every key, null where there is no value; the synthesized form would leave the key out.
@@ -110,6 +114,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         try container.encode(conflicts, forKey: .conflicts)
         try container.encode(lastError, forKey: .lastError)
         try container.encode(unsaved, forKey: .unsaved)
+        try container.encode(recipientChanges, forKey: .recipientChanges)
     }
 }
 
