@@ -93,7 +93,8 @@ struct StoreOpening {
                 store: store,
                 options: Committer.Options(delay: delay, pushTimeout: pushTimeout, program: "/proc/self/exe"),
                 log: log)
-            try filesystem.add(store, sink: committer)
+            try filesystem.add(
+                store, sink: committer, changeRecipients: RecipientSaving.changer(store, committer))
             let watch = RecipientWatch(store)
             watch.start()
             return ServedStore(name: definition.name, path: root.path, committer: committer, recipients: watch)

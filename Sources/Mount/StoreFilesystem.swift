@@ -59,10 +59,14 @@ public final class StoreFilesystem: Filesystem {
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
     }
 
-    /// Shows a store under its name. Changes that are durable on disk go to `sink`.
-    public func add(_ store: Store, sink: any ChangeSink) throws(Errno) {
+    /// Shows a store under its name. Changes that are durable on disk go to `sink`; a `.gpg-id` that is saved goes to
+    /// `changeRecipients`.
+    public func add(
+        _ store: Store, sink: any ChangeSink, changeRecipients: RecipientChanger? = nil
+    ) throws(Errno) {
         guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
-        let mounted = MountedStore(store, sink: sink, scratchMemory: scratchMemory)
+        let mounted = MountedStore(
+            store, sink: sink, changeRecipients: changeRecipients, scratchMemory: scratchMemory)
         stores.withLock { $0.append((name, mounted)) }
         tree.add(mounted, name: name)
     }
