@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -67,6 +68,21 @@ static inline int64_t passdir_peer_uid(int socket) {
     socklen_t length = sizeof credentials;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
     return (int64_t)credentials.uid;
+}
+
+/// glibc 2.34 has these; Swift's Glibc module does not show them. `actions` is a posix_spawn_file_actions_t: the
+/// header that declares it would make this module the owner of types that Glibc's module declares.
+extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
+extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
+
+/// Closes every descriptor from `from` on in the program that is started.
+static inline int passdir_spawn_close_from(void *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}
+
+/// Starts the program in a folder.
+static inline int passdir_spawn_in(void *actions, const char *path) {
+    return posix_spawn_file_actions_addchdir_np(actions, path);
 }
 
 #endif

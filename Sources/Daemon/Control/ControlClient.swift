@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -19,16 +20,50 @@ public struct ControlClient: Sendable {
         try call(ControlInterface.status, NoParameters(), limit: limit, returning: StatusReport.self)
     }
 
-    /// Ends the mount; returns when it is gone and what waited is committed and pushed, as far as possible.
+    /// Ends the mount; returns when it is gone, what waited is committed and pushed, as far as possible, and the
+    /// daemon has ended, so that another one can be started at once.
     ///
     /// - Parameters:
     ///   - discardUnsaved: lose saves that failed and are still in memory.
     ///   - limit: how long commits and pushes may take; the daemon goes on unmounting after that.
     /// - Throws: `noDaemon`, `busy`, `unsaved`; `timedOut`, `refused`, `failed`.
     public func unmount(discardUnsaved: Bool, limit: Duration = .seconds(120)) throws(ControlError) {
+        let deadline = ContinuousClock.now + limit
+        let daemon = passdir_pidfd_open(try status().mount.pid)
+        defer { if daemon >= 0 { close(daemon) } }
         _ = try call(
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
             returning: NoParameters.self)
+        // The answer is its last act but for letting go of what it holds.
+        if daemon >= 0 { _ = try? Wait.until(POLLIN, on: daemon, deadline: deadline) }
+    }
+
+    /// Makes the daemon follow the configuration; returns when it does.
+    ///
+    /// - Parameters:
+    ///   - settling: the name of a store whose changes are saved, committed and pushed before.
+    ///   - reopening: the id of a store whose folder was replaced.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` with what is wrong in the configuration.
+    public func reload(
+        settling: String? = nil, reopening: String? = nil, limit: Duration = .seconds(60)
+    ) throws(ControlError) {
+        _ = try call(
+            ControlInterface.reload, ["settle": settling, "reopen": reopening].compactMapValues(\.self),
+            limit: limit, returning: NoParameters.self)
+    }
+
+    /// Brings stores and their remotes together; returns when that is done or has failed.
+    ///
+    /// - Parameters:
+    ///   - stores: their names; none for all.
+    ///   - limit: how long to wait; the daemon goes on after that.
+    /// - Throws: `noDaemon`, `failed` for a name that no store has; `timedOut`, `refused`.
+    public func synchronize(_ stores: [String], limit: Duration = .seconds(600)) throws(ControlError)
+        -> [SyncReport]
+    {
+        try call(
+            ControlInterface.synchronize, ["stores": stores.isEmpty ? nil : stores], limit: limit,
+            returning: [String: [SyncReport]].self)["stores"] ?? []
     }
 
     private func call<Result: Decodable>(
