@@ -145,8 +145,10 @@ extension StoreFilesystem {
 
     /// The name on disk for a secret that is to be made.
     func newBackingName(_ name: Name, in directory: FilePath, of store: MountedStore) throws(Errno) -> Name {
-        guard !VisibleName.isHidden(name), name.string != ".gpg-id", name.string != ".gpg-id.sig" else {
-            throw .notPermitted
+        guard !VisibleName.isHidden(name), name != Store.signatureFileName else { throw .notPermitted }
+        if name == Store.recipientFileName {
+            guard store.changeRecipients != nil else { throw .notPermitted }
+            return name
         }
         let backing = name.appendingSuffix()
         guard backing.byteCount <= 255 else { throw .fileNameTooLong }

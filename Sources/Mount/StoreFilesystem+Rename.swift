@@ -193,6 +193,7 @@ extension StoreFilesystem {
             return (first, second)
         }
         guard !isScratch(first), !isScratch(second), first.kind == second.kind,
+            !isRecipientFile(first), !isRecipientFile(second),
             first.kind == .secret || first.kind == .directory
         else { throw .invalidArgument }
         for node in [first, second] {

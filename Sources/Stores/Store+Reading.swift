@@ -33,6 +33,7 @@ extension Store {
             } catch {
                 throw StoreError(error, "read", secret)
             }
+            if Self.isRecipientFile(secret) { return try unencrypted(ciphertext, status) }
             let bytes: SecretBytes
             do {
                 // `Array.withUnsafeBytes` forgets the type of an error; a result keeps it.
@@ -52,9 +53,22 @@ extension Store {
         throw StoreError(.unstable, "\(secret.string) changes faster than it can be read: try again.")
     }
 
+    /// A `.gpg-id` is as it lies on disk.
+    private func unencrypted(_ content: [UInt8], _ status: FileStatus) throws(StoreError) -> Plaintext {
+        do {
+            let bytes = try content.withUnsafeBytes { buffer in
+                Result { () throws(Errno) in try SecretBytes(copying: buffer) }
+            }.get()
+            return Plaintext(bytes: bytes, status: status)
+        } catch {
+            throw StoreError(error, "read", FilePath(root: nil, [Self.recipientFileName]))
+        }
+    }
+
     /// What is known of a secret's size without a key: the size learned when this very ciphertext was open, else
     /// the one that its packets tell, else 0. Never prompts, never decrypts (rule 3 of the map).
     public func knownSize(of secret: FilePath, status: FileStatus) -> (bytes: Int64, isLearned: Bool) {
+        if Self.isRecipientFile(secret) { return (status.identity.size, true) }
         if let learned = learned?.size(of: status.identity) { return (learned, true) }
         return (predictedSize(of: secret), false)
     }
