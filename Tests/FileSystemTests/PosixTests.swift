@@ -43,12 +43,15 @@ import Testing
             })
     }
 
-    /// A secret of pass is compressed, its size not told by its packets: once it was read, its size is known whatever
-    /// its name and times are.
+    /// What gpg has compressed does not tell its size by its packets: once it was read, its size is known whatever its
+    /// name and times are.
     @Test func aSizeOnceKnownStaysKnown() throws {
         try Mounted.with { mounted in
             let text = String(repeating: "compresses well ", count: 500)
-            try mounted.store.insert("a", text)
+            try mounted.home.succeed(
+                ["gpg", "--batch", "-e", "-z", "9", "-r", "a@example.org", "-o", "work/a.gpg"],
+                input: Array(text.utf8))
+            #expect(try mounted.bash("stat -c %s a") != "\(text.utf8.count)\n", "nothing is to be learned")
             #expect(try mounted.read("a") == text)
             let size = "\(text.utf8.count)\n"
             #expect(try mounted.bash("stat -c %s a") == size)
