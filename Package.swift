@@ -35,12 +35,13 @@ let package = Package(
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CGPGME", pkgConfig: "gpgme", providers: [.apt(["libgpgme-dev"])]),
         .systemLibrary(name: "CGit", pkgConfig: "libgit2", providers: [.apt(["libgit2-dev"])]),
+        .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("Fuse", ["CFuse", systemPackage])
         + part("OpenPGP", ["CGPGME", "CLinux", systemPackage])
         + part("Git", ["CGit", systemPackage])
-        + part("Settings", ["Git", systemPackage])
+        + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(
             "Stores",
             [
@@ -51,10 +52,9 @@ let package = Package(
         + part(
             "Sync",
             [
-                "Git", "OpenPGP", "Stores", systemPackage, logging,
+                "CLinux", "Git", "OpenPGP", "Stores", systemPackage, logging,
                 .product(name: "OrderedCollections", package: "swift-collections"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-            ])
+            ], tests: ["TestKit"])
         + part(
             "Daemon",
             ["CLinux", "Fuse", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging],
@@ -63,7 +63,7 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging,
+                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),

@@ -14,7 +14,8 @@ import SystemPackage
 final class MountService: Sendable {
     private let session: Session
     private let filesystem: StoreFilesystem
-    private let stores: [ServedStore]
+    let stores: LiveStores
+    private let configurationFile: FilePath
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
@@ -30,6 +31,8 @@ final class MountService: Sendable {
     init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
         let settings: (configuration: Configuration, level: LogLevel, retry: Duration, end: Duration)
         var options = StoreFilesystem.Options()
+        let registry: Registry
+        let credentials: any CredentialStore
         let definitions: [StoreDefinition]
         do {
             let configuration = try Daemon.configuration(environment)
@@ -42,7 +45,10 @@ final class MountService: Sendable {
             options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
             options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
             options.grace = try configuration.value(Catalogue.grace)
-            definitions = try Registry(configuration, environment: environment).definitions()
+            registry = Registry(configuration, environment: environment)
+            credentials = LayeredCredentialStore.standard(
+                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
+            definitions = try registry.definitions()
         } catch {
             throw DaemonError(error)
         }
@@ -50,6 +56,7 @@ final class MountService: Sendable {
         log = Logger(label: "passdir")
         saveRetry = settings.retry
         unmountTimeout = settings.end
+        configurationFile = settings.configuration.file
         notification = ServiceNotification(environment: environment)
         guard !definitions.isEmpty else {
             throw DaemonError(
@@ -59,11 +66,21 @@ final class MountService: Sendable {
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)
         filesystem = StoreFilesystem(options: options)
-        let opening = StoreOpening(
-            configuration: settings.configuration, environment: environment, secretLimit: options.secretLimit,
+        Self.sweep(registry, environment, credentials, learned, log)
+        try MountPlace.prepare(mountPoint, stores: definitions.filter(\.isInMount).map(\.path))
+        stores = LiveStores(
+            registry: registry,
+            opening: StoreOpening(
+                configuration: settings.configuration, environment: environment, learned: learned,
+                credentials: credentials, log: log),
+            filesystem: filesystem, mountPoint: Self.resolved(mountPoint), secretLimit: options.secretLimit,
             learned: learned, log: log)
-        stores = try opening.open(definitions, in: filesystem)
-        try MountPlace.prepare(mountPoint, stores: stores.map(\.path))
+        try stores.follow()
+        if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
+            let failure = stores.all.first?.failure
+        {
+            throw DaemonError(message: failure)
+        }
         do {
             var sessionOptions = SessionOptions()
             sessionOptions.refusesNonEmptyMountPoint = true
@@ -76,6 +93,27 @@ final class MountService: Sendable {
         control = Mutex(nil)
         finished.enter()
         try startControl(environment)
+    }
+
+    /// What an older passdir, or one that was killed, left is brought in order, before anything is opened.
+    private static func sweep(
+        _ registry: Registry, _ environment: [String: String], _ credentials: any CredentialStore,
+        _ learned: LearnedState?, _ log: Logger
+    ) {
+        do {
+            try StoreAdministration(
+                registry: registry, environment: environment, credentials: credentials, daemon: nil
+            ).recover()
+            for (old, new) in try registry.giveIdentities() { learned?.rename(store: old, to: new) }
+        } catch {
+            log.warning("what an earlier passdir left could not be brought in order: \(error)")
+        }
+    }
+
+    private static func resolved(_ path: FilePath) -> FilePath {
+        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return path }
+        defer { free(raw) }
+        return FilePath(platformString: raw)
     }
 
     private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {
@@ -112,11 +150,13 @@ final class MountService: Sendable {
 
     /// Serves until unmounted; returns when what waited is committed and, where that is possible in time, pushed.
     func serve() {
-        for store in stores {
-            guard let committer = store.committer else { continue }
-            Task { await committer.start() }
+        do {
+            try ConfigurationWatch.start(configurationFile) { [weak self] in try? self?.stores.follow() }
+        } catch {
+            log.warning("changes of \(configurationFile) are not followed: \(error)")
         }
         do {
+            try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
             try PlainThread.start(named: "save-retry") { [weak self] in self?.retrySaves() }
         } catch {
@@ -154,16 +194,7 @@ final class MountService: Sendable {
         for secret in filesystem.unsaved {
             log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
         }
-        let done = DispatchGroup()
-        let timeout = unmountTimeout
-        for committer in stores.compactMap(\.committer) {
-            done.enter()
-            Task {
-                await committer.finish(timeout: timeout)
-                done.leave()
-            }
-        }
-        done.wait()
+        stores.finish(timeout: unmountTimeout)
     }
 }
 
@@ -172,11 +203,20 @@ extension MountService: ControlService {
         let unsaved = filesystem.unsaved
         return StatusReport(
             mount: MountReport(path: session.mountPoint.string, pid: getpid(), since: since),
-            stores: stores.map { store in
+            stores: stores.all.map { store in
                 store.report(
                     unsaved: unsaved.filter { $0.store == store.name },
                     failedOpen: filesystem.lastFailedOpen(ofStore: store.name))
             })
+    }
+
+    func reload(settling: String?, reopening: String?) throws(ControlError) {
+        if let settling { stores.settle(settling, limit: .seconds(30)) }
+        do throws(DaemonError) {
+            try stores.follow(reopening: reopening)
+        } catch {
+            throw ControlError(.failed, error.message)
+        }
     }
 
     func unmount(discardUnsaved: Bool) throws(ControlError) {

@@ -4,18 +4,79 @@ import OpenPGP
 import Settings
 import Stores
 import Sync
+import Synchronization
 import SystemPackage
 
-/// A store as the daemon serves it: open, with its committer, or not openable with the reason.
-struct ServedStore: Sendable {
-    var name: String
-    var path: FilePath
+/// A store as the daemon serves it: with its committer, or not to be opened with the reason.
+///
+/// Nothing of it is looked at before somebody uses it, or before the daemon has looked, in the background, whether
+/// something of it waits to be committed.
+final class ServedStore: Sendable {
+    private struct State: Sendable {
+        var definition: StoreDefinition
+        var isStarted = false
+    }
+
+    private let state: Mutex<State>
+    /// Its folder, links resolved.
+    let path: FilePath
+    /// What of the configuration only a new start of the store can follow.
+    let fixed: Fixed
     /// nil when the store could not be opened.
-    var committer: Committer?
+    let store: Store?
+    /// nil when the store could not be opened.
+    let committer: Committer?
     /// Why it could not be opened.
-    var failure: String?
-    /// What others did to its recipients.
-    var recipients: RecipientWatch?
+    let failure: String?
+    /// What others did to its recipients; nil when the store could not be opened.
+    let recipients: RecipientWatch?
+
+    /// What a store is started with.
+    struct Fixed: Sendable, Equatable {
+        var path: FilePath
+        var keyring: FilePath?
+        var remote: [String?]
+        var delay: Duration
+        var pushTimeout: Duration
+        var promptTimeout: Duration
+    }
+
+    init(
+        _ definition: StoreDefinition, fixed: Fixed, path: FilePath, store: Store? = nil,
+        committer: Committer? = nil, failure: String? = nil
+    ) {
+        state = Mutex(State(definition: definition))
+        self.fixed = fixed
+        self.path = path
+        self.store = store
+        self.committer = committer
+        self.failure = failure
+        recipients = store.map(RecipientWatch.init)
+    }
+
+    /// As the configuration has it now.
+    var definition: StoreDefinition {
+        get { state.withLock { $0.definition } }
+        set { state.withLock { $0.definition = newValue } }
+    }
+
+    var name: String { definition.name }
+
+    private var isStarted: Bool { state.withLock { $0.isStarted } }
+
+    /// Starts the committer unless that was done: it mends what a crash left, and finds what was saved but never
+    /// committed. Returns at once; `done` is called when that is over.
+    func start(_ done: @escaping @Sendable () -> Void = {}) {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        guard isFirst, let committer else { return done() }
+        Task {
+            await committer.start()
+            done()
+        }
+    }
 
     func report(unsaved: [UnsavedSecret], failedOpen: String?) -> StoreReport {
         guard let status = committer?.status else {
@@ -33,75 +94,13 @@ struct ServedStore: Sendable {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
+            lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
+            conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
                 ?? failedOpen ?? recipients?.interrupted,
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            }, recipientChanges: recipients?.reports ?? [])
-    }
-}
-
-/// Opens the stores of the configuration for a mount.
-struct StoreOpening {
-    var configuration: Configuration
-    var environment: [String: String]
-    var secretLimit: Int
-    var learned: LearnedState?
-    var log: Logger
-
-    /// Opens what can be opened; a store that cannot is left out of the mount and says why in `status`.
-    func open(
-        _ definitions: [StoreDefinition], in filesystem: StoreFilesystem
-    ) throws(DaemonError) -> [ServedStore] {
-        let engine: GnuPG
-        do {
-            engine = try GnuPG()
-        } catch {
-            throw DaemonError(message: error.message)
-        }
-        var served: [ServedStore] = []
-        for definition in definitions {
-            served.append(try open(definition, engine, in: filesystem))
-        }
-        if served.allSatisfy({ $0.committer == nil }), let failure = served.first?.failure {
-            throw DaemonError(message: failure)
-        }
-        return served
-    }
-
-    private func open(
-        _ definition: StoreDefinition, _ engine: GnuPG, in filesystem: StoreFilesystem
-    ) throws(DaemonError) -> ServedStore {
-        let options: Store.Options
-        let delay: Duration
-        let pushTimeout: Duration
-        do {
-            options = try Store.Options(configuration, store: definition.name, environment: environment)
-            delay = try configuration.value(Catalogue.commitDelay, store: definition.name)
-            pushTimeout = try configuration.value(Catalogue.pushTimeout)
-        } catch {
-            throw DaemonError(error)
-        }
-        do {
-            let root = try Root(path: definition.path)
-            let store = Store(
-                name: definition.name, identifier: definition.identifier, root: root, engine: engine,
-                options: options, learned: learned)
-            try store.removeLeftTemporaries()
-            let committer = Committer(
-                store: store,
-                options: Committer.Options(delay: delay, pushTimeout: pushTimeout, program: "/proc/self/exe"),
-                log: log)
-            try filesystem.add(store, sink: committer)
-            let watch = RecipientWatch(store)
-            watch.start()
-            return ServedStore(name: definition.name, path: root.path, committer: committer, recipients: watch)
-        } catch {
-            let reason = (error as? StoreError)?.message ?? "\(error)"
-            let failure = "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)"
-            log.error("\(failure)")
-            return ServedStore(name: definition.name, path: definition.path, failure: failure)
-        }
+            }, recipientChanges: isStarted ? recipients?.reports ?? [] : [])
     }
 }

@@ -65,6 +65,11 @@ public final class ConfigFile {
         case delete(String)
         /// Removes all sections of this name and subsection, with what is in them.
         case removeSection(String, subsection: String?)
+        /// Gives all sections of this name and subsection another subsection.
+        case renameSection(String, from: String, to: String)
+        /// Moves all sections of this name and subsection, with the comments right above them, before or behind those
+        /// of another subsection.
+        case moveSection(String, subsection: String, ConfigPlace)
     }
 
     /// The file's place.
@@ -117,6 +122,11 @@ public final class ConfigFile {
             (entries, sections) = ([], [])
             return
         }
+        if let line = ConfigFile.lineThatIsNotText(text) {
+            throw ConfigFileError(
+                code: .invalid, message: "the file is not UTF-8 text: save it as UTF-8", file: path,
+                line: line)
+        }
         let scan = ConfigScan(text)
         if let include = scan.sections.first(where: { ["include", "includeif"].contains($0.name) }) {
             throw ConfigFileError(
@@ -156,6 +166,12 @@ public final class ConfigFile {
             case .removeSection(let name, let subsection):
                 let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
                 try replacement.write(ConfigScan(text).removing(name.lowercased(), subsection, from: text))
+            case .renameSection(let name, let from, let to):
+                let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
+                try replacement.write(ConfigScan(text).renaming(name.lowercased(), from, to))
+            case .moveSection(let name, let subsection, let place):
+                let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
+                try replacement.write(ConfigScan(text).moving(name.lowercased(), subsection, place))
             }
         }
         try replacement.commit()
@@ -172,6 +188,15 @@ public final class ConfigFile {
             try check(body(config.pointer), doing)
         } catch {
             throw located(error)
+        }
+    }
+
+    /// The first line that is not UTF-8, or holds a NUL; nil when all are text.
+    private static func lineThatIsNotText(_ text: [UInt8]) -> Int? {
+        guard String(validating: text, as: UTF8.self) == nil || text.contains(0) else { return nil }
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.firstIndex { String(validating: $0, as: UTF8.self) == nil || $0.contains(0) }.map {
+            $0 + 1
         }
     }
 
@@ -205,6 +230,21 @@ public final class ConfigFile {
         let line = place.split(separator: ":").last.flatMap { Int($0) }
         return ConfigFileError(
             code: .invalid, message: String(error.message[..<start.lowerBound]), file: path, line: line)
+    }
+}
+
+/// Where a section is moved to.
+public enum ConfigPlace: Sendable, Equatable {
+    /// Before the first section of this subsection.
+    case before(String)
+    /// Behind the last section of this subsection.
+    case after(String)
+
+    /// The subsection that it is moved beside.
+    public var neighbour: String {
+        switch self {
+        case .before(let name), .after(let name): name
+        }
     }
 }
 

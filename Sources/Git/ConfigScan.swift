@@ -7,11 +7,13 @@ struct ConfigScan {
     /// The line of a value whose quote isn't closed; git refuses that, libgit2 1.5 doesn't.
     private(set) var openQuote: Int?
 
-    private let text: [UInt8]
+    let text: [UInt8]
     private var position = 0
     private var line = 1
     /// For each section: where its line starts in the text.
-    private var starts: [Int] = []
+    private(set) var starts: [Int] = []
+    /// For each section: its header from `[` to `]`.
+    private(set) var headers: [Range<Int>] = []
     private var lineStart = 0
 
     init(_ text: [UInt8]) {
@@ -44,7 +46,7 @@ struct ConfigScan {
 
     /// `[section]`, `[section "sub \" section"]` or the old `[section.subsection]`; a variable may follow it.
     private mutating func header() {
-        let start = lineStart
+        let (start, bracket) = (lineStart, position)
         var name: [UInt8] = []
         var quoted: [UInt8]?
         advance()
@@ -65,6 +67,7 @@ struct ConfigScan {
         }
         sections.append(ConfigFile.Section(name: section, subsection: subsection, line: line))
         starts.append(start)
+        headers.append(bracket..<position)
     }
 
     private mutating func quotedText() -> [UInt8] {
@@ -120,7 +123,8 @@ struct ConfigScan {
         return result
     }
 
-    private func commentsAbove(_ end: Int, after start: Int) -> ArraySlice<UInt8> {
+    /// The comments right above a header, not beyond `start`.
+    func commentsAbove(_ end: Int, after start: Int) -> ArraySlice<UInt8> {
         var from = end
         while from > start {
             let lineEnd = from - 1

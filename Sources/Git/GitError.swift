@@ -123,8 +123,11 @@ extension GitError {
         return withoutPasswords(line)
     }
 
+    /// A URL for a sentence: without the password in it.
+    public static func cleanedURL(_ url: String) -> String { withoutPasswords(url) }
+
     /// `scheme://user:password@host` becomes `scheme://user@host`.
-    static func withoutPasswords(_ text: String) -> String {
+    public static func withoutPasswords(_ text: String) -> String {
         var result = ""
         var rest = Substring(text)
         while let found = rest.firstRange(of: "://") {

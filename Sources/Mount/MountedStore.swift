@@ -18,13 +18,27 @@ final class MountedStore: Sendable {
     /// The last secret that could not be opened, for `status`; cleared when it can.
     let failedOpen = Mutex<FailedOpen?>(nil)
 
+    /// Nothing is changed through the mount: EROFS.
+    let isReadOnly: Atomic<Bool>
+
+    /// The store is no longer shown: what is open of it may be read and saved to its end, nothing else.
+    let hasLeft = Atomic<Bool>(false)
+
     /// The memory that the scratch files of all stores share.
     let scratchMemory: ScratchMemory
 
-    init(_ store: Store, sink: any ChangeSink, scratchMemory: ScratchMemory) {
+    init(_ store: Store, sink: any ChangeSink, isReadOnly: Bool, scratchMemory: ScratchMemory) {
         self.store = store
         self.sink = sink
+        self.isReadOnly = Atomic(isReadOnly)
         self.scratchMemory = scratchMemory
+    }
+}
+
+extension MountedStore {
+    /// Refuses a change of a store that is not to be changed.
+    func checkWritable() throws(Errno) {
+        if isReadOnly.load(ordering: .relaxed) { throw .readOnlyFileSystem }
     }
 }
 

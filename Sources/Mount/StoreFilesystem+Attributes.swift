@@ -20,6 +20,10 @@ extension StoreFilesystem {
                 node, permissions: 0o700, links: 2 + UInt64(stores.withLock { $0.count }), size: 0, times: nil
             )
         case .directory:
+            if let store = node.store, !store.store.root.isOpen, tree.backingPath(of: node)?.isEmpty == true {
+                // A store that nobody has used yet: listing the mount point opens none. One link stands for "not known".
+                return facts(node, permissions: 0o700, links: 1, size: 0, times: nil)
+            }
             let status = try self.status(of: node, known: known)
             return facts(
                 node, permissions: 0o700, links: visibleLinks(of: node, status), size: status.identity.size,
@@ -86,8 +90,12 @@ extension StoreFilesystem {
         _ node: Node, permissions: UInt16, links: UInt64, size: Int64, times: FileStatus?
     ) -> Attributes {
         let modified = times?.identity.modified ?? started
+        // What programs would be refused they may know before they try.
+        let isReadOnly =
+            node.fileKind != .symbolicLink && node.store?.isReadOnly.load(ordering: .relaxed) == true
         return Attributes(
-            inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
+            inode: node.inode, kind: node.fileKind,
+            permissions: isReadOnly ? permissions & ~0o222 : permissions, linkCount: links,
             userID: userID,
             groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
             modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
@@ -98,6 +106,7 @@ extension StoreFilesystem {
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges
     ) throws(Errno) -> (Attributes, timeout: Double) {
         let node = try tree.node(inode)
+        try node.store?.checkWritable()
         try checkOwnership(node, changes)
         if let size = changes.size { try resize(node, to: size, handle: handle, request) }
         if changes.accessTime != nil || changes.modificationTime != nil { try setTimes(node, changes) }

@@ -31,7 +31,7 @@ extension StoreFilesystem {
     public func makeSymbolicLink(
         _ request: Request, in parent: InodeNumber, name: Name, target: [UInt8]
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try folder(parent)
+        let (folderNode, store, path) = try writableFolder(parent)
         if scratchNames.match(name) { return try makeMemoryLink(name, target, folderNode, store, path) }
         guard !VisibleName.isHidden(name), staysInside(target, from: path) else { throw .notPermitted }
         let (node, linkPath) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath) in

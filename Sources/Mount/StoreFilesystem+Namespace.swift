@@ -8,7 +8,7 @@ extension StoreFilesystem {
     public func makeDirectory(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try folder(parent)
+        let (folderNode, store, path) = try writableFolder(parent)
         guard !VisibleName.isHidden(name) else { throw .notPermitted }
         let child = path.appending(name)
         let node = try store.namespace.withLock { _ throws(Errno) in
@@ -35,7 +35,7 @@ extension StoreFilesystem {
 
     /// unlink(2), durable on return; open handles go on with what they have.
     public func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
-        let (folderNode, store, path) = try folder(parent)
+        let (folderNode, store, path) = try writableFolder(parent)
         let (node, removed) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath?) in
             let (node, status) = try self.find(name, in: folderNode, at: path, of: store)
             defer { self.tree.forget(node.inode, count: 1) }
@@ -63,7 +63,7 @@ extension StoreFilesystem {
 
     /// rmdir(2): only what is empty on disk, too.
     public func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
-        let (folderNode, store, path) = try folder(parent)
+        let (folderNode, store, path) = try writableFolder(parent)
         let removed = path.appending(name)
         // What was renamed away from this folder is not shown any more, and is not to keep it.
         if !store.parked.isEmpty { expireParked(store, below: removed) }

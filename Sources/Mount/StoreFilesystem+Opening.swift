@@ -15,6 +15,7 @@ extension StoreFilesystem {
         case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
         case .plain: return try openPlain(node, flags)
         case .secret:
+            if flags.isWritable || flags.truncates { try node.store?.checkWritable() }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
             do throws(Errno) {
                 if flags.isWritable && flags.truncates {
@@ -91,6 +92,7 @@ extension StoreFilesystem {
             if let known = try self.findIfPresent(name, in: folderNode, at: path, of: store) {
                 return (known, false)
             }
+            try store.checkWritable()
             return (try self.make(name, in: folderNode, at: path, of: store), true)
         }
         do throws(Errno) {

@@ -9,8 +9,8 @@ extension StoreFilesystem {
         _ request: Request, from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name,
         flags: RenameFlags
     ) throws(Errno) {
-        let (sourceFolder, store, sourcePath) = try folder(from)
-        let (destinationFolder, destinationStore, destinationPath) = try folder(to)
+        let (sourceFolder, store, sourcePath) = try writableFolder(from)
+        let (destinationFolder, destinationStore, destinationPath) = try writableFolder(to)
         guard store === destinationStore else { throw .improperLink }
         guard !VisibleName.isHidden(newName) else { throw .notPermitted }
         let source = FolderPlace(node: sourceFolder, path: sourcePath)

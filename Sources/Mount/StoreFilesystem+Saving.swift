@@ -166,7 +166,8 @@ extension StoreFilesystem {
         saveAll(dirty.withLock { Array($0.values) })
     }
 
-    private func saveAll(_ nodes: [Node]) -> Int {
+    @discardableResult
+    func saveAll(_ nodes: [Node]) -> Int {
         var count = 0
         for node in nodes {
             guard let file = beginHandle(node) else { continue }

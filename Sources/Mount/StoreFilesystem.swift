@@ -2,9 +2,9 @@ import Dispatch
 public import Fuse
 import Glibc
 import OpenPGP
-public import Stores
+import Stores
 import Synchronization
-public import SystemPackage
+import SystemPackage
 
 /// The file system that the kernel shows: all visible stores, each a directory of its own.
 ///
@@ -59,14 +59,6 @@ public final class StoreFilesystem: Filesystem {
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
     }
 
-    /// Shows a store under its name. Changes that are durable on disk go to `sink`.
-    public func add(_ store: Store, sink: any ChangeSink) throws(Errno) {
-        guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
-        let mounted = MountedStore(store, sink: sink, scratchMemory: scratchMemory)
-        stores.withLock { $0.append((name, mounted)) }
-        tree.add(mounted, name: name)
-    }
-
     /// The kernel can be notified from now on.
     public func mounted(_ notifier: Notifier) {
         self.notifier.withLock { $0 = notifier }
@@ -89,7 +81,18 @@ public final class StoreFilesystem: Filesystem {
             // The mount point itself: stores come and go by configuration, not by mkdir.
             throw node.kind == .root ? .notPermitted : .notDirectory
         }
-        guard let path = tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
+        guard !store.hasLeft.load(ordering: .acquiring), let path = tree.backingPath(of: node) else {
+            throw .noSuchFileOrDirectory
+        }
         return (node, store, path)
+    }
+
+    /// As `folder`, for a change of the names in it: EROFS where the store is read-only.
+    func writableFolder(
+        _ inode: InodeNumber
+    ) throws(Errno) -> (node: Node, store: MountedStore, path: FilePath) {
+        let found = try folder(inode)
+        try found.store.checkWritable()
+        return found
     }
 }

@@ -47,6 +47,27 @@ final class Tree: Sendable {
         }
     }
 
+    /// Takes a store out of the mount point; what is open below it keeps its path on disk, so that it can be saved.
+    func conceal(_ node: Node) {
+        state.withLock { state in
+            state.unlink(node)
+            // No name that a program can say has a NUL in it.
+            let hidden = [0] + Array("\(node.inode.rawValue)".utf8)
+            state.link(node, NodePlace(parent: root, name: hidden, backing: .none))
+            // The pin of `add`.
+            state.pinned[node.inode] = nil
+            state.removeIfUnused(node)
+        }
+    }
+
+    /// Shows a store under another name.
+    func renameStore(_ node: Node, to name: Name) {
+        state.withLock { state in
+            state.unlink(node)
+            state.link(node, NodePlace(parent: root, name: name.bytes, backing: .none))
+        }
+    }
+
     /// The path on disk of a node, relative to its store; nil when it has no name any more.
     func backingPath(of node: Node) -> FilePath? {
         path(of: node) { $0.backing == .suffixed ? $0.name + Name.suffix : $0.name }

@@ -13,6 +13,11 @@ public enum RecipientTrust: String, Sendable, CaseIterable {
     case gpg
 }
 
+/// What talks to the remotes of stores.
+public enum TransportChoice: String, Sendable, CaseIterable {
+    case auto, libgit2, git
+}
+
 /// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
 public enum Catalogue {
     /// Where the stores are mounted.
@@ -24,6 +29,21 @@ public enum Catalogue {
         "commit.delay", default: .seconds(2),
         description: "How long changes gather before they are committed",
         owner: .sync, kind: .duration, storeKey: "commitDelay")
+    /// One commit for each secret.
+    public static let commitEach = Setting<Bool>(
+        "commit.each", default: false,
+        description: "Whether each secret that changed gets a commit of its own",
+        owner: .sync, kind: .bool, storeKey: "commitEach")
+    /// How often the remote is asked.
+    public static let syncInterval = Setting<Duration>(
+        "sync.interval", default: .seconds(300),
+        description: "How often the remote is asked for changes; 0 s: only on passdir sync and before a push",
+        owner: .sync, kind: .duration, storeKey: "syncInterval")
+    /// What talks to the remote.
+    public static let syncTransport = Setting<TransportChoice>(
+        "sync.transport", default: .auto,
+        description: "What talks to remotes: libgit2, the git program, or auto: git where libgit2 cannot",
+        owner: .sync, kind: .word, storeKey: "transport")
     /// The largest secret.
     public static let secretLimit = Setting<Int>(
         "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
@@ -82,33 +102,24 @@ public enum Catalogue {
         description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
         kind: .duration)
 
-    /// `store.NAME.path`: the store's folder.
-    public static let storePath = Setting<FilePath?>(
-        "path", default: nil, description: "The store's folder", owner: .stores,
-        kind: SettingKind.path.optional,
-        place: .store, protection: .personal)
-    /// `store.NAME.id`: what the store is known by in the state, whatever its name.
-    public static let storeID = Setting<String?>(
-        "id", default: nil, description: "The store's identity, kept when it is renamed", owner: .stores,
-        kind: SettingKind.uuid.optional, place: .store)
-    /// `store.NAME.remote`: the remote to use where the branch has none configured.
-    public static let storeRemote = Setting<String?>(
-        "remote", default: nil, description: "The git remote, by name or URL", owner: .sync,
-        kind: SettingKind.text("the name or URL of a git remote").optional, place: .store,
+    /// The key that credentials are encrypted to where there is no Secret Service.
+    public static let credentialKey = Setting<String?>(
+        "credential.key", default: nil,
+        description: "Your key that credentials are encrypted to where there is no Secret Service",
+        owner: .stores, kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional,
         protection: .personal)
-    /// `store.NAME.branch`: the branch that is committed to.
-    public static let storeBranch = Setting<String?>(
-        "branch", default: nil, description: "The branch that changes are committed to", owner: .sync,
-        kind: SettingKind.text("the name of a branch").optional, place: .store)
 
     /// All settings; no name is declared twice.
-    public static let all: [AnySetting] = unique([
-        AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit), AnySetting(promptTimeout),
-        AnySetting(pushTimeout), AnySetting(unmountTimeout), AnySetting(logLevel), AnySetting(saveRetry),
-        AnySetting(recipientTrust), AnySetting(recipientConfirm), AnySetting(storeSigningKeys),
-        AnySetting(scratchPatterns), AnySetting(scratchLimit), AnySetting(grace),
-        AnySetting(storePath), AnySetting(storeID), AnySetting(storeRemote), AnySetting(storeBranch),
-    ])
+    public static let all: [AnySetting] = unique(
+        [
+            AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
+            AnySetting(syncTransport), AnySetting(secretLimit),
+            AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
+            AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
+            AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
+            AnySetting(recipientTrust), AnySetting(recipientConfirm),
+            AnySetting(storeSigningKeys),
+        ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.
     public static func setting(named name: String) -> AnySetting? {

@@ -65,6 +65,27 @@ public final class Configuration: Sendable {
         return setting.place == .store ? setting.default : try value(setting)
     }
 
+    /// The line on which a general setting stands; nil while its default holds.
+    public func line(of name: String) -> Int? {
+        state.withLock { entries in
+            entries.last { $0.name.lowercased() == name.lowercased() }?.line
+        }
+    }
+
+    /// Looks at every value of the file.
+    /// - Throws: `.value` with file, line and what is allowed, for the first value that its setting does not allow.
+    public func validate() throws(SettingsError) {
+        for entry in state.withLock({ $0 }) {
+            let setting =
+                entry.section == "store" && entry.subsection != nil
+                ? Catalogue.storeSetting(key: entry.key) : Catalogue.setting(named: entry.name)
+            // A bare name is git's way to say true.
+            let text = entry.value ?? (setting?.accepts("true") == true ? "true" : "")
+            guard let setting, !setting.accepts(text) else { continue }
+            throw .notAllowed(entry.name, entry.value, setting.allowed, file: file, line: entry.line)
+        }
+    }
+
     /// The stores, in the order of the file; sections of the same name are one store.
     public func stores() throws(SettingsError) -> [StoreSection] {
         let (entries, headers) = (state.withLock { $0 }, headers.withLock { $0 })
@@ -82,77 +103,8 @@ public final class Configuration: Sendable {
         return found
     }
 
-    /// Sets a general setting (`section.key`).
-    /// - Throws: `.unknown`, `.value`, `.locked`, `.access`.
-    public func set(_ name: String, _ value: String) throws(SettingsError) {
-        guard let setting = Catalogue.setting(named: name) else {
-            throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
-        }
-        guard setting.accepts(value) else { throw .notAllowed(setting.name, value, setting.allowed) }
-        try edit { _ in [.set(setting.name, value)] }
-    }
-
-    /// Sets a general setting to a value of its type.
-    public func set<V>(_ setting: Setting<V>, to value: V) throws(SettingsError) {
-        try set(setting.name, setting.format(value))
-    }
-
-    /// Takes a general setting out of the file: its default holds again. No error when it isn't there.
-    public func unset(_ name: String) throws(SettingsError) {
-        guard let setting = Catalogue.setting(named: name) else {
-            throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
-        }
-        try edit { file in file.string(setting.name) == nil ? [] : [.delete(setting.name)] }
-    }
-
-    /// Adds a store, behind the others.
-    /// - Parameter values: its keys and their texts (`path`, `id`, `remote`, `branch`, `commitDelay`).
-    /// - Throws: `.storeExists`, `.name` for an empty name or one with a line break or NUL, `.unknown`, `.value`, `.locked`,
-    ///   `.access`.
-    public func addStore(name: String, values: [(key: String, value: String)]) throws(SettingsError) {
-        guard !name.isEmpty, !name.utf8.contains(0), !name.utf8.contains(UInt8(ascii: "\n")) else {
-            throw SettingsError(code: .name, message: "'\(name)' cannot be the name of a store")
-        }
-        var edits: [ConfigFile.Edit] = []
-        for (key, value) in values {
-            guard let setting = Catalogue.storeSetting(key: key) else {
-                throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
-            }
-            guard setting.accepts(value) else { throw .notAllowed(key, value, setting.allowed) }
-            edits.append(.set("store.\(name).\(key)", value))
-        }
-        try edit { [edits] file throws(SettingsError) in
-            guard !file.subsections(of: "store").contains(name) else {
-                throw SettingsError(code: .storeExists, message: "there is a store '\(name)' already")
-            }
-            return edits
-        }
-    }
-
-    /// Sets one key of a store.
-    /// - Throws: `.noStore` and as `addStore`.
-    public func setStore(name: String, key: String, value: String) throws(SettingsError) {
-        guard let setting = Catalogue.storeSetting(key: key) else {
-            throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
-        }
-        guard setting.accepts(value) else { throw .notAllowed(key, value, setting.allowed) }
-        try edit { file throws(SettingsError) in
-            guard file.subsections(of: "store").contains(name) else { throw .noStore(name) }
-            return [.set("store.\(name).\(key)", value)]
-        }
-    }
-
-    /// Takes a store out of the file, with its section.
-    /// - Throws: `.noStore`, `.locked`, `.access`.
-    public func removeStore(name: String) throws(SettingsError) {
-        try edit { file throws(SettingsError) in
-            guard file.subsections(of: "store").contains(name) else { throw .noStore(name) }
-            return [.removeSection("store", subsection: name)]
-        }
-    }
-
     /// Reads the file anew, so that nothing another process wrote meanwhile is judged by old knowledge, and edits it.
-    private func edit(
+    func edit(
         _ edits: (ConfigFile) throws(SettingsError) -> [ConfigFile.Edit]
     ) throws(SettingsError) {
         let read = try Configuration.read(file)

@@ -58,9 +58,19 @@ public struct Directories: Sendable, Equatable {
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
     }
 
-    /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`; not made here.
-    public static func data(environment: [String: String]) -> FilePath {
+    /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`.
+    public static func dataFolder(environment: [String: String]) -> FilePath {
         base("XDG_DATA_HOME", ".local/share", environment).appending("passdir")
+    }
+
+    /// `$XDG_STATE_HOME/passdir`, or `~/.local/state/passdir`.
+    public static func stateFolder(environment: [String: String]) -> FilePath {
+        base("XDG_STATE_HOME", ".local/state", environment).appending("passdir")
+    }
+
+    /// `$XDG_CACHE_HOME/passdir`, or `~/.cache/passdir`.
+    public static func cacheFolder(environment: [String: String]) -> FilePath {
+        base("XDG_CACHE_HOME", ".cache", environment).appending("passdir")
     }
 
     static func base(_ variable: String, _ fallback: FilePath, _ environment: [String: String]) -> FilePath {

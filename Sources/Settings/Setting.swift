@@ -54,6 +54,10 @@ public enum SettingProtection: String, Sendable, CaseIterable {
     case none
     /// It may hold a user name or a host: not for bug reports.
     case personal
+    /// Secrets of the store, encrypted to its recipients.
+    case ciphertext
+    /// Nobody but the user may ever see it: it lies encrypted, or in a keyring.
+    case secret
 }
 
 /// The part of the product that a setting belongs to.
@@ -77,6 +81,8 @@ public struct AnySetting: Sendable {
     public let allowed: String
     /// As in `Setting`.
     public let storeKey: String?
+    /// The type of its values: `Duration`.
+    public let type: String
     /// The default as text.
     public let defaultText: String
     /// Whether a text is allowed.
@@ -91,6 +97,8 @@ public struct AnySetting: Sendable {
         owner = setting.owner
         allowed = setting.allowed
         storeKey = setting.storeKey
+        let full = String(describing: Value.self)
+        type = full.hasPrefix("Optional<") ? String(full.dropFirst(9).dropLast()) : full
         defaultText = setting.format(setting.default)
         let parse = setting.parse
         accepts = { parse($0) != nil }

@@ -30,7 +30,7 @@ public final class LearnedState: Sendable {
             loaded = try Self.load(file)
         } catch is DatabaseError {
             let aside = file.string + ".damaged"
-            _ = rename(file.string, aside)
+            _ = Glibc.rename(file.string, aside)
             loaded = try Self.load(file)
         }
         database = loaded.0
@@ -129,6 +129,54 @@ public final class LearnedState: Sendable {
                         sql: "DELETE FROM storeState WHERE store = ? AND name = ?", arguments: [store, name])
                 }
             }, completion: { _, _ in })
+    }
+
+    /// Drops everything that was learned of a store.
+    public func forget(store: String) {
+        try? database.write { database in
+            try database.execute(sql: "DELETE FROM plaintextSize WHERE store = ?", arguments: [store])
+            try database.execute(sql: "DELETE FROM storeState WHERE store = ?", arguments: [store])
+        }
+    }
+
+    /// Files what was learned of a store under its new identifier.
+    public func rename(store: String, to new: String) {
+        try? database.write { database in
+            try database.execute(
+                sql: "UPDATE OR REPLACE plaintextSize SET store = ? WHERE store = ?", arguments: [new, store])
+            try database.execute(
+                sql: "UPDATE OR REPLACE storeState SET store = ? WHERE store = ?", arguments: [new, store])
+        }
+    }
+
+    /// How many rows each table has, and which facts each store has, for `audit`; never a value.
+    public func inventory() -> (tables: [String: Int], facts: [String: [String]]) {
+        let found = try? database.read { database in
+            var tables: [String: Int] = [:]
+            for name in try String.fetchAll(
+                database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+            where !name.hasPrefix("sqlite_") {
+                tables[name] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(name)\"") ?? 0
+            }
+            var facts: [String: [String]] = [:]
+            for row in try Row.fetchAll(
+                database, sql: "SELECT store, name FROM storeState ORDER BY store, name")
+            {
+                facts[row["store"], default: []].append(row["name"])
+            }
+            return (tables, facts)
+        }
+        return found ?? ([:], [:])
+    }
+
+    /// The stores that something was learned of.
+    public func stores() -> Set<String> {
+        let found = try? database.read { database in
+            try Set(
+                String.fetchAll(
+                    database, sql: "SELECT store FROM plaintextSize UNION SELECT store FROM storeState"))
+        }
+        return found ?? []
     }
 
     /// Waits until everything remembered so far is written, then closes the file.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 public import SystemPackage
 
 /// The folder of a store on disk.
@@ -11,24 +12,55 @@ public import SystemPackage
 public final class Root: Sendable {
     /// The absolute path of the folder, links resolved, as it was when it was opened.
     public let path: FilePath
-    let descriptor: CInt
+    private let opened: Mutex<CInt>
+    private let whenOpened: (@Sendable () -> Void)?
 
     /// Opens the folder. Links on the way to the folder itself are followed: the user named it.
     public init(path: FilePath) throws(Errno) {
         guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { throw Errno.last }
         defer { free(resolved) }
         self.path = FilePath(platformString: resolved)
-        descriptor = Glibc.open(resolved, O_PATH_AND_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(resolved, O_PATH_AND_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Errno.last }
+        opened = Mutex(descriptor)
+        whenOpened = nil
+    }
+
+    /// A folder that is opened when it is first used, so that a store nobody uses costs nothing.
+    /// - Parameters:
+    ///   - resolved: its absolute path without links.
+    ///   - whenOpened: called once, by the thread that uses it first, when it is open.
+    public init(lazily resolved: FilePath, whenOpened: @escaping @Sendable () -> Void) {
+        path = resolved
+        opened = Mutex(-1)
+        self.whenOpened = whenOpened
     }
 
     deinit {
-        close(descriptor)
+        let descriptor = opened.withLock { $0 }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Whether the folder was used already.
+    public var isOpen: Bool { opened.withLock { $0 >= 0 } }
+
+    /// The descriptor of the folder, opened now if need be.
+    private func descriptor() throws(Errno) -> CInt {
+        let (descriptor, isNew) = try opened.withLock { (opened) throws(Errno) -> (CInt, Bool) in
+            if opened >= 0 { return (opened, false) }
+            let raw = path.withPlatformString { Glibc.open($0, O_PATH_AND_DIRECTORY | O_CLOEXEC) }
+            guard raw >= 0 else { throw Errno.last }
+            opened = raw
+            return (raw, true)
+        }
+        if isNew { whenOpened?() }
+        return descriptor
     }
 
     /// Opens a file or folder; `flags` as of open(2). O_CLOEXEC and O_NOFOLLOW are added.
     func open(_ path: FilePath, flags: CInt, mode: UInt64 = 0) throws(Errno) -> OwnedDescriptor {
         let relative: FilePath = path.isEmpty ? "." : path
+        let descriptor = try descriptor()
         let raw = relative.withPlatformString { name in
             retryingWhenInterrupted {
                 passdir_openat2(
@@ -61,7 +93,7 @@ public final class Root: Sendable {
     public func status(of path: FilePath) throws(Errno) -> FileStatus {
         var raw = stat()
         if path.isEmpty {
-            guard fstat(descriptor, &raw) == 0 else { throw Errno.last }
+            guard fstat(try descriptor(), &raw) == 0 else { throw Errno.last }
         } else {
             try inParent(of: path) { fstatat($0, $1, &raw, AT_SYMLINK_NOFOLLOW) }
         }

@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import Synchronization
 public import SystemPackage
 
 /// One password store: a folder of OpenPGP files in the layout of pass.
@@ -7,10 +8,7 @@ public import SystemPackage
 /// This is where secrets are read, encrypted and put in place; what they look like in the mount and how they reach
 /// git is not known here. Paths are of the files on disk, relative to the store. All functions block.
 public final class Store: Sendable {
-    /// The name that users gave it.
-    public let name: String
-    /// What learned state is filed under; never changes, even when the store is renamed.
-    public let identifier: String
+    private let names: Mutex<(name: String, identifier: String)>
     /// Its folder.
     public let root: Root
     /// Encrypts and decrypts.
@@ -24,12 +22,21 @@ public final class Store: Sendable {
         name: String, identifier: String, root: Root, engine: any Engine, options: Options,
         learned: LearnedState?
     ) {
-        self.name = name
-        self.identifier = identifier
+        names = Mutex((name, identifier))
         self.root = root
         self.engine = engine
         self.options = options
         self.learned = learned
+    }
+
+    /// The name that users gave it.
+    public var name: String { names.withLock { $0.name } }
+    /// What learned state is filed under; stays when the store is renamed.
+    public var identifier: String { names.withLock { $0.identifier } }
+
+    /// The store has another name now, or an id where it had none.
+    public func rename(to name: String, identifier: String) {
+        names.withLock { $0 = (name, identifier) }
     }
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.

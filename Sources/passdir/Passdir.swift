@@ -18,9 +18,12 @@ struct Passdir: ParsableCommand {
             """,
         version: "passdir \(Version.number)",
         subcommands: [
-            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            RecipientsCommand.self, KeysCommand.self,
-            TransferSubcommand.self,
+            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
+            LogCommand.self,
+            RestoreCommand.self, ConflictsCommand.self,
+            RecipientsCommand.self, KeysCommand.self, ListCommand.self, SearchCommand.self,
+            CredentialCommand.self,
+            AuditCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 
@@ -33,6 +36,8 @@ struct Passdir: ParsableCommand {
         } catch let failure as CommandFailure {
             StandardError.print("passdir: " + failure.message)
             Glibc.exit(EXIT_FAILURE)
+        } catch let code as ExitCode {
+            Glibc.exit(code.rawValue)
         } catch {
             exitWithParserMessage(error)
         }

@@ -21,6 +21,11 @@ struct StatusCommand: ParsableCommand {
         do throws(ControlError) {
             let report = try client.status()
             print(json ? try StatusJSON.line(report) : StatusText(report).text)
+            if !json {
+                for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
+                    print("\nwarning  \(warning)")
+                }
+            }
         } catch {
             throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
         }

@@ -24,6 +24,10 @@ final class ChosenService: ControlService {
 
     func status() -> StatusReport { report }
 
+    func reload(settling: String?, reopening: String?) throws(ControlError) {
+        if let failure { throw failure }
+    }
+
     func unmount(discardUnsaved: Bool) throws(ControlError) {
         calls.withLock { $0.append(discardUnsaved) }
         gate?()

@@ -38,6 +38,34 @@ public struct ControlClient: Sendable {
         if daemon >= 0 { _ = try? Wait.until(POLLIN, on: daemon, deadline: deadline) }
     }
 
+    /// Makes the daemon follow the configuration; returns when it does.
+    ///
+    /// - Parameters:
+    ///   - settling: the name of a store whose changes are saved, committed and pushed before.
+    ///   - reopening: the id of a store whose folder was replaced.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` with what is wrong in the configuration.
+    public func reload(
+        settling: String? = nil, reopening: String? = nil, limit: Duration = .seconds(60)
+    ) throws(ControlError) {
+        _ = try call(
+            ControlInterface.reload, ["settle": settling, "reopen": reopening].compactMapValues(\.self),
+            limit: limit, returning: NoParameters.self)
+    }
+
+    /// Brings stores and their remotes together; returns when that is done or has failed.
+    ///
+    /// - Parameters:
+    ///   - stores: their names; none for all.
+    ///   - limit: how long to wait; the daemon goes on after that.
+    /// - Throws: `noDaemon`, `failed` for a name that no store has; `timedOut`, `refused`.
+    public func synchronize(_ stores: [String], limit: Duration = .seconds(600)) throws(ControlError)
+        -> [SyncReport]
+    {
+        try call(
+            ControlInterface.synchronize, ["stores": stores.isEmpty ? nil : stores], limit: limit,
+            returning: [String: [SyncReport]].self)["stores"] ?? []
+    }
+
     private func call<Result: Decodable>(
         _ method: String, _ parameters: some Encodable, limit: Duration, returning: Result.Type
     ) throws(ControlError) -> Result {

@@ -43,6 +43,10 @@ struct ControlDispatch: Sendable {
             return result(service.status())
         case ControlInterface.unmount:
             return unmount(message)
+        case ControlInterface.reload:
+            return reload(message)
+        case ControlInterface.synchronize:
+            return synchronize(message)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -70,6 +74,37 @@ struct ControlDispatch: Sendable {
             case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
             default: return self.error(ControlInterface.failed, ["message": error.message])
             }
+        }
+    }
+
+    private struct ReloadParameters: Decodable {
+        let settle: String?
+        let reopen: String?
+    }
+
+    private func reload(_ message: [UInt8]) -> [UInt8]? {
+        struct Optional: Decodable { let parameters: ReloadParameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "settle"])
+        }
+        do throws(ControlError) {
+            try service.reload(settling: call.parameters?.settle, reopening: call.parameters?.reopen)
+            return result(NoParameters())
+        } catch {
+            return self.error(ControlInterface.failed, ["message": error.message])
+        }
+    }
+
+    private func synchronize(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable { let stores: [String]? }
+        struct Optional: Decodable { let parameters: Parameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "stores"])
+        }
+        do throws(ControlError) {
+            return result(["stores": try service.synchronize(stores: call.parameters?.stores)])
+        } catch {
+            return self.error(ControlInterface.failed, ["message": error.message])
         }
     }
 

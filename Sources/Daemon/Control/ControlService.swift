@@ -9,4 +9,23 @@ public protocol ControlService: Sendable {
     /// - Parameter discardUnsaved: unmount although saves that failed are still in memory, and lose them.
     /// - Throws: `busy` while files are open, `unsaved` with the paths of failed saves, else `failed`.
     func unmount(discardUnsaved: Bool) throws(ControlError)
+
+    /// Follows the configuration as it is now; returns when that is done.
+    ///
+    /// - Parameters:
+    ///   - settling: a store whose changes are saved, committed and pushed before, as far as that is possible soon.
+    ///   - reopening: the id of a store whose folder was replaced.
+    /// - Throws: `failed` with what is wrong in the configuration.
+    func reload(settling: String?, reopening: String?) throws(ControlError)
+
+    /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
+    ///
+    /// - Parameter stores: their names; nil for all.
+    /// - Throws: `failed` for a name that no store has.
+    func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport]
+}
+
+extension ControlService {
+    /// A service without stores has nothing to do.
+    public func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport] { [] }
 }

@@ -1,0 +1,188 @@
+import Dispatch
+import Glibc
+import Logging
+import Mount
+import OpenPGP
+import Settings
+import Stores
+import Sync
+import Synchronization
+import SystemPackage
+
+/// The stores of a running mount, as the configuration has them at the moment.
+///
+/// A store that leaves stays known until the end: what is still open of it is saved and committed when it is closed.
+final class LiveStores: Sendable {
+    private let registry: Registry
+    private let opening: StoreOpening
+    private let filesystem: StoreFilesystem
+    private let mountPoint: FilePath
+    private let secretLimit: Int
+    private let learned: LearnedState?
+    private let log: Logger
+    private let served = Mutex<[ServedStore]>([])
+    private let departed = Mutex<[ServedStore]>([])
+    private let problem = Mutex<String?>(nil)
+    /// One change of the configuration is followed at a time.
+    private let following = Mutex<Void>(())
+
+    init(
+        registry: Registry, opening: StoreOpening, filesystem: StoreFilesystem, mountPoint: FilePath,
+        secretLimit: Int, learned: LearnedState?, log: Logger
+    ) {
+        self.registry = registry
+        self.opening = opening
+        self.filesystem = filesystem
+        self.mountPoint = mountPoint
+        self.secretLimit = secretLimit
+        self.learned = learned
+        self.log = log
+    }
+
+    /// The stores that are shown, in the order of the configuration.
+    var all: [ServedStore] { served.withLock { $0 } }
+
+    /// What is wrong with the configuration, so that it is not followed; nil when nothing is.
+    var configurationProblem: String? { problem.withLock { $0 } }
+
+    /// Reads the configuration and shows what it says; on an error everything stays as it is.
+    ///
+    /// - Parameter reopening: the id of a store whose folder was replaced.
+    func follow(reopening: String? = nil) throws(DaemonError) {
+        try following.withLock { _ throws(DaemonError) in
+            do throws(DaemonError) {
+                try self.followInTurn(reopening)
+                self.problem.withLock { $0 = nil }
+            } catch {
+                self.problem.withLock { $0 = error.message }
+                self.log.error("the configuration is not followed: \(error.message)")
+                throw error
+            }
+        }
+    }
+
+    private func followInTurn(_ reopening: String?) throws(DaemonError) {
+        let wanted: [StoreDefinition]
+        var fixed: [ServedStore.Fixed] = []
+        do throws(SettingsError) {
+            try registry.configuration.reload()
+            wanted = try registry.definitions().filter(\.isInMount)
+            for definition in wanted { fixed.append(try opening.fixed(definition)) }
+        } catch {
+            throw DaemonError(error)
+        }
+        var old = all
+        var next: [ServedStore] = []
+        var fresh: [ServedStore] = []
+        for (definition, fixed) in zip(wanted, fixed) {
+            let index = old.firstIndex { known in
+                Self.areSame(known.definition, definition) && known.fixed == fixed && known.store != nil
+                    && known.definition.identifier != reopening
+            }
+            if let index {
+                next.append(old.remove(at: index))
+            } else {
+                let made = try opening.make(definition, secretLimit: secretLimit, mountPoint: mountPoint)
+                next.append(made)
+                fresh.append(made)
+            }
+        }
+        for store in old { leave(store) }
+        rename(zip(next, wanted).filter { known, _ in !fresh.contains { $0 === known } }.map { ($0, $1) })
+        for store in fresh { show(store) }
+        filesystem.setOrder(next.compactMap(\.store))
+        served.withLock { $0 = next }
+    }
+
+    /// One store has one id; until it has one, its folder tells it.
+    private static func areSame(_ one: StoreDefinition, _ other: StoreDefinition) -> Bool {
+        one.identifier == other.identifier || (one.id == nil && !one.isImplicit && one.path == other.path)
+    }
+
+    private func show(_ served: ServedStore) {
+        guard let store = served.store, let committer = served.committer else { return }
+        do throws(Errno) {
+            try filesystem.add(store, sink: committer, isReadOnly: served.definition.isReadOnly)
+        } catch {
+            log.error("the store \"\(served.name)\" cannot be shown: \(error)")
+        }
+    }
+
+    private func rename(_ stores: [(ServedStore, StoreDefinition)]) {
+        let changed = stores.filter { served, definition in served.definition != definition }
+        let renamed = changed.filter { served, definition in served.name != definition.name }
+        let taken = Set(stores.map { served, _ in served.name })
+        // Two stores may have swapped their names: then all names are made free before one is given.
+        if renamed.contains(where: { taken.contains($0.1.name) }) {
+            for (served, definition) in renamed {
+                name(served, ".\(definition.identifier.prefix(8))", definition.identifier)
+            }
+        }
+        for (served, definition) in changed {
+            guard let store = served.store else { continue }
+            if store.identifier != definition.identifier {
+                learned?.rename(store: store.identifier, to: definition.identifier)
+            }
+            filesystem.setReadOnly(definition.isReadOnly, store)
+            name(served, definition.name, definition.identifier)
+            served.definition = definition
+        }
+    }
+
+    private func name(_ served: ServedStore, _ name: String, _ identifier: String) {
+        guard let store = served.store else { return }
+        store.rename(to: name, identifier: identifier)
+        do throws(Errno) {
+            try filesystem.showName(of: store)
+        } catch {
+            log.error("the store \"\(name)\" cannot be renamed in the mount: \(error)")
+        }
+    }
+
+    private func leave(_ served: ServedStore) {
+        guard let store = served.store, let committer = served.committer else { return }
+        filesystem.remove(store)
+        departed.withLock { $0.append(served) }
+        Task { await committer.settle() }
+    }
+
+    /// Saves, commits and pushes what waits in a store, as far as that is possible in `limit`.
+    func settle(_ name: String, limit: Duration) {
+        guard let served = all.first(where: { $0.name == name }), let store = served.store,
+            let committer = served.committer
+        else { return }
+        filesystem.saveEverything(of: store)
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            await committer.settle()
+            done.signal()
+        }
+        _ = done.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
+    }
+
+    /// Looks into every store that nobody has used yet for what a crash left uncommitted: one after the other, so that
+    /// many stores are no burden.
+    func recoverInBackground(after pause: Duration) throws(Errno) {
+        try PlainThread.start(named: "recovery") { [weak self] in
+            usleep(UInt32(pause / .microseconds(1)))
+            for served in self?.all ?? [] {
+                let done = DispatchSemaphore(value: 0)
+                served.start { done.signal() }
+                _ = done.wait(timeout: .now() + .seconds(60))
+            }
+        }
+    }
+
+    /// Commits and pushes what waits in all stores, also in those that have left.
+    func finish(timeout: Duration) {
+        let done = DispatchGroup()
+        for committer in (all + departed.withLock { $0 }).compactMap(\.committer) {
+            done.enter()
+            Task {
+                await committer.finish(timeout: timeout)
+                done.leave()
+            }
+        }
+        done.wait()
+    }
+}

@@ -1,0 +1,22 @@
+public import Stores
+public import SystemPackage
+
+/// The daemon of this user, for the administration of stores: told over its control socket, when one runs.
+public struct ServingDaemonClient: ServingDaemon {
+    private let client: ControlClient
+
+    /// The daemon at a control socket.
+    public init(socket: FilePath) {
+        client = ControlClient(socket: socket)
+    }
+
+    /// As the protocol says; what is wrong with the configuration the caller has seen itself.
+    public func reload() { try? client.reload() }
+    /// As the protocol says.
+    public func settle(store: String) { try? client.reload(settling: store) }
+    /// As the protocol says.
+    public func reopen(store: String) { try? client.reload(reopening: store) }
+
+    /// Whether a daemon answers.
+    public var isRunning: Bool { (try? client.status(limit: .seconds(5))) != nil }
+}

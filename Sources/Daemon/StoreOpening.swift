@@ -1,0 +1,130 @@
+import Glibc
+import Logging
+import Mount
+import OpenPGP
+import Settings
+import Stores
+import Sync
+import Synchronization
+import SystemPackage
+
+/// Makes stores of their definitions, for a mount; opens none of them.
+final class StoreOpening: Sendable {
+    private let configuration: Configuration
+    private let environment: [String: String]
+    private let learned: LearnedState?
+    private let credentials: any CredentialStore
+    private let log: Logger
+    /// One for each keyring; nil is that of GNUPGHOME.
+    private let engines = Mutex<[FilePath?: GnuPG]>([:])
+
+    init(
+        configuration: Configuration, environment: [String: String], learned: LearnedState?,
+        credentials: any CredentialStore, log: Logger
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.learned = learned
+        self.credentials = credentials
+        self.log = log
+    }
+
+    /// What a store of this definition would be started with.
+    func fixed(_ definition: StoreDefinition) throws(SettingsError) -> ServedStore.Fixed {
+        ServedStore.Fixed(
+            path: definition.path, keyring: definition.keyring,
+            remote: [
+                definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
+                definition.sshKey?.string,
+            ],
+            delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
+            pushTimeout: try configuration.value(Catalogue.pushTimeout),
+            promptTimeout: try configuration.value(Catalogue.promptTimeout))
+    }
+
+    /// A store that can be shown, or one that says why not.
+    func make(
+        _ definition: StoreDefinition, secretLimit: Int, mountPoint: FilePath
+    ) throws(DaemonError) -> ServedStore {
+        let fixed: ServedStore.Fixed
+        let options: Store.Options
+        var committing: Committer.Options
+        do {
+            fixed = try self.fixed(definition)
+            committing = try CommitterSettings.options(configuration, store: definition.name)
+            options = try Store.Options(configuration, store: definition.name, environment: environment)
+        } catch {
+            throw DaemonError(error)
+        }
+        guard let path = resolved(definition.path) else {
+            return failed(definition, fixed, "\(Errno(rawValue: errno))")
+        }
+        if path.starts(with: mountPoint) || mountPoint.starts(with: path) {
+            return failed(definition, fixed, "it and the mount point \(mountPoint) lie in one another")
+        }
+        do {
+            let engine = try engine(definition.keyring)
+            let firstUse = FirstUse()
+            let root = Root(lazily: path) { firstUse.use() }
+            let store = Store(
+                name: definition.name, identifier: definition.identifier, root: root, engine: engine,
+                options: options,
+                learned: learned)
+            let login = RemoteLogin(definition, credentials: credentials)
+            committing.credentials = { login.answer($0) }
+            let committer = Committer(store: store, options: committing, log: log)
+            let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
+            firstUse.set(served)
+            return served
+        } catch {
+            return failed(definition, fixed, error.message)
+        }
+    }
+
+    private func engine(_ keyring: FilePath?) throws(OpenPGPError) -> GnuPG {
+        try engines.withLock { (engines) throws(OpenPGPError) in
+            if let known = engines[keyring] { return known }
+            let engine = try GnuPG(home: keyring)
+            engines[keyring] = engine
+            return engine
+        }
+    }
+
+    private func failed(
+        _ definition: StoreDefinition, _ fixed: ServedStore.Fixed, _ reason: String
+    ) -> ServedStore {
+        let failure = "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)"
+        log.error("\(failure)")
+        return ServedStore(definition, fixed: fixed, path: definition.path, failure: failure)
+    }
+
+    /// The folder without links on the way; nil, and errno, when it is none.
+    private func resolved(_ path: FilePath) -> FilePath? {
+        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return nil }
+        defer { free(raw) }
+        var facts = stat()
+        guard stat(raw, &facts) == 0 else { return nil }
+        guard facts.st_mode & S_IFMT == S_IFDIR else {
+            errno = ENOTDIR
+            return nil
+        }
+        return FilePath(platformString: raw)
+    }
+}
+
+/// What happens when a store is used for the first time. The store is known after its folder, so it comes later.
+private final class FirstUse: Sendable {
+    private let served = Mutex<Weak>(Weak())
+
+    private struct Weak: Sendable {
+        weak var store: ServedStore?
+    }
+
+    func set(_ store: ServedStore) { served.withLock { $0.store = store } }
+
+    func use() {
+        guard let store = served.withLock({ $0.store }) else { return }
+        try? store.store?.removeLeftTemporaries()
+        store.start()
+    }
+}

@@ -1,0 +1,117 @@
+import Glibc
+public import OpenPGP
+public import SystemPackage
+
+/// Credentials as files, each encrypted to the user's own key: for a session without a Secret Service.
+///
+/// `FOLDER/STORE.KIND.gpg`, and beside it `STORE.KIND.expires` where an expiry is known: asking for that must ask for no
+/// passphrase.
+public struct EncryptedFileCredentialStore: CredentialStore {
+    private let folder: FilePath
+    private let engine: @Sendable () throws(OpenPGPError) -> any Engine
+    private let ownKey: String?
+
+    /// A place in a folder, which is made (0700) with the first credential.
+    /// - Parameters:
+    ///   - ownKey: the key to encrypt to, as a line of `.gpg-id` names it; nil takes the first secret key that can
+    ///     be encrypted to.
+    ///   - engine: makes the engine when it is first needed.
+    public init(
+        folder: FilePath, ownKey: String? = nil,
+        engine: @escaping @Sendable () throws(OpenPGPError) -> any Engine
+    ) {
+        self.folder = folder
+        self.engine = engine
+        self.ownKey = ownKey
+    }
+
+    /// "encrypted file".
+    public var place: String { "encrypted file" }
+    /// Always: whether there is a key is seen when one is needed.
+    public var isAvailable: Bool { true }
+
+    /// As the protocol says.
+    public func save(
+        _ secret: SecretBytes, as key: CredentialKey, expires: Int64?
+    ) throws(CredentialError) {
+        let ciphertext: [UInt8]
+        do throws(OpenPGPError) {
+            let engine = try engine()
+            guard let recipient = try recipient(engine) else {
+                throw OpenPGPError(
+                    .missingKey,
+                    "there is no secret key of yours that can be encrypted to: make one with "
+                        + "gpg --quick-gen-key")
+            }
+            ciphertext = try engine.encrypt(secret, to: [recipient])
+        } catch {
+            throw CredentialError(.unavailable, "the credential cannot be encrypted: \(error.message)")
+        }
+        do throws(Errno) {
+            try Directories.makeFolders(folder)
+            // First without the old expiry: a new token must not be said to expire when the old one did.
+            try remove(file(key, "expires"))
+            try PrivateFile.write(ciphertext, to: file(key, "gpg"))
+            if let expires { try PrivateFile.write(Array("\(expires)\n".utf8), to: file(key, "expires")) }
+        } catch {
+            throw CredentialError(.failed, "\(folder) cannot be written: \(error)")
+        }
+    }
+
+    /// As the protocol says; may wait for a passphrase.
+    public func load(_ key: CredentialKey) throws(CredentialError) -> SecretBytes? {
+        let ciphertext: [UInt8]
+        do throws(Errno) {
+            guard let bytes = try PrivateFile.read(file(key, "gpg")) else { return nil }
+            ciphertext = bytes
+        } catch {
+            throw CredentialError(.failed, "\(file(key, "gpg")) cannot be read: \(error)")
+        }
+        do throws(OpenPGPError) {
+            return try engine().decrypt(ciphertext, limit: 1 << 20, timeout: .seconds(120))
+        } catch {
+            throw CredentialError(.refused, "\(file(key, "gpg")) cannot be decrypted: \(error.message)")
+        }
+    }
+
+    /// As the protocol says.
+    public func delete(_ key: CredentialKey) throws(CredentialError) {
+        do throws(Errno) {
+            try remove(file(key, "gpg"))
+            try remove(file(key, "expires"))
+        } catch {
+            throw CredentialError(.failed, "\(file(key, "gpg")) cannot be removed: \(error)")
+        }
+    }
+
+    /// As the protocol says.
+    public func entries() throws(CredentialError) -> [CredentialKey: CredentialFacts] {
+        var found: [CredentialKey: CredentialFacts] = [:]
+        for name in PrivateFile.names(in: folder) where name.hasSuffix(".gpg") {
+            let parts = name.dropLast(4).split(separator: ".", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let kind = CredentialKind(rawValue: parts[1]) else { continue }
+            let key = CredentialKey(store: parts[0], kind: kind)
+            let text = (try? PrivateFile.read(file(key, "expires"))).flatMap { $0 }
+            let expires = text.flatMap { Int64(String(decoding: $0, as: UTF8.self).filter(\.isNumber)) }
+            found[key] = CredentialFacts(place: place, expires: expires)
+        }
+        return found
+    }
+
+    private func file(_ key: CredentialKey, _ suffix: String) -> FilePath {
+        folder.appending("\(key.store).\(key.kind.rawValue).\(suffix)")
+    }
+
+    private func remove(_ file: FilePath) throws(Errno) {
+        guard file.withPlatformString({ unlink($0) }) != 0, errno != ENOENT else { return }
+        throw Errno(rawValue: errno)
+    }
+
+    private func recipient(_ engine: any Engine) throws(OpenPGPError) -> Recipient? {
+        if let ownKey { return try engine.resolve(ownKey).first }
+        let now = Int64(time(nil))
+        let own = try engine.keys(matching: [], secretOnly: true)
+        return own.first { $0.hasSecret && $0.encryptionState(at: now) == .usable }
+            .map { Recipient(key: $0, named: $0.fingerprint.description) }
+    }
+}

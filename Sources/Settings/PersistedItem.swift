@@ -1,0 +1,157 @@
+import Glibc
+import SystemPackage
+
+/// Something that passdir keeps beside its settings: a file, a folder, a table, an item of a keyring.
+public struct PersistedItem: Sendable {
+    /// Where it lies.
+    public enum Place: String, Sendable, CaseIterable, Codable {
+        /// `$XDG_CONFIG_HOME/passdir`
+        case configuration
+        /// `$XDG_STATE_HOME/passdir`
+        case state
+        /// `$XDG_DATA_HOME/passdir`
+        case data
+        /// `$XDG_RUNTIME_DIR/passdir`
+        case runtime
+        /// The folder of a store.
+        case store
+        /// The folder beside that of a store.
+        case besideStore = "beside a store"
+        /// The `.git` of a store.
+        case git
+        /// A table of `state.sqlite`.
+        case table
+        /// A row of the table `storeState`, by its name.
+        case fact
+        /// The Secret Service of the session, by the item's schema.
+        case secretService = "Secret Service"
+    }
+
+    /// What it is called in the catalogue.
+    public let name: String
+    /// What it is made of.
+    public let type: String
+    /// Where it lies.
+    public let place: Place
+    /// Its path below the place, a pattern a component: `*` stands for any text, a last `**` for everything below. For a
+    /// table, a fact or an item of a keyring its name.
+    public let pattern: String
+    /// How it is to be protected.
+    public let protection: SettingProtection
+    /// The part that writes it.
+    public let owner: SettingOwner
+    /// One line: what it is for, and how long it stays.
+    public let description: String
+
+    /// Whether a path below the place, or a name, is this item.
+    public func matches(_ path: String) -> Bool {
+        let pattern = pattern.split(separator: "/").map(String.init)
+        let parts = path.split(separator: "/").map(String.init)
+        for (index, component) in pattern.enumerated() {
+            if component == "**" { return true }
+            guard index < parts.count, fnmatch(component, parts[index], 0) == 0 else { return false }
+        }
+        return pattern.count == parts.count
+    }
+}
+
+extension Catalogue {
+    /// Everything that is kept beside the settings, each declared once.
+    public static let persisted: [PersistedItem] = uniqueItems([
+        item(
+            "configuration", "git-config text", .configuration, "config", .personal, .stores,
+            "The settings and the list of stores; stays until passdir erase"),
+        item(
+            "configuration lock", "file", .configuration, "config.lock", .none, .stores,
+            "Held while the configuration is written; gone then"),
+        item(
+            "configuration copy", "git-config text", .configuration, "config.new*", .personal, .stores,
+            "The next configuration while it is written; gone then"),
+        item("log", "text", .state, "log", .personal, .daemon, "What the daemon did; never a secret"),
+        item(
+            "state", "SQLite", .state, "state.sqlite", .personal, .stores,
+            "What was learned and could be learned again"),
+        item(
+            "state journal", "SQLite", .state, "state.sqlite-*", .personal, .stores,
+            "SQLite's write-ahead log of the state"),
+        item(
+            "damaged state", "SQLite", .state, "state.sqlite.damaged*", .personal, .stores,
+            "A state that could not be read, set aside"),
+        item(
+            "operations", "folder", .state, "operations", .none, .stores,
+            "The journal of operations on stores"),
+        item(
+            "operation lock", "file", .state, "operations/lock", .none, .stores,
+            "Held while a store is added, replaced or removed"),
+        item(
+            "operation", "NUL-separated text", .state, "operations/*", .personal, .stores,
+            "An operation on a store under way, so that a killed one is finished or taken back"),
+        item("clones", "folder", .data, "stores", .none, .stores, "The stores that passdir cloned"),
+        item(
+            "clone", "git repository", .data, "stores/*/**", .ciphertext, .stores,
+            "A store that passdir cloned; stays until the store is removed"),
+        item(
+            "credentials", "folder", .data, "credentials", .none, .stores,
+            "Credentials where there is no Secret Service"),
+        item(
+            "credential", "OpenPGP message", .data, "credentials/*.gpg", .secret, .stores,
+            "A credential of a store, encrypted to the user's own key"),
+        item(
+            "credential expiry", "text", .data, "credentials/*.expires", .none, .stores,
+            "When a credential expires"),
+        item(
+            "credential copy", "OpenPGP message or text", .data, "credentials/*.new", .secret, .stores,
+            "A credential while it is written; gone then"),
+        item(
+            "credential item", "bytes", .secretService, "org.passdir.Credential", .secret, .stores,
+            "A credential of a store in the user's keyring"),
+        item(
+            "control socket", "socket", .runtime, "control", .personal, .daemon,
+            "Where commands reach the daemon; gone when it ends"),
+        item(
+            "control lock", "file", .runtime, "control.lock", .none, .daemon, "Held by the daemon that runs"),
+        item(
+            "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
+            "A secret while it is saved; gone then"),
+        item(
+            "new clone", "git repository", .besideStore, ".passdir-*.new/**", .ciphertext, .stores,
+            "A store that is cloned anew, until it is in its place"),
+        item(
+            "old folder", "git repository", .besideStore, ".passdir-*.old/**", .ciphertext, .stores,
+            "The old folder of a store that was cloned anew; gone then"),
+        item(
+            "commit journal", "text", .git, "passdir-*", .personal, .sync,
+            "What is being committed or merged, so that a crash loses nothing; gone then"),
+        item(
+            "sizes", "table", .table, "plaintextSize", .personal, .stores,
+            "Sizes of secrets that their packets do not tell; never a name"),
+        item(
+            "store facts", "table", .table, "storeState", .personal, .stores, "What was learned of each store"
+        ),
+        item(
+            "schema versions", "table", .table, "grdb_migrations", .none, .stores, "How the tables are made"),
+        item(
+            "last push", "seconds since 1970", .fact, "lastPush", .personal, .sync,
+            "When a push last reached the remote"),
+    ])
+
+    /// The names that are declared more than once.
+    static func repeated(in items: [PersistedItem]) -> [String] {
+        Dictionary(items.map { ($0.name, 1) }, uniquingKeysWith: +).filter { $0.value > 1 }.keys.sorted()
+    }
+
+    private static func uniqueItems(_ items: [PersistedItem]) -> [PersistedItem] {
+        let repeated = repeated(in: items)
+        precondition(repeated.isEmpty, "declared twice: \(repeated)")
+        return items
+    }
+
+    private static func item(
+        _ name: String, _ type: String, _ place: PersistedItem.Place, _ pattern: String,
+        _ protection: SettingProtection, _ owner: SettingOwner, _ description: String
+    ) -> PersistedItem {
+        PersistedItem(
+            name: name, type: type, place: place, pattern: pattern, protection: protection, owner: owner,
+            description: description)
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+public import Settings
+import SystemPackage
+
+/// Everything that passdir keeps, and where: the whole catalogue with what is there now. Never a value.
+public struct Audit: Sendable, Encodable {
+    /// A setting, a credential or a persisted item.
+    public struct Entry: Sendable, Encodable {
+        /// Its name in the catalogue.
+        public var name: String
+        /// `setting`, `store setting`, `credential`, or the place of a persisted item.
+        public var place: String
+        /// The type of its values.
+        public var type: String
+        /// How it is protected: none, personal, ciphertext, secret.
+        public var protection: String
+        /// The part that it belongs to.
+        public var owner: String
+        /// What it is for.
+        public var description: String
+        /// Where it is stored now: `FILE:LINE`, a path, a row count; empty when it is not.
+        public var stored: [String]
+    }
+
+    /// The catalogue.
+    public var entries: [Entry] = []
+    /// What lies in a place of ours and is not in the catalogue: a fault, or somebody else's.
+    public var undeclared: [String] = []
+
+    /// Looks at everything.
+    public init(
+        registry: Registry, environment: [String: String], credentials: any CredentialStore
+    ) throws(SettingsError) {
+        let stores = try registry.definitions()
+        let sections = try registry.configuration.stores()
+        let file = registry.configuration.file
+        for setting in Catalogue.all {
+            var stored: [String] = []
+            if setting.place == .configuration, let line = registry.configuration.line(of: setting.name) {
+                stored.append("\(file):\(line)")
+            }
+            let key = setting.place == .store ? setting.name : setting.storeKey
+            for section in sections {
+                guard let key, let item = section.text(key) else { continue }
+                stored.append("\(section.name): \(file):\(item.line)")
+            }
+            let isOfStore = setting.place == .store
+            entries.append(
+                Entry(
+                    name: isOfStore ? "store.*.\(setting.name)" : setting.name,
+                    place: isOfStore ? "store setting" : "setting", type: setting.type,
+                    protection: setting.protection.rawValue, owner: setting.owner.rawValue,
+                    description: setting.description, stored: stored))
+        }
+        addCredentials(stores, credentials)
+        addItems(stores, environment, registry)
+    }
+
+    private mutating func addCredentials(_ stores: [StoreDefinition], _ credentials: any CredentialStore) {
+        let kept = (try? credentials.entries()) ?? [:]
+        for kind in CredentialKind.allCases {
+            let stored = kept.filter { $0.key.kind == kind }.map { key, facts in
+                let name = stores.first { $0.id == key.store }?.name ?? "no store (\(key.store))"
+                let expiry = facts.expires.map { ", expires \(CalendarDay(containing: $0 - 1))" } ?? ""
+                return "\(name): \(facts.place)\(expiry)"
+            }
+            entries.append(
+                Entry(
+                    name: "credential.\(kind.rawValue)", place: "credential", type: "bytes",
+                    protection: "secret",
+                    owner: "stores", description: kind.description, stored: stored.sorted()))
+        }
+    }
+
+    private mutating func addItems(
+        _ stores: [StoreDefinition], _ environment: [String: String], _ registry: Registry
+    ) {
+        var found: [String: [String]] = [:]
+        let folders: [(PersistedItem.Place, FilePath)] = [
+            (.configuration, registry.configuration.file.removingLastComponent()),
+            (.state, Directories.stateFolder(environment: environment)),
+            (.data, Directories.dataFolder(environment: environment)),
+            (.runtime, (try? Directories(environment: environment))?.runtime ?? "/nonexistent"),
+        ]
+        for (place, folder) in folders { note(AuditWalk.paths(in: folder, place), place, folder, &found) }
+        for store in stores {
+            let ours = PrivateFile.names(in: store.path).filter { $0.hasPrefix(Store.temporaryPrefix) }
+            note(ours, .store, store.path, &found)
+            let git = store.path.appending(".git")
+            note(PrivateFile.names(in: git).filter { $0.hasPrefix("passdir") }, .git, git, &found)
+            guard !store.isCloned else { continue }
+            let parent = store.path.removingLastComponent()
+            let beside = PrivateFile.names(in: parent).filter { $0.hasPrefix(".passdir-") }.map { $0 + "/." }
+            note(beside, .besideStore, parent, &found)
+        }
+        addLearned(stores, environment, &found)
+        for item in Catalogue.persisted {
+            entries.append(
+                Entry(
+                    name: item.name, place: item.place.rawValue, type: item.type,
+                    protection: item.protection.rawValue, owner: item.owner.rawValue,
+                    description: item.description, stored: found[item.name] ?? []))
+        }
+    }
+
+    private mutating func addLearned(
+        _ stores: [StoreDefinition], _ environment: [String: String], _ found: inout [String: [String]]
+    ) {
+        let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
+        guard access(file.string, F_OK) == 0, let learned = try? LearnedState(file: file) else { return }
+        defer { learned.close() }
+        let (tables, facts) = learned.inventory()
+        for (table, count) in tables.sorted(by: { $0.key < $1.key }) {
+            guard let item = Catalogue.persisted.first(where: { $0.place == .table && $0.matches(table) })
+            else {
+                undeclared.append("\(file): table \(table)")
+                continue
+            }
+            found[item.name, default: []].append("\(file): \(count) rows")
+        }
+        for (id, names) in facts.sorted(by: { $0.key < $1.key }) {
+            let store = stores.first { $0.identifier == id }?.name ?? "no store (\(id))"
+            for name in names {
+                guard let item = Catalogue.persisted.first(where: { $0.place == .fact && $0.matches(name) })
+                else {
+                    undeclared.append("\(file): fact \(name) of \(store)")
+                    continue
+                }
+                found[item.name, default: []].append("\(store): \(file)")
+            }
+        }
+    }
+
+    private mutating func note(
+        _ paths: [String], _ place: PersistedItem.Place, _ folder: FilePath, _ found: inout [String: [String]]
+    ) {
+        for path in paths {
+            guard let item = Catalogue.persisted.first(where: { $0.place == place && $0.matches(path) })
+            else {
+                undeclared.append(folder.pushing(FilePath(path)).string)
+                continue
+            }
+            found[item.name, default: []].append(folder.pushing(FilePath(path)).lexicallyNormalized().string)
+        }
+    }
+}
+
+/// The paths below a place of ours; a clone is one thing.
+enum AuditWalk {
+    static func paths(in folder: FilePath, _ place: PersistedItem.Place) -> [String] {
+        var found: [String] = []
+        for name in PrivateFile.names(in: folder) {
+            found.append(name)
+            let child = folder.appending(name)
+            var facts = stat()
+            guard child.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR
+            else {
+                continue
+            }
+            let isClones = place == .data && name == "stores"
+            for inner in PrivateFile.names(in: child) {
+                found.append("\(name)/\(inner)" + (isClones ? "/." : ""))
+            }
+        }
+        return found
+    }
+}

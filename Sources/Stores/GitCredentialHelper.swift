@@ -1,0 +1,34 @@
+import Git
+import Glibc
+import OpenPGP
+import SystemPackage
+
+/// Git's own credential helpers, read only: `git credential fill` (gitcredentials(7)).
+enum GitCredentialHelper {
+    /// What the helpers say for a URL; nil when they know nothing. Asks nobody on a terminal.
+    static func fill(url: String, userName: String?) -> Credential? {
+        var question = "url=\(url)\n"
+        if let userName { question += "username=\(userName)\n" }
+        question += "\n"
+        guard
+            let output = try? ChildProcess.output(
+                of: ["git", "credential", "fill"], input: Array(question.utf8),
+                environment: [
+                    "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/true", "SSH_ASKPASS": "/bin/true",
+                ],
+                limit: .seconds(30))
+        else { return nil }
+        return output.withUnsafeBytes { bytes in
+            var (name, password): (String?, SecretBytes?) = (userName, nil)
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                if line.starts(with: "username=".utf8) {
+                    name = String(decoding: line.dropFirst(9), as: UTF8.self)
+                } else if line.starts(with: "password=".utf8), line.count > 9 {
+                    password = try? SecretBytes(copying: UnsafeRawBufferPointer(rebasing: line.dropFirst(9)))
+                }
+            }
+            guard let name, let password else { return nil }
+            return .password(username: name, LentSecret(lending: password))
+        }
+    }
+}

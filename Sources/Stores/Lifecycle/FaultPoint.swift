@@ -1,0 +1,22 @@
+import Glibc
+
+/// A place in an operation where a test lets it fail or die. In a release build there are none.
+enum FaultPoint {
+    /// Every place, in the order in which an operation comes by.
+    static let all = [
+        "add.journal", "add.cloned", "add.checked", "add.credential", "add.configured",
+        "reclone.journal", "reclone.cloned", "reclone.decided", "reclone.aside", "reclone.placed",
+        "reclone.credential", "reclone.configured",
+        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.folder",
+    ]
+
+    /// `PASSDIR_FAULT=NAME` kills the process here, as a power cut would; `PASSDIR_FAULT=fail:NAME` makes it fail.
+    static func reach(_ name: StaticString) throws(LifecycleError) {
+        #if DEBUG
+            guard let wanted = getenv("PASSDIR_FAULT").map({ String(cString: $0) }) else { return }
+            assert(all.contains("\(name)"), "no fault point is called \(name)")
+            if wanted == "\(name)" { kill(getpid(), SIGKILL) }
+            if wanted == "fail:\(name)" { throw LifecycleError(.failed, "it was made to fail at \(name)") }
+        #endif
+    }
+}

@@ -1,0 +1,138 @@
+import Glibc
+import Settings
+import SystemPackage
+
+/// An operation on a store that is under way, as the next start must know it when this process is killed.
+struct StoreOperation: Equatable {
+    enum Kind: String { case add, reclone, remove }
+    /// Before the decision the next start takes everything back; after it, everything is finished.
+    enum Phase: String { case preparing, decided }
+
+    var kind: Kind
+    var phase = Phase.preparing
+    /// The store's id.
+    var id: String
+    /// The store's name when it began.
+    var name: String
+    /// The store's folder, or where it is to be.
+    var folder: FilePath
+    /// For `reclone`: the new URL and branch. For `remove`: nothing.
+    var url = ""
+    var branch = ""
+    /// For `remove`: whether the folder goes, too.
+    var removesFolder = false
+    /// For `remove`: the folder goes although no remote has all of it.
+    var isForced = false
+    /// For `reclone`: whether the old credential is for another server.
+    var forgetsCredential = false
+    /// For `reclone`: of which kinds new credentials wait for the decision.
+    var newKinds: [CredentialKind] = []
+
+    fileprivate var fields: [(String, String)] {
+        [
+            ("kind", kind.rawValue), ("phase", phase.rawValue), ("id", id), ("name", name),
+            ("folder", folder.string), ("url", url), ("branch", branch),
+            ("removesFolder", removesFolder ? "yes" : ""), ("isForced", isForced ? "yes" : ""),
+            ("forgetsCredential", forgetsCredential ? "yes" : ""),
+            ("newKinds", newKinds.map(\.rawValue).joined(separator: " ")),
+        ]
+    }
+
+    /// Beside the store's folder, on the same file system: where the new clone is made.
+    var newFolder: FilePath { folder.removingLastComponent().appending(".passdir-\(id).new") }
+    /// Where the old folder waits for its removal.
+    var oldFolder: FilePath { folder.removingLastComponent().appending(".passdir-\(id).old") }
+}
+
+extension StoreOperation {
+    init?(_ bytes: [UInt8]) {
+        let words = bytes.split(separator: 0, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        var fields: [String: String] = [:]
+        for index in stride(from: 0, to: words.count - 1, by: 2) { fields[words[index]] = words[index + 1] }
+        guard let kind = Kind(rawValue: fields["kind"] ?? ""),
+            let phase = Phase(rawValue: fields["phase"] ?? ""),
+            let id = fields["id"], !id.isEmpty, let name = fields["name"], let folder = fields["folder"],
+            folder.hasPrefix("/")
+        else { return nil }
+        self.init(kind: kind, phase: phase, id: id, name: name, folder: FilePath(folder))
+        url = fields["url"] ?? ""
+        branch = fields["branch"] ?? ""
+        removesFolder = fields["removesFolder"] == "yes"
+        isForced = fields["isForced"] == "yes"
+        forgetsCredential = fields["forgetsCredential"] == "yes"
+        newKinds = (fields["newKinds"] ?? "").split(separator: " ").compactMap {
+            CredentialKind(rawValue: String($0))
+        }
+    }
+
+    var bytes: [UInt8] { fields.flatMap { Array($0.0.utf8) + [0] + Array($0.1.utf8) + [0] } }
+}
+
+/// The journal of operations on stores: a file each while one is under way, and a lock so that there is one at a time.
+///
+/// Whoever has the lock knows that any file here was left by a process that is gone.
+struct OperationJournal: ~Copyable {
+    private let folder: FilePath
+    private let lock: Int32
+
+    /// The folder of the journal.
+    static func folder(environment: [String: String]) -> FilePath {
+        Directories.stateFolder(environment: environment).appending("operations")
+    }
+
+    /// Takes the lock.
+    /// - Parameter patience: how long another process may have it; then the error is `busy`.
+    init(environment: [String: String], patience: Duration) throws(LifecycleError) {
+        folder = Self.folder(environment: environment)
+        do throws(Errno) {
+            try Directories.makeFolders(folder)
+        } catch {
+            throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
+        }
+        let file = folder.appending("lock")
+        let opened = file.withPlatformString { open($0, O_CREAT | O_RDWR | O_CLOEXEC, 0o600) }
+        guard opened >= 0 else {
+            throw LifecycleError(.failed, "\(file) cannot be opened: \(Errno(rawValue: errno))")
+        }
+        let deadline = ContinuousClock.now + patience
+        while flock(opened, LOCK_EX | LOCK_NB) != 0 {
+            guard ContinuousClock.now < deadline else {
+                close(opened)
+                throw LifecycleError(
+                    .busy,
+                    "another passdir is adding, replacing or removing a store: try again when it is done")
+            }
+            usleep(50_000)
+        }
+        lock = opened
+    }
+
+    deinit { close(lock) }
+
+    /// Notes an operation, or its next phase; durable on return.
+    func write(_ operation: StoreOperation) throws(LifecycleError) {
+        do throws(Errno) {
+            try PrivateFile.write(operation.bytes, to: folder.appending(operation.id))
+        } catch {
+            throw LifecycleError(.failed, "\(folder) cannot be written: \(error)")
+        }
+    }
+
+    /// Forgets an operation: it is finished or taken back.
+    func remove(_ operation: StoreOperation) {
+        _ = folder.appending(operation.id).withPlatformString { unlink($0) }
+        PrivateFile.synchronize(folder)
+    }
+
+    /// What a killed process left.
+    var left: [StoreOperation] {
+        PrivateFile.names(in: folder).compactMap { name in
+            guard name != "lock", let bytes = try? PrivateFile.read(folder.appending(name)) else {
+                return nil
+            }
+            return StoreOperation(bytes)
+        }
+    }
+}

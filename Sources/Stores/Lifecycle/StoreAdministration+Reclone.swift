@@ -1,0 +1,216 @@
+public import Git
+import Glibc
+import OpenPGP
+import Settings
+import SystemPackage
+
+extension StoreAdministration {
+    /// What is cloned again: a URL or branch that is not given is the store's own.
+    /// - Returns: the wish, and whether it is for another server than before, so that credentials are to be asked for
+    ///   anew.
+    public func recloneWish(
+        _ name: String, url: String?, branch: String?
+    ) throws(LifecycleError) -> (wish: CloneWish, isOtherHost: Bool) {
+        let store = try configured(name)
+        let old = store.url ?? remoteURL(of: store)
+        guard let text = url ?? old else {
+            throw LifecycleError(.settings, "the store \"\(store.name)\" has no remote: name one with --url")
+        }
+        guard let wanted = RemoteURL(text) else {
+            throw LifecycleError(.settings, "\"\(GitError.cleanedURL(text))\" is no URL that git could clone")
+        }
+        let isOtherHost = old.flatMap { RemoteURL($0) }?.host != wanted.host
+        let wish = try CloneWish(
+            name: store.name, url: wanted, branch: branch ?? (url == nil ? store.branch : nil),
+            method: isOtherHost ? nil : store.authentication,
+            userName: wanted.userName ?? (isOtherHost ? nil : store.userName),
+            sshKey: store.sshKey)
+        return (wish, isOtherHost)
+    }
+
+    /// Replaces a store's folder by a new clone, under the same id. The old folder goes only when the new clone is
+    /// there; when anything fails before, everything is as it was.
+    public func reclone(
+        _ wish: CloneWish, isOtherHost: Bool, force: Bool, progress: (TransferProgress) -> Bool
+    ) throws(LifecycleError) -> CloneReport {
+        let journal = try openJournal()
+        let store = try configured(wish.name)
+        guard let id = store.id else {
+            throw LifecycleError(
+                .settings, "the store \"\(store.name)\" has no id yet: passdir mount gives it one")
+        }
+        try checkIsWholeRepository(store)
+        if !force { try checkPushed(store) }
+        var operation = StoreOperation(kind: .reclone, id: id, name: store.name, folder: store.path)
+        operation.url = wish.url.text
+        operation.branch = wish.branch ?? ""
+        operation.forgetsCredential = isOtherHost
+        operation.newKinds = Array(wish.secrets.keys)
+        try FolderRemoval.remove(operation.oldFolder)
+        try journal.write(operation)
+        let report: CloneReport
+        do throws(LifecycleError) {
+            report = try prepareReclone(wish, store, operation, force, progress)
+            operation.phase = .decided
+            try journal.write(operation)
+        } catch {
+            operation.phase = .preparing
+            try finishReclone(operation)
+            journal.remove(operation)
+            throw error
+        }
+        try FaultPoint.reach("reclone.decided")
+        try finishReclone(operation)
+        journal.remove(operation)
+        return report
+    }
+
+    private func prepareReclone(
+        _ wish: CloneWish, _ store: StoreDefinition, _ operation: StoreOperation, _ force: Bool,
+        _ progress: (TransferProgress) -> Bool
+    ) throws(LifecycleError) -> CloneReport {
+        try FaultPoint.reach("reclone.journal")
+        var full = wish
+        if !operation.forgetsCredential {
+            for kind in CredentialKind.allCases where full.secrets[kind] == nil {
+                full.secrets[kind] = (try? credentials.load(storeID: operation.id, kind: kind)).flatMap { $0 }
+            }
+        }
+        try clone(full, into: operation.newFolder, progress)
+        try FaultPoint.reach("reclone.cloned")
+        let (count, warnings) = inspect(operation.newFolder, keyring: store.keyring)
+        try keep(wish.secrets, for: operation.newID)
+        // What was saved while it was cloned.
+        if !force { try checkPushed(store) }
+        return CloneReport(id: operation.id, secrets: count, warnings: warnings)
+    }
+
+    /// Before the decision: takes the new clone back. After it: puts it in place, whatever part of that is done.
+    func finishReclone(_ operation: StoreOperation) throws(LifecycleError) {
+        let (new, old, folder) = (operation.newFolder, operation.oldFolder, operation.folder)
+        guard operation.phase == .decided else {
+            try FolderRemoval.remove(new)
+            do throws(CredentialError) {
+                try credentials.deleteAll(ofStore: operation.newID)
+            } catch {
+                throw LifecycleError(error)
+            }
+            return
+        }
+        if isThere(new) {
+            if isThere(folder) {
+                try FolderRemoval.remove(old)
+                try move(folder, to: old)
+            }
+            try FaultPoint.reach("reclone.aside")
+            try move(new, to: folder)
+        }
+        try FaultPoint.reach("reclone.placed")
+        try moveCredentials(operation)
+        try FaultPoint.reach("reclone.credential")
+        if let section = try section(withID: operation.id) {
+            do throws(SettingsError) {
+                try registry.configuration.setStore(
+                    name: section.name,
+                    values: [
+                        ("url", operation.url), ("branch", operation.branch.isEmpty ? nil : operation.branch),
+                    ])
+            } catch {
+                throw LifecycleError(error)
+            }
+        }
+        try FaultPoint.reach("reclone.configured")
+        daemon?.reopen(store: operation.id)
+        forgetLearned(operation.id)
+        try FolderRemoval.remove(old)
+    }
+
+    private func moveCredentials(_ operation: StoreOperation) throws(LifecycleError) {
+        do throws(CredentialError) {
+            let kept = try credentials.entries()
+            for kind in CredentialKind.allCases
+            where operation.forgetsCredential && !operation.newKinds.contains(kind) {
+                try credentials.delete(CredentialKey(store: operation.id, kind: kind))
+            }
+            for kind in CredentialKind.allCases {
+                let key = CredentialKey(store: operation.newID, kind: kind)
+                guard let facts = kept[key], let secret = try credentials.load(key) else { continue }
+                try credentials.save(
+                    secret, as: CredentialKey(store: operation.id, kind: kind), expires: facts.expires)
+                try credentials.delete(key)
+            }
+        } catch {
+            throw LifecycleError(error)
+        }
+    }
+
+    private func isThere(_ path: FilePath) -> Bool {
+        var facts = stat()
+        return path.withPlatformString { lstat($0, &facts) } == 0
+    }
+
+    private func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
+        let code = from.withPlatformString { from in to.withPlatformString { rename(from, $0) } }
+        guard code == 0 else { throw LifecycleError(.failed, "\(from) cannot be moved: \(Errno.last)") }
+        PrivateFile.synchronize(to.removingLastComponent())
+    }
+
+    func configured(_ name: String) throws(LifecycleError) -> StoreDefinition {
+        do throws(SettingsError) { return try registry.configured(name) } catch {
+            throw LifecycleError(error)
+        }
+    }
+
+    private func remoteURL(of store: StoreDefinition) -> String? {
+        guard let repository = try? Repository.discover(from: store.path),
+            let remote = (try? repository.onlyRemote()).flatMap({ $0 })
+        else { return nil }
+        return repository.url(ofRemote: remote)
+    }
+
+    private func checkIsWholeRepository(_ store: StoreDefinition) throws(LifecycleError) {
+        guard let repository = try? Repository.discover(from: store.path),
+            let top = repository.workingDirectory,
+            let resolved = try? Registry.resolved(store.path)
+        else { return }
+        guard resolved == (try? Registry.resolved(top)) else {
+            throw LifecycleError(
+                .settings,
+                "the store \"\(store.name)\" is only a part of the repository in \(top): clone it as a store of its own"
+            )
+        }
+    }
+
+    /// Refuses when something in the store's folder is on no remote.
+    func checkPushed(_ store: StoreDefinition) throws(LifecycleError) {
+        daemon?.settle(store: store.name)
+        guard let reason = try whatWouldBeLost(in: store.path) else { return }
+        throw LifecycleError(
+            .unpushed, "the store \"\(store.name)\" has \(reason): push it, or use --force to lose it")
+    }
+
+    /// What of a folder no remote has, as the end of a sentence; nil when nothing would be lost with it.
+    func whatWouldBeLost(in folder: FilePath) throws(LifecycleError) -> String? {
+        guard isThere(folder) else { return nil }
+        do throws(GitError) {
+            guard let repository = try Repository.discover(from: folder) else {
+                return NameWalk.secrets(in: folder).isEmpty ? nil : "secrets that are in no git repository"
+            }
+            let count = try repository.commitsOnNoRemote()
+            if count > 0 { return "\(count) commit\(count == 1 ? "" : "s") that no remote has" }
+            let changes = try repository.changes().count
+            if changes > 0 {
+                return
+                    "\(changes) file\(changes == 1 ? "" : "s") that \(changes == 1 ? "is" : "are") not committed"
+            }
+            return nil
+        } catch {
+            throw LifecycleError(error)
+        }
+    }
+}
+
+extension StoreOperation {
+    /// Under what the new credentials of a `reclone` wait for the decision.
+    var newID: String { "\(id)-new" }
+}

@@ -1,0 +1,126 @@
+import Git
+import Glibc
+import OpenPGP
+public import Settings
+import SystemPackage
+
+/// The daemon that may be serving the stores, as far as their administration needs it. Every call returns when it is
+/// done, and does nothing when no daemon runs.
+public protocol ServingDaemon: Sendable {
+    /// Follows the configuration as it is now.
+    func reload()
+    /// Saves, commits and pushes what waits in a store, as far as that is possible in a short while.
+    func settle(store: String)
+    /// The folder of a store is about to be replaced, or was: what is open of it is let go.
+    func reopen(store: String)
+}
+
+/// Adds, replaces and removes stores: the folder, the configuration, the credentials and what was learned together.
+///
+/// Each operation is undone when a step of it fails, and noted in a journal, so that the next start finishes it or
+/// takes it back when the process is killed: `recover()`.
+public struct StoreAdministration: Sendable {
+    /// The stores.
+    public let registry: Registry
+    /// Where credentials are kept.
+    public let credentials: any CredentialStore
+    let daemon: (any ServingDaemon)?
+    let environment: [String: String]
+
+    /// An administration over a registry.
+    public init(
+        registry: Registry, environment: [String: String], credentials: any CredentialStore,
+        daemon: (any ServingDaemon)?
+    ) {
+        self.registry = registry
+        self.environment = environment
+        self.credentials = credentials
+        self.daemon = daemon
+    }
+
+    /// What a clone turned out to be.
+    public struct CloneReport: Sendable, Equatable {
+        /// The store's id.
+        public var id: String
+        /// How many secrets it has.
+        public var secrets: Int
+        /// What the user ought to know; each a sentence.
+        public var warnings: [String]
+    }
+
+    func openJournal(patience: Duration = .seconds(10)) throws(LifecycleError) -> OperationJournal {
+        let journal = try OperationJournal(environment: environment, patience: patience)
+        for operation in journal.left { try finish(operation, journal) }
+        return journal
+    }
+
+    /// Finishes or takes back what killed processes left half done. Called at every start; does nothing while another
+    /// process is at work.
+    public func recover() throws(LifecycleError) {
+        let folder = OperationJournal.folder(environment: environment)
+        guard PrivateFile.names(in: folder).contains(where: { $0 != "lock" }) else { return }
+        do throws(LifecycleError) {
+            _ = try openJournal(patience: .zero)
+        } catch  where error.code == .busy {
+            return
+        }
+    }
+
+    private func finish(_ operation: StoreOperation, _ journal: borrowing OperationJournal)
+        throws(LifecycleError)
+    {
+        switch operation.kind {
+        case .add: try finishAdd(operation)
+        case .reclone: try finishReclone(operation)
+        case .remove: _ = try finishRemove(operation)
+        }
+        journal.remove(operation)
+    }
+
+    /// The section with an id; nil when there is none.
+    func section(withID id: String) throws(LifecycleError) -> StoreSection? {
+        do throws(SettingsError) {
+            try registry.configuration.reload()
+            return try registry.configuration.stores().first { $0.text("id")?.value.lowercased() == id }
+        } catch {
+            throw LifecycleError(error)
+        }
+    }
+
+    /// Drops what was learned of a store.
+    func forgetLearned(_ id: String) {
+        let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
+        guard access(file.string, F_OK) == 0, let learned = try? LearnedState(file: file) else { return }
+        learned.forget(store: id)
+        learned.close()
+    }
+
+    /// Looks whether a folder holds secrets, and whether the user's keys open them.
+    func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
+        var warnings: [String] = []
+        let names = NameWalk.secrets(in: folder)
+        if access(folder.appending(".gpg-id").string, F_OK) != 0 {
+            warnings.append(
+                "there is no .gpg-id, so nothing can be saved: run pass init, or write a key into "
+                    + "\(folder.appending(".gpg-id"))")
+        }
+        if !names.isEmpty, let sentence = unreadable(names, in: folder, keyring: keyring) {
+            warnings.append(sentence)
+        }
+        return (names.count, warnings)
+    }
+
+    /// Whether there is a secret key for a secret: told by its packets, so that nobody is asked for a passphrase.
+    private func unreadable(_ names: [String], in folder: FilePath, keyring: FilePath?) -> String? {
+        guard let engine = try? GnuPG(home: keyring),
+            let own = try? engine.keys(matching: [], secretOnly: true),
+            let first = names.first,
+            let bytes = try? PrivateFile.read(folder.pushing(FilePath(first + ".gpg")), limit: 64 << 20)
+        else { return nil }
+        let ids = Packets.recipientKeyIDs(in: bytes)
+        let ours = Set(own.flatMap { $0.subkeys.filter(\.hasSecret).map(\.keyID) })
+        // A hidden recipient (id 0) may be us.
+        guard !ids.isEmpty, !ids.contains(0), ours.isDisjoint(with: ids) else { return nil }
+        return "none of your keys opens its secrets: ask somebody who has the store to add your key"
+    }
+}

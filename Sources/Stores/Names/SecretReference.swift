@@ -1,0 +1,36 @@
+public import Settings
+
+/// A secret as a command is told of it: `store/path`, or `id:path`, which survives another name of the store.
+public struct SecretReference: Sendable, Equatable {
+    /// The store.
+    public var store: StoreDefinition
+    /// The path in the store as the mount shows it; empty for the store itself.
+    public var path: String
+
+    /// Finds the store that a reference means.
+    /// - Throws: `.noStore`; `.name` for a path with `.` or `..` in it.
+    public init(_ text: String, in registry: Registry) throws(SettingsError) {
+        let all = try registry.definitions()
+        if let colon = text.firstIndex(of: ":"),
+            let found = all.first(where: { $0.id == text[..<colon].lowercased() })
+        {
+            store = found
+            path = String(text[text.index(after: colon)...])
+        } else {
+            let name = text.prefix { $0 != "/" }
+            store = try registry.definition(named: String(name))
+            path = String(text[name.endIndex...].drop { $0 == "/" })
+        }
+        while path.hasSuffix("/") { path.removeLast() }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard path.isEmpty || !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
+            throw SettingsError(code: .name, message: "\"\(text)\" does not name a secret")
+        }
+    }
+
+    /// `id:path`; `store/path` where the store has no id yet.
+    public var identifier: String { store.id.map { "\($0):\(path)" } ?? name }
+
+    /// `store/path`.
+    public var name: String { path.isEmpty ? store.name : "\(store.name)/\(path)" }
+}

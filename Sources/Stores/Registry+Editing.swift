@@ -1,0 +1,128 @@
+import Glibc
+public import Settings
+public import SystemPackage
+
+extension Registry {
+    /// Adds a store that lies in `path` to the configuration. Nothing of the store itself is touched.
+    /// - Returns: the id that it got.
+    @discardableResult
+    public func add(name: String, path: FilePath) throws(SettingsError) -> String {
+        try checkNew(name)
+        let folder = try Self.resolved(path)
+        try checkPlace(folder)
+        let id = UUIDText.random()
+        try configuration.addStore(name: name, values: [("path", folder.string), ("id", id)])
+        return id
+    }
+
+    /// Gives a store another name; everything that belongs to it stays its own.
+    public func rename(_ name: String, to newName: String) throws(SettingsError) {
+        let store = try configured(name)
+        if StoreName.areAlike(store.name, newName) {
+            if let objection = StoreName.objection(to: newName) {
+                throw SettingsError(code: .name, message: objection)
+            }
+            guard store.name != newName else { return }
+        } else {
+            try checkNew(newName)
+        }
+        try configuration.renameStore(name: store.name, to: newName)
+    }
+
+    /// The store of a name, which must be in the configuration.
+    public func configured(_ name: String) throws(SettingsError) -> StoreDefinition {
+        let store = try definition(named: name)
+        guard !store.isImplicit else {
+            throw SettingsError(
+                code: .noStore,
+                message: "\"\(store.name)\" is pass's own store and not in the configuration yet: "
+                    + "passdir store add NAME --path \(store.path) adds it")
+        }
+        return store
+    }
+
+    /// Gives every store that was written by hand, or by an older passdir, its id.
+    /// - Returns: the old and the new identifier of each, for what was learned about it.
+    public func giveIdentities() throws(SettingsError) -> [(old: String, new: String)] {
+        var given: [(old: String, new: String)] = []
+        for store in try definitions() where !store.isImplicit && store.id == nil {
+            let id = UUIDText.random()
+            try configuration.setStore(name: store.name, key: "id", value: id)
+            given.append((store.identifier, id))
+        }
+        return given
+    }
+
+    /// Refuses a name that a store cannot have, or that another one has, also by case.
+    func checkNew(_ name: String) throws(SettingsError) {
+        if let objection = StoreName.objection(to: name) {
+            throw SettingsError(code: .name, message: objection)
+        }
+        for section in try configuration.stores() where StoreName.areAlike(section.name, name) {
+            throw SettingsError(
+                code: .storeExists,
+                message: "there is a store \"\(section.name)\" already: choose another name")
+        }
+    }
+
+    /// Refuses a folder that lies in another store, has one in it, or lies in the mount.
+    func checkPlace(_ folder: FilePath) throws(SettingsError) {
+        for section in try configuration.stores() {
+            guard let other = try? StoreDefinition(section, cloneFolder: cloneFolder).path,
+                let place = try? Self.resolved(other)
+            else { continue }
+            if folder.starts(with: place) || place.starts(with: folder) {
+                throw SettingsError(
+                    code: .storeExists,
+                    message:
+                        "\(folder) and the store \"\(section.name)\" in \(place) lie in one another: a secret can "
+                        + "belong to one store only")
+            }
+        }
+        var mounts = MountTable.passdirMounts()
+        if let configured = try? configuration.value(Catalogue.mountPath) {
+            mounts.append((try? Self.resolved(configured)) ?? configured)
+        }
+        for mount in mounts where folder.starts(with: mount) || mount.starts(with: folder) {
+            throw SettingsError(
+                code: .access,
+                message:
+                    "\(folder) and the mount point \(mount) lie in one another: a store lies outside of the mount"
+            )
+        }
+    }
+}
+
+/// The mounts of this mount namespace, as far as stores need to know them.
+enum MountTable {
+    /// The mount points of passdir, of whatever process.
+    static func passdirMounts() -> [FilePath] {
+        guard let bytes = try? PrivateFile.read("/proc/self/mountinfo") else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let fields = line.split(separator: UInt8(ascii: " "))
+            guard let separator = fields.firstIndex(where: { $0.elementsEqual("-".utf8) }),
+                fields.count > separator + 1,
+                fields[separator + 1].elementsEqual("fuse.passdir".utf8), fields.count > 4
+            else { return nil }
+            return FilePath(platformString: unescaped(Array(fields[4])) + [0])
+        }
+    }
+
+    /// The kernel writes space, tab, newline and backslash as three octal digits.
+    private static func unescaped(_ field: [UInt8]) -> [CChar] {
+        var result: [CChar] = []
+        var index = 0
+        while index < field.count {
+            if field[index] == UInt8(ascii: "\\"), index + 3 < field.count,
+                let code = UInt8(String(decoding: field[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
+            {
+                result.append(CChar(bitPattern: code))
+                index += 4
+            } else {
+                result.append(CChar(bitPattern: field[index]))
+                index += 1
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Stores
+
+/// `passdir audit`.
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "List everything that passdir keeps, where, and how it is protected.",
+        discussion: """
+            Every setting, every credential and every file, with what is stored of it now. No value is ever \
+            printed. What lies in passdir's folders without being declared comes last.
+            """
+    )
+
+    @Flag(help: "Print one JSON object: {\"entries\": [...], \"undeclared\": [...]}.")
+    var json = false
+
+    func run() throws {
+        let audit = try StoreContext.failing {
+            let context = try StoreContext()
+            return try Audit(
+                registry: context.registry, environment: context.environment, credentials: context.credentials
+            )
+        }
+        guard !json else {
+            print(try JSONLine.encode(audit))
+            return
+        }
+        var place = ""
+        for entry in audit.entries {
+            if entry.place != place {
+                if !place.isEmpty { print("") }
+                place = entry.place
+                print("[\(place)]")
+            }
+            print("\(entry.name)  (\(entry.type), \(entry.protection), \(entry.owner))")
+            print("    \(entry.description)")
+            if entry.stored.isEmpty { print("    not stored") }
+            for line in entry.stored { print("    stored: \(TextTable.printable(line))") }
+        }
+        guard !audit.undeclared.isEmpty else { return }
+        print("\n[not declared]")
+        for line in audit.undeclared { print(TextTable.printable(line)) }
+    }
+}

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Stores
+
+/// A name that was found, as `--json` tells of it.
+struct NameFacts: Encodable {
+    let name: String
+    let store: String
+    let path: String
+    let identifier: String
+}
+
+/// Which stores are looked at.
+struct NameScope: ParsableArguments {
+    @Option(help: "Only this store.", completion: StoreContext.completion)
+    var store: String?
+
+    @Flag(help: "The stores that are visible for look-ups of other programs, in place of those of the mount.")
+    var autofill = false
+
+    func stores(_ registry: Registry) throws -> [StoreDefinition] {
+        let visible = try registry.definitions().filter { autofill ? $0.isInAutofill : $0.isInMount }
+        guard let store else { return visible }
+        let wanted = try registry.definition(named: store)
+        return visible.filter { $0.name == wanted.name }
+    }
+}
+
+/// `passdir search`.
+struct SearchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Find secrets by their names, in all visible stores.",
+        discussion: """
+            Every word must occur in the path; upper and lower case are the same. The best match comes first. \
+            Nothing is decrypted. Exit status 1 when nothing is found.
+            """
+    )
+
+    @Argument(help: "What to look for.")
+    var words: [String]
+
+    @OptionGroup var scope: NameScope
+
+    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
+    var json = false
+
+    func run() throws {
+        let found = try StoreContext.failing { () -> [(rank: Int, store: StoreDefinition, path: String)] in
+            let registry = try StoreContext().registry
+            let search = NameSearch(words)
+            var found: [(rank: Int, store: StoreDefinition, path: String)] = []
+            for store in try scope.stores(registry) {
+                for path in NameWalk.secrets(in: store.path) {
+                    guard let rank = search.rank(path) else { continue }
+                    found.append((rank, store, path))
+                }
+            }
+            // Sorting is stable in effect: equal ranks keep the order of stores and names.
+            return found.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+                .map(\.element)
+        }
+        try NameOutput.print(found.map { ($0.store, $0.path) }, json: json)
+        guard !found.isEmpty else { throw ExitCode.failure }
+    }
+}
+
+/// `passdir list`.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the names of all secrets in all visible stores.",
+        discussion: "As STORE/PATH, one a line. Nothing is decrypted."
+    )
+
+    @Argument(
+        help: "A store or a folder in one: STORE, STORE/FOLDER or ID:FOLDER.",
+        completion: StoreContext.completion)
+    var place: String?
+
+    @OptionGroup var scope: NameScope
+
+    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
+    var json = false
+
+    func run() throws {
+        let found = try StoreContext.failing { () -> [(StoreDefinition, String)] in
+            let registry = try StoreContext().registry
+            guard let place else {
+                return try scope.stores(registry).flatMap { store in
+                    NameWalk.secrets(in: store.path).map { (store, $0) }
+                }
+            }
+            let reference = try SecretReference(place, in: registry)
+            return NameWalk.secrets(in: reference.store.path).filter { path in
+                reference.path.isEmpty || path == reference.path || path.hasPrefix(reference.path + "/")
+            }.map { (reference.store, $0) }
+        }
+        try NameOutput.print(found, json: json)
+    }
+}
+
+/// Prints names, by one write for many.
+enum NameOutput {
+    static func print(_ found: [(store: StoreDefinition, path: String)], json: Bool) throws {
+        guard !json else {
+            Swift.print(
+                try JSONLine.encode(
+                    found.map { store, path in
+                        NameFacts(
+                            name: "\(store.name)/\(path)", store: store.name, path: path,
+                            identifier: store.id.map { "\($0):\(path)" } ?? "\(store.name)/\(path)")
+                    }))
+            return
+        }
+        guard !found.isEmpty else { return }
+        Swift.print(found.map { TextTable.printable("\($0.store.name)/\($0.path)") }.joined(separator: "\n"))
+    }
+}

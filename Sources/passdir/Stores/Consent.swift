@@ -1,0 +1,18 @@
+import Glibc
+import SystemPackage
+
+/// Asks before something is destroyed: on a terminal; without one `--yes` must say it.
+enum Consent {
+    /// Returns when the user agrees.
+    /// - Throws: `CommandFailure` when they do not, or nobody can be asked.
+    static func require(_ question: String, yes: Bool) throws {
+        if yes { return }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+            throw CommandFailure("\(question) Say --yes to do it without being asked")
+        }
+        _ = try? FileDescriptor.standardError.writeAll("\(question) [y/N] ".utf8)
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            throw CommandFailure("nothing was changed")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Daemon
+import Git
+import Settings
+import Stores
+import SystemPackage
+
+/// `passdir store add`: adopts a store that is there, or clones one.
+struct StoreAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add a password store: adopt a folder, or clone a repository.",
+        discussion: """
+            With --path the folder stays where it is and as it is; 'pass' and 'git' may go on using it. With --url \
+            it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
+            the store at once.
+
+            A password or token belongs into no argument, as other users of the machine can see those: passdir asks \
+            for it on a terminal, or reads it from standard input with --password-stdin, and keeps it in the Secret \
+            Service, or without one encrypted to your own key.
+            """
+    )
+
+    @Argument(help: "The store's name: its directory under the mount point.")
+    var name: String
+
+    @Option(
+        help: ArgumentHelp("The folder with the encrypted files.", valueName: "dir"), completion: .directory)
+    var path: String?
+
+    @Option(help: ArgumentHelp("The repository to clone: an HTTPS or SSH URL, or a path."))
+    var url: String?
+
+    @Option(help: "The branch to check out. (default: the remote's own)")
+    var branch: String?
+
+    @OptionGroup var login: LoginOptions
+
+    func validate() throws {
+        guard (path == nil) != (url == nil) else {
+            throw ValidationError("Say where the store is: --path DIR to adopt it, or --url URL to clone it.")
+        }
+        guard url != nil || branch == nil else { throw ValidationError("'--branch' goes with '--url'.") }
+    }
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            if let path {
+                try context.registry.add(name: name, path: CallerEnvironment.absolute(path))
+                context.daemon.reload()
+                return
+            }
+            guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
+                throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
+            }
+            let wish = try login.wish(name, remote, branch)
+            let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
+                try context.administration.add(wish, progress: progress)
+            }
+            report.print(name)
+        }
+    }
+}
+
+/// How the remote is told who we are.
+struct LoginOptions: ParsableArguments {
+    @Option(help: "none, ssh-agent, ssh-key, password or helper. (default: as the URL suggests)")
+    var authentication: String?
+
+    @Option(help: "Your user name at the remote.")
+    var userName: String?
+
+    @Option(help: ArgumentHelp("A private SSH key file.", valueName: "file"), completion: .file())
+    var sshKey: String?
+
+    @Flag(help: "Read the password, token or passphrase of the key from standard input.")
+    var passwordStdin = false
+
+    func wish(_ name: String, _ url: RemoteURL, _ branch: String?) throws -> CloneWish {
+        var method: AuthenticationMethod?
+        if let authentication {
+            guard let known = AuthenticationMethod(rawValue: authentication) else {
+                let words = AuthenticationMethod.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CommandFailure(
+                    "--authentication cannot be '\(authentication)': it must be one of \(words)")
+            }
+            method = known
+        }
+        var wish = try CloneWish(
+            name: name, url: url, branch: branch, method: method, userName: userName,
+            sshKey: sshKey.map(CallerEnvironment.absolute))
+        if passwordStdin {
+            guard let secret = try Terminal.standardInput() else {
+                throw CommandFailure("standard input is empty: there is no password")
+            }
+            wish.secrets[url.isSSH && method != .password ? .sshPassphrase : .password] = secret
+        }
+        return wish
+    }
+
+    /// A path of this machine is as the caller's shell means it; URLs stay.
+    static func absolute(_ url: String) -> String {
+        guard !url.contains("://"), !url.isEmpty else { return url }
+        let head = url.prefix { $0 != "/" }
+        return head.contains(":") ? url : CallerEnvironment.absolute(url).string
+    }
+}
+
+extension StoreAdministration.CloneReport {
+    /// Tells what was cloned.
+    func print(_ name: String) {
+        for warning in warnings { StandardError.print("passdir: warning: \(warning)") }
+        Swift.print("\(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Daemon
+import OpenPGP
+import Settings
+import Stores
+import SystemPackage
+
+/// What the commands about stores work with: the configuration, the credentials and the daemon of the caller.
+struct StoreContext {
+    let environment = CallerEnvironment.variables()
+    let registry: Registry
+    let administration: StoreAdministration
+    let daemon: ServingDaemonClient
+
+    var credentials: any CredentialStore { administration.credentials }
+
+    /// Reads the configuration, and brings in order what a killed command left.
+    init() throws {
+        do {
+            let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
+            registry = Registry(configuration, environment: environment)
+            daemon = ServingDaemonClient(socket: Daemon.controlSocket(environment: environment))
+            administration = StoreAdministration(
+                registry: registry, environment: environment,
+                credentials: LayeredCredentialStore.standard(
+                    environment: environment, ownKey: try configuration.value(Catalogue.credentialKey)),
+                daemon: daemon)
+            try administration.recover()
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    /// Runs what may fail, and ends the command with the sentence when it does.
+    static func failing<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    /// The names of all stores, for completion; nothing when the configuration cannot be read.
+    static func names() -> [String] {
+        let environment = CallerEnvironment.variables()
+        guard
+            let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
+            let all = try? Registry(configuration, environment: environment).definitions()
+        else { return [] }
+        return all.map(\.name)
+    }
+
+    /// The names of stores, as shells complete them.
+    static let completion = CompletionKind.custom { _, _, prefix in
+        names().filter { $0.hasPrefix(prefix) }
+    }
+}

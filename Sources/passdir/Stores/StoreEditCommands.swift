@@ -1,0 +1,157 @@
+import ArgumentParser
+import Daemon
+import Git
+import OpenPGP
+import Settings
+import Stores
+
+/// `passdir store set`.
+struct StoreSetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Set a key of a store.",
+        discussion: """
+            The same keys stand in the configuration file, in the section [store "NAME"]. 'passdir audit' lists \
+            them all with what they mean. Without a value the default holds again.
+            """
+    )
+
+    @OptionGroup var store: StoreArgument
+
+    @Argument(
+        help: "The key: mount, autofill, readOnly, branch, authentication, userName, …",
+        completion: .custom { _, _, _ in Catalogue.storeKeys })
+    var key: String
+
+    @Argument(help: "The value; left out, the default holds again.")
+    var value: String?
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            let target = try context.registry.configured(store.name)
+            guard key.lowercased() != "id" else {
+                throw CommandFailure("the id of a store never changes; passdir store add makes a new store")
+            }
+            var values: [(key: String, value: String?)] = [(key, value)]
+            if key.lowercased() == "url", let value {
+                guard let url = RemoteURL(value) else {
+                    throw CommandFailure("that is no URL that git could use")
+                }
+                values = [("url", url.text)]
+                if let user = url.userName { values.append(("userName", user)) }
+                if let password = url.password, let id = target.id {
+                    let secret = try password.withUnsafeBytes { try SecretBytes(copying: $0) }
+                    try context.credentials.save(
+                        secret, as: CredentialKey(store: id, kind: .password), expires: nil)
+                }
+            }
+            try context.registry.configuration.setStore(name: target.name, values: values)
+            context.daemon.reload()
+        }
+    }
+}
+
+/// `passdir store rename`.
+struct StoreRenameCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Give a store another name.",
+        discussion: "Its folder, its credentials and everything that refers to it by its id stay as they are."
+    )
+
+    @OptionGroup var store: StoreArgument
+
+    @Argument(help: "The new name.")
+    var newName: String
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            try context.registry.rename(store.name, to: newName)
+            context.daemon.reload()
+        }
+    }
+}
+
+/// `passdir store move`.
+struct StoreMoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move", abstract: "Move a store before or behind another one in the list.")
+
+    @OptionGroup var store: StoreArgument
+
+    @Option(help: "The store that is to come right behind it.", completion: StoreContext.completion)
+    var before: String?
+
+    @Option(help: "The store that is to come right before it.", completion: StoreContext.completion)
+    var after: String?
+
+    func validate() throws {
+        guard (before == nil) != (after == nil) else {
+            throw ValidationError("Say where to: --before or --after another store.")
+        }
+    }
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            let other = try context.registry.configured(before ?? after ?? "")
+            try context.registry.configuration.moveStore(
+                name: try context.registry.configured(store.name).name,
+                to: before == nil ? .after(other.name) : .before(other.name))
+            context.daemon.reload()
+        }
+    }
+}
+
+/// Where a store is hidden or shown.
+struct VisibilityOptions: ParsableArguments {
+    @Flag(help: "In the mount.")
+    var mount = false
+
+    @Flag(help: "In look-ups that fill credentials into other programs.")
+    var autofill = false
+
+    /// Sets the switches that are named; both when none is.
+    func set(_ name: String, to isVisible: Bool) throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            let store = try context.registry.configured(name)
+            var values: [(key: String, value: String?)] = []
+            let text = isVisible ? nil : "false"
+            if mount || !autofill { values.append(("mount", text)) }
+            if autofill || !mount { values.append(("autofill", text)) }
+            try context.registry.configuration.setStore(name: store.name, values: values)
+            context.daemon.reload()
+        }
+    }
+}
+
+/// `passdir store hide`.
+struct StoreHideCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hide",
+        abstract: "Hide a store in the mount, in look-ups for other programs, or both.",
+        discussion: """
+            Files of it that are open can be read and saved until they are closed. Without an option it is hidden \
+            everywhere.
+            """
+    )
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var where_: VisibilityOptions
+
+    func run() throws { try where_.set(store.name, to: false) }
+}
+
+/// `passdir store unhide`.
+struct StoreUnhideCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unhide", abstract: "Show a store that was hidden.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var where_: VisibilityOptions
+
+    func run() throws { try where_.set(store.name, to: true) }
+}

@@ -1,0 +1,75 @@
+import Settings
+import Stores
+import SystemPackage
+
+/// A store as `--json` tells of it; every key is always there.
+struct StoreFacts: Encodable {
+    let name: String
+    let id: String?
+    let path: String
+    let url: String?
+    let branch: String?
+    let isImplicit: Bool
+    let isCloned: Bool
+    let mount: Bool
+    let autofill: Bool
+    let readOnly: Bool
+    let authentication: String?
+    let userName: String?
+    let sshKey: String?
+    let key: String?
+    let keyring: String?
+
+    init(_ store: StoreDefinition) {
+        name = store.name
+        id = store.id
+        path = store.path.string
+        url = store.url
+        branch = store.branch
+        isImplicit = store.isImplicit
+        isCloned = store.isCloned
+        mount = store.isInMount
+        autofill = store.isInAutofill
+        readOnly = store.isReadOnly
+        authentication = store.authentication?.rawValue
+        userName = store.userName
+        sshKey = store.sshKey?.string
+        key = store.key
+        keyring = store.keyring?.string
+    }
+
+    /// Writes null where there is no value; the synthesized form would leave the key out.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        let texts: [(Key, String?)] = [
+            (.name, name), (.id, id), (.path, path), (.url, url), (.branch, branch),
+            (.authentication, authentication), (.userName, userName), (.sshKey, sshKey), (.key, key),
+            (.keyring, keyring),
+        ]
+        for (key, text) in texts { try container.encode(text, forKey: key) }
+        let switches: [(Key, Bool)] = [
+            (.isImplicit, isImplicit), (.isCloned, isCloned), (.mount, mount), (.autofill, autofill),
+            (.readOnly, readOnly),
+        ]
+        for (key, value) in switches { try container.encode(value, forKey: key) }
+    }
+
+    private enum Key: String, CodingKey {
+        case name, id, path, url, branch, isImplicit, isCloned, mount, autofill, readOnly, authentication
+        case userName, sshKey, key, keyring
+    }
+
+    /// Lines for people.
+    var lines: [String] {
+        let facts: [(String, String?)] = [
+            ("name", name), ("id", id), ("path", path), ("url", url), ("branch", branch),
+            ("authentication", authentication), ("userName", userName), ("sshKey", sshKey), ("key", key),
+            ("keyring", keyring), ("mount", mount ? "yes" : "no"), ("autofill", autofill ? "yes" : "no"),
+            ("readOnly", readOnly ? "yes" : "no"),
+            ("origin", isImplicit ? "pass's own store" : isCloned ? "cloned by passdir" : "adopted"),
+        ]
+        return facts.compactMap { name, value in
+            value.map { name + String(repeating: " ", count: 16 - name.count) + TextTable.printable($0) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Stores
+import SystemPackage
+
+/// `passdir store list`.
+struct StoreListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the stores.",
+        discussion: """
+            In the order in which the mount lists them, with their folders and where they are visible. Where no \
+            store was added, the one of 'pass' is listed as 'default'.
+            """
+    )
+
+    @Flag(help: "Print a JSON array with an object for each store.")
+    var json = false
+
+    func run() throws {
+        let stores = try StoreContext.failing { try StoreContext().registry.definitions() }
+        guard !json else {
+            print(try JSONLine.encode(stores.map(StoreFacts.init)))
+            return
+        }
+        guard !stores.isEmpty else { return }
+        var table = TextTable(["NAME", "MOUNT", "AUTOFILL", "PATH"])
+        for store in stores {
+            let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
+            table.add([store.name, mount, store.isInAutofill ? "yes" : "no", store.path.string])
+        }
+        print(table.text)
+    }
+}
+
+/// `passdir store show`.
+struct StoreShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show the configuration of a store.")
+
+    @OptionGroup var store: StoreArgument
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        let facts = try StoreContext.failing {
+            StoreFacts(try StoreContext().registry.definition(named: store.name))
+        }
+        print(json ? try JSONLine.encode(facts) : facts.lines.joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import Daemon
+import Settings
+import Stores
+import SystemPackage
+
+/// `passdir store reclone`.
+struct StoreRecloneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reclone",
+        abstract: "Clone a store anew, from its remote or from another one.",
+        discussion: """
+            The old folder is replaced when the new clone is there, not before; the store stays the same one, with \
+            its id and its settings. With a URL on another server its credentials are asked for anew.
+            """
+    )
+
+    @OptionGroup var store: StoreArgument
+
+    @Option(help: "Another repository. (default: the one that it is cloned from)")
+    var url: String?
+
+    @Option(help: "Another branch. (default: the same one; with --url the remote's own)")
+    var branch: String?
+
+    @OptionGroup var login: LoginOptions
+
+    @Flag(help: "Replace it although it has commits or changes that no remote has.")
+    var force = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            let (plan, isOtherHost) = try context.administration.recloneWish(
+                store.name, url: url.map(LoginOptions.absolute), branch: branch)
+            var wish = try login.wish(plan.name, plan.url, plan.branch)
+            if login.authentication == nil { wish.method = plan.method }
+            wish.userName = wish.userName ?? plan.userName
+            wish.sshKey = wish.sshKey ?? plan.sshKey
+            wish.secrets.merge(plan.secrets) { given, _ in given }
+            let folder = try context.registry.configured(store.name).path
+            try Consent.require("Replace \(folder) by a new clone of \(wish.url.text)?", yes: yes)
+            let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
+                try context.administration.reclone(
+                    wish, isOtherHost: isOtherHost, force: force, progress: progress)
+            }
+            report.print(wish.name)
+        }
+    }
+}
+
+/// `passdir store remove`.
+struct StoreRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a store from passdir.",
+        discussion: """
+            Its section of the configuration, its credentials and what was learned of it go. Its folder goes when \
+            passdir cloned it; one that was adopted stays, unless --purge says otherwise. A folder with commits or \
+            changes that no remote has stays, and the store with it, unless --force says otherwise.
+            """
+    )
+
+    @OptionGroup var store: StoreArgument
+
+    @Flag(help: "Remove the folder of an adopted store, too.")
+    var purge = false
+
+    @Flag(help: "Remove the folder although it has commits or changes that no remote has.")
+    var force = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            let name = try context.registry.configured(store.name).name
+            if let folder = try context.administration.folderToRemove(name, purge: purge) {
+                try Consent.require("Remove the store \"\(name)\" and its folder \(folder)?", yes: yes)
+            } else {
+                try Consent.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
+            }
+            try context.administration.remove(name, purge: purge, force: force)
+        }
+    }
+}
+
+/// `passdir erase`.
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Remove everything that passdir ever made.",
+        discussion: """
+            The configuration, the stores that passdir cloned, all credentials it keeps, its log and what it \
+            learned. Stores that it only adopted stay as they are. Unmount first.
+            """
+    )
+
+    @Flag(help: "Remove cloned stores although they have commits or changes that no remote has.")
+    var force = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        try StoreContext.failing {
+            let context = try StoreContext()
+            guard !context.daemon.isRunning else {
+                throw CommandFailure("your stores are mounted: run passdir unmount first")
+            }
+            let (paths, credentials) = try context.administration.everything()
+            let list = paths.map(\.string).joined(separator: ", ")
+            try Consent.require(
+                "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
+                    + "\(credentials == 1 ? "" : "s")?", yes: yes)
+            try context.administration.eraseEverything(force: force)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import OpenPGP
+import SystemPackage
+
+/// Questions on the terminal.
+enum Terminal {
+    /// Whether there is somebody to ask.
+    static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    /// A line that is shown while it is typed.
+    static func line(_ question: String) -> String? {
+        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
+        return readLine()
+    }
+
+    /// A line that is not shown while it is typed.
+    static func secret(_ question: String) throws(Errno) -> SecretBytes? {
+        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
+        var before = termios()
+        guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+            _ = try? FileDescriptor.standardError.writeAll("\n".utf8)
+        }
+        return try readSecret(toLineEnd: true)
+    }
+
+    /// All of standard input, byte for byte, but for one newline at its end.
+    static func standardInput() throws(Errno) -> SecretBytes? {
+        try readSecret(toLineEnd: false)
+    }
+
+    private static func readSecret(toLineEnd: Bool) throws(Errno) -> SecretBytes? {
+        var buffer = SecretBuffer()
+        var count = 0
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        defer { chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
+        while count < 1 << 20 {
+            let got = read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { break }
+            if toLineEnd, chunk[0] == UInt8(ascii: "\n") { break }
+            var failure: Errno?
+            chunk.withUnsafeBytes { bytes in
+                do throws(Errno) {
+                    try buffer.write(UnsafeRawBufferPointer(rebasing: bytes[..<got]), at: count)
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            count += got
+        }
+        guard count > 0 else { return nil }
+        let endsInNewline = buffer.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
+        if endsInNewline, !toLineEnd { try buffer.resize(to: count - 1) }
+        return buffer.count == 0 ? nil : try buffer.snapshot()
+    }
+}

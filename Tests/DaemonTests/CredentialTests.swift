@@ -1,0 +1,127 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Credentials in the places where users have them: a real gnome-keyring, and files encrypted to a real key.
+@Suite struct CredentialTests {
+    /// Bytes that no text decoding would keep.
+    private static let secret: [UInt8] = [0xFF, 0xFE, 1, 0x80] + Array("tok en\"'\\".utf8)
+
+    private func setUp(_ home: TestHome) throws {
+        let key = try home.makeKey("a@example.org")
+        try home.addStores([try home.makeStore("work", recipients: [key])])
+    }
+
+    /// A session with an unlocked keyring; the script runs in it.
+    private func inSession(_ home: TestHome, _ script: String, input: [UInt8] = []) throws -> ProgramResult {
+        let start = """
+            exec 3<&0 </dev/null
+            eval "$(printf pass | gnome-keyring-daemon --unlock --components=secrets 2>/dev/null | sed 's/^/export /')"
+            exec <&3
+            \(script)
+            """
+        return try home.run(
+            ["dbus-run-session", "--", "bash", "-c", start], input: input, limit: .seconds(60))
+    }
+
+    @Test func theSecretServiceKeepsThem() throws {
+        try TestHome.with { home in
+            try setUp(home)
+            let id =
+                try #require(
+                    try home.passdir("store", "show", "work").output.split(separator: "\n").first {
+                        $0.hasPrefix("id")
+                    }
+                )
+                .split(separator: " ").last.map(String.init) ?? ""
+            let result = try inSession(
+                home,
+                """
+                set -e
+                passdir credential set work --expires 2027-01-31
+                passdir credential list work
+                secret-tool lookup xdg:schema org.passdir.Credential store \(id) kind password | od -An -tx1 || true
+                passdir store rename work office
+                passdir credential list office --json
+                passdir audit | grep -c 'Secret Service'
+                passdir credential forget office --yes
+                passdir credential list
+                """, input: Self.secret)
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(result.output.contains("kept in: Secret Service\n"))
+            #expect(result.output.contains("work   password  Secret Service  2027-01-31\n"))
+            #expect(
+                result.output.contains(
+                    #"[{"expires":"2027-01-31","kind":"password","place":"Secret Service","store":"office"}]"#
+                ))
+            #expect(!home.hasFile(with: Self.secret))
+            try home.succeed(["sh", "-c", "rm -rf '\(home.path("data"))/keyrings'"])
+        }
+    }
+
+    @Test func withoutASessionAFileKeepsThem() throws {
+        try TestHome.with { home in
+            try setUp(home)
+            let result = try home.passdir("credential", "set", "work", input: Self.secret)
+            #expect(result.output == "kept in: encrypted file\n", "\(result.errors)")
+            let files = try home.succeed(["sh", "-c", "ls '\(home.path("data/passdir/credentials"))'"])
+            let name = String(decoding: files, as: UTF8.self).split(separator: "\n").map(String.init)
+            #expect(name.count == 1)
+            let file = home.path("data/passdir/credentials").appending(name[0])
+            #expect(try home.succeed(["gpg", "--batch", "-qd", file.string]) == Self.secret)
+            #expect(try home.succeed(["stat", "-c%a", file.string]) == Array("600\n".utf8))
+            #expect(!home.hasFile(with: Self.secret))
+            #expect(try home.passdir("credential", "list", "work").output.contains("encrypted file"))
+            // It is asked for, and cannot be answered: nothing goes without --yes.
+            #expect(try home.passdir("credential", "forget", "work").exitCode == 1)
+            try home.succeed(["passdir", "credential", "forget", "work", "--yes"])
+            #expect(try home.passdir("credential", "list", "work").output.isEmpty)
+            #expect(access(file.string, F_OK) != 0)
+            #expect(try home.passdir("credential", "forget", "work", "--yes").exitCode == 1)
+            #expect(try home.passdir("credential", "set", "work", input: []).exitCode == 1)
+            let wrong = try home.passdir("credential", "set", "work", "--expires", "2027-02-30", input: [65])
+            #expect(wrong.exitCode == 1 && wrong.errors.contains("2027-02-30"))
+        }
+    }
+
+    @Test func statusWarnsBeforeTheyExpire() throws {
+        try TestHome.with { home in
+            try setUp(home)
+            let soon = String(
+                decoding: try home.succeed(["date", "-u", "-d", "+3 days", "+%F"]), as: UTF8.self
+            ).prefix(10)
+            try home.succeed(
+                ["passdir", "credential", "set", "work", "--expires", String(soon)], input: [65, 66])
+            try home.mount()
+            let text = try home.passdir("status").output
+            #expect(text.contains("warning  the password of \"work\" expires on \(soon)"), "\(text)")
+            try home.succeed(
+                ["passdir", "credential", "set", "work", "--expires", "2020-01-01"], input: [65, 66])
+            #expect(try home.passdir("status").output.contains("expired on 2020-01-01"))
+            try home.succeed(["passdir", "credential", "set", "work"], input: [65, 66])
+            #expect(try !home.passdir("status").output.contains("warning"))
+            try home.unmount()
+        }
+    }
+
+    @Test func removedStoresLeaveNone() throws {
+        try TestHome.with { home in
+            try setUp(home)
+            try home.succeed(["passdir", "credential", "set", "work"], input: Self.secret)
+            try home.succeed(["passdir", "store", "remove", "work", "--yes"])
+            #expect(try home.succeed(["sh", "-c", "ls '\(home.path("data/passdir/credentials"))'"]).isEmpty)
+        }
+    }
+}
+
+extension TestHome {
+    /// Whether any file in the home holds these bytes.
+    func hasFile(with bytes: [UInt8]) -> Bool {
+        let pattern = bytes.map { byte in "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let result = try? run(
+            ["sh", "-c", "LC_ALL=C grep -rlaP '\(pattern)' . 2>/dev/null"], in: folder, extra: ["LC_ALL": "C"]
+        )
+        return result?.exitCode == 0
+    }
+}
