@@ -43,10 +43,15 @@ let package = Package(
         + part("Settings", ["Git", systemPackage])
         + part(
             "Stores",
+<<<<<<< HEAD
+            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")],
+            tests: ["TestKit"])
+=======
             [
                 "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ])
+>>>>>>> main
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -63,7 +68,7 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Settings", "Sync", systemPackage, logging,
+                    "Daemon", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),
@@ -71,10 +76,14 @@ let package = Package(
                 name: "TestKit", dependencies: ["CLinux", systemPackage], path: "Tests/TestKit",
                 swiftSettings: strict),
             .testTarget(
+<<<<<<< HEAD
+                name: "SharingTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
+=======
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
                 name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
                 swiftSettings: strict),
+>>>>>>> main
             .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "README.md"], swiftSettings: strict),

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /// O_PATH of open(2), which glibc declares under _GNU_SOURCE only; the number is that of all Linux ports.

@@ -14,6 +14,8 @@ struct ServedStore: Sendable {
     var committer: Committer?
     /// Why it could not be opened.
     var failure: String?
+    /// What others did to its recipients.
+    var recipients: RecipientWatch?
 
     func report(unsaved: [UnsavedSecret], failedOpen: String?) -> StoreReport {
         guard let status = committer?.status else {
@@ -32,11 +34,11 @@ struct ServedStore: Sendable {
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
-                ?? failedOpen,
+                ?? failedOpen ?? recipients?.interrupted,
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            })
+            }, recipientChanges: recipients?.reports ?? [])
     }
 }
 
@@ -75,9 +77,7 @@ struct StoreOpening {
         let delay: Duration
         let pushTimeout: Duration
         do {
-            options = Store.Options(
-                secretLimit: secretLimit, promptTimeout: try configuration.value(Catalogue.promptTimeout),
-                environment: environment)
+            options = try Store.Options(configuration, store: definition.name, environment: environment)
             delay = try configuration.value(Catalogue.commitDelay, store: definition.name)
             pushTimeout = try configuration.value(Catalogue.pushTimeout)
         } catch {
@@ -94,7 +94,9 @@ struct StoreOpening {
                 options: Committer.Options(delay: delay, pushTimeout: pushTimeout, program: "/proc/self/exe"),
                 log: log)
             try filesystem.add(store, sink: committer)
-            return ServedStore(name: definition.name, path: root.path, committer: committer)
+            let watch = RecipientWatch(store)
+            watch.start()
+            return ServedStore(name: definition.name, path: root.path, committer: committer, recipients: watch)
         } catch {
             let reason = (error as? StoreError)?.message ?? "\(error)"
             let failure = "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)"

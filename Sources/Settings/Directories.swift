@@ -58,6 +58,11 @@ public struct Directories: Sendable, Equatable {
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
     }
 
+    /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`; not made here.
+    public static func data(environment: [String: String]) -> FilePath {
+        base("XDG_DATA_HOME", ".local/share", environment).appending("passdir")
+    }
+
     static func base(_ variable: String, _ fallback: FilePath, _ environment: [String: String]) -> FilePath {
         if let value = environment[variable], value.hasPrefix("/") { return FilePath(value) }
         let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? FilePath($0) : nil }

@@ -72,6 +72,22 @@ extension SettingKind where Value == Int {
     }
 }
 
+extension SettingKind where Value == Bool {
+    /// Yes or no, in git-config's words.
+    public static var boolean: SettingKind {
+        SettingKind(
+            allowed: "true or false",
+            parse: { text in
+                switch text.lowercased() {
+                case "true", "yes", "on", "1": true
+                case "false", "no", "off", "0": false
+                default: nil
+                }
+            },
+            format: { $0 ? "true" : "false" })
+    }
+}
+
 extension SettingKind where Value == FilePath {
     /// An absolute path; `~/` stands for the home directory of `$HOME`, or else of the user database.
     public static var path: SettingKind {

@@ -19,6 +19,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
+            RecipientsCommand.self, KeysCommand.self,
             TransferSubcommand.self,
         ]
     )
