@@ -43,15 +43,10 @@ let package = Package(
         + part("Settings", ["Git", systemPackage])
         + part(
             "Stores",
-<<<<<<< HEAD
-            ["CLinux", "OpenPGP", "Git", "Settings", systemPackage, .product(name: "GRDB", package: "GRDB.swift")],
-            tests: ["TestKit"])
-=======
             [
                 "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ])
->>>>>>> main
+            ], tests: ["TestKit"])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -76,14 +71,12 @@ let package = Package(
                 name: "TestKit", dependencies: ["CLinux", systemPackage], path: "Tests/TestKit",
                 swiftSettings: strict),
             .testTarget(
-<<<<<<< HEAD
                 name: "SharingTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
-=======
+            .testTarget(
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
                 name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
                 swiftSettings: strict),
->>>>>>> main
             .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "README.md"], swiftSettings: strict),
