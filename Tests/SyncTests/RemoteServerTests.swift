@@ -6,8 +6,10 @@ import Testing
 /// The short forms of what scripts/soak-sync runs for long: real servers, several machines, kills, pass beside the
 /// mount. Each brings its own world and ends it.
 @Suite(.serialized) struct RemoteServerTests {
-    private static let hasServers = ["/usr/sbin/sshd", "/usr/sbin/nginx", "/usr/sbin/fcgiwrap", "/usr/bin/openssl"]
-        .allSatisfy { access($0, X_OK) == 0 }
+    private static let programs: [String] = [
+        "/usr/sbin/sshd", "/usr/sbin/nginx", "/usr/sbin/fcgiwrap", "/usr/bin/openssl",
+    ]
+    private static let hasServers = programs.allSatisfy { access($0, X_OK) == 0 }
 
     private func soak(_ words: String...) throws {
         let script = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
