@@ -8,7 +8,7 @@ struct StoreCommand: ParsableCommand {
         subcommands: [
             StoreAddCommand.self, StoreListCommand.self, StoreShowCommand.self, StoreSetCommand.self,
             StoreRenameCommand.self, StoreMoveCommand.self, StoreHideCommand.self, StoreUnhideCommand.self,
-            StoreRecloneCommand.self, StoreRemoveCommand.self,
+            StoreRecloneCommand.self, StoreRemoveCommand.self, StoreImportCommand.self,
         ]
     )
 }
