@@ -47,7 +47,7 @@ let package = Package(
             [
                 "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ])
+            ], tests: ["TestKit"])
         + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
         + part(
             "Sync",
@@ -69,7 +69,10 @@ let package = Package(
                 ],
                 swiftSettings: strict),
             .target(
-                name: "TestKit", dependencies: [systemPackage], path: "Tests/TestKit", swiftSettings: strict),
+                name: "TestKit", dependencies: ["CLinux", systemPackage], path: "Tests/TestKit",
+                swiftSettings: strict),
+            .testTarget(
+                name: "SharingTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(
                 name: "EndToEndTests", dependencies: ["TestKit", systemPackage], swiftSettings: strict),
             .testTarget(

@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /// O_PATH of open(2), which glibc declares under _GNU_SOURCE only; the number is that of all Linux ports.
@@ -66,6 +68,12 @@ static inline int64_t passdir_peer_uid(int socket) {
     socklen_t length = sizeof credentials;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
     return (int64_t)credentials.uid;
+}
+
+/// posix_spawn_file_actions_addclosefrom_np(3) of glibc 2.34, declared under _GNU_SOURCE only.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+static inline int passdir_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
 
 #endif

@@ -28,6 +28,8 @@ final class ServedStore: Sendable {
     let committer: Committer?
     /// Why it could not be opened.
     let failure: String?
+    /// What others did to its recipients; nothing is looked at before the store is used.
+    let recipients: RecipientWatch?
 
     /// What a store is started with.
     struct Fixed: Sendable, Equatable {
@@ -37,6 +39,7 @@ final class ServedStore: Sendable {
         var delay: Duration
         var pushTimeout: Duration
         var promptTimeout: Duration
+        var recipients: [String]
     }
 
     init(
@@ -49,6 +52,7 @@ final class ServedStore: Sendable {
         self.store = store
         self.committer = committer
         self.failure = failure
+        recipients = store.map { RecipientWatch($0) }
     }
 
     /// As the configuration has it now.
@@ -59,6 +63,9 @@ final class ServedStore: Sendable {
 
     var name: String { definition.name }
 
+    /// Whether anybody has looked into it since it is shown.
+    private var isInUse: Bool { store?.root.isOpen ?? false }
+
     /// Starts the committer unless that was done: it mends what a crash left, and finds what was saved but never
     /// committed. Returns at once; `done` is called when that is over.
     func start(_ done: @escaping @Sendable () -> Void = {}) {
@@ -67,6 +74,7 @@ final class ServedStore: Sendable {
             return !state.isStarted
         }
         guard isFirst, let committer else { return done() }
+        if isInUse { recipients?.start() }
         Task {
             await committer.start()
             done()
@@ -90,10 +98,10 @@ final class ServedStore: Sendable {
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
-                ?? failedOpen,
+                ?? failedOpen ?? (isInUse ? recipients?.interrupted : nil),
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            })
+            }, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }
 }

@@ -39,7 +39,12 @@ final class StoreOpening: Sendable {
             ],
             delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
             pushTimeout: try configuration.value(Catalogue.pushTimeout),
-            promptTimeout: try configuration.value(Catalogue.promptTimeout))
+            promptTimeout: try configuration.value(Catalogue.promptTimeout),
+            recipients: [
+                try configuration.value(Catalogue.storeSigningKeys, store: definition.name) ?? "",
+                try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
+                "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name))",
+            ])
     }
 
     /// A store that can be shown, or one that says why not.
@@ -64,8 +69,7 @@ final class StoreOpening: Sendable {
             let root = Root(lazily: path) { firstUse.use() }
             let store = Store(
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
-                options: Store.Options(
-                    secretLimit: secretLimit, promptTimeout: fixed.promptTimeout, environment: environment),
+                options: try Store.Options(configuration, store: definition.name, environment: environment),
                 learned: learned)
             let committer = Committer(
                 store: store,
@@ -76,7 +80,7 @@ final class StoreOpening: Sendable {
             firstUse.set(served)
             return served
         } catch {
-            return failed(definition, fixed, error.message)
+            return failed(definition, fixed, (error as? OpenPGPError)?.message ?? "\(error)")
         }
     }
 

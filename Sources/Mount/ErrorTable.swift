@@ -8,7 +8,9 @@ extension Errno {
     init(_ error: StoreError) {
         switch error.code {
         case .noRecipients: self = .requiredKeyNotAvailable
-        case .badRecipientFile, .badSignature: self = .keyRejected
+        case .badRecipientFile, .badSignature, .unconfirmedRecipients: self = .keyRejected
+        case .unreadableSecrets: self = .permissionDenied
+        case .changeUnderWay, .noChange: self = .resourceBusy
         case .tooLarge: self = .fileTooLarge
         case .unstable: self = .resourceTemporarilyUnavailable
         case .system(let errno): self = errno
@@ -21,7 +23,7 @@ extension Errno {
         case .missingKey, .ambiguousKey: self = .requiredKeyNotAvailable
         case .expiredKey: self = .keyExpired
         case .revokedKey: self = .keyRevoked
-        case .disabledKey, .notForEncryption, .badSignature: self = .keyRejected
+        case .disabledKey, .notForEncryption, .untrustedKey, .badSignature: self = .keyRejected
         case .noSecretKey, .badPassphrase, .declined: self = .permissionDenied
         case .canceled: self = .interrupted
         case .timedOut: self = .connectionTimedOut

@@ -122,6 +122,8 @@ extension StoreFilesystem {
         do throws(Errno) {
             guard let disk = try root.statusIfPresent(of: path) else { return nil }
             if let base, base.isSameContent(as: disk) { return nil }
+            // Only encrypted to other recipients meanwhile: nobody's words are lost.
+            if let base, store.store.isReencryption(of: base.identity, at: path) { return nil }
             let kept = try freeConflictPath(beside: path, root)
             try root.rename(path, to: kept, flags: .noReplace)
             return kept

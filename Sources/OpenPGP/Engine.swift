@@ -15,7 +15,10 @@ public protocol Engine: Sendable {
 
     /// Encrypts to all recipients or throws; nobody is left out silently. The result is binary, holds no file name
     /// and is not compressed, so that its size follows from its packets.
-    func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
+    /// - Parameter trust: Whether a key must be trusted before anything is encrypted to it.
+    func encrypt(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
+    ) throws(OpenPGPError) -> [UInt8]
 
     /// Finds the keys that a line of a `.gpg-id` file means: a key id, a fingerprint, either with `!`, a user id, an
     /// address, or a group of gpg.conf. A group gives all its members, everything else exactly one. A key that
@@ -35,6 +38,9 @@ public protocol Engine: Sendable {
     func signDetached(
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8]
+
+    /// The keys that `data`, binary or armoured, holds; nothing is imported. What is no key is left out.
+    func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key]
 
     /// Adds public keys, binary or armoured, to the keyring; gives the fingerprints of all keys that were there,
     /// new or known. Nothing is ever removed.
@@ -58,6 +64,12 @@ extension Engine {
         try ciphertext.withBytes { (bytes) throws(OpenPGPError) in
             try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation)
         }
+    }
+
+    /// Encrypts to keys that are trusted because somebody named them, as pass does.
+    public func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
+    {
+        try encrypt(plaintext, to: recipients, trust: .always)
     }
 
     /// Signs without a time limit.

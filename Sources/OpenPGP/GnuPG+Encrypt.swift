@@ -5,16 +5,17 @@ import SystemPackage
 extension GnuPG {
     /// Encrypts to all recipients, by pinned fingerprint, or throws naming the first that cannot be encrypted to.
     ///
-    /// Keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named them. `encrypt-to` of
-    /// gpg.conf adds nobody.
-    public func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
-    {
+    /// With `TrustModel.always` keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named
+    /// them. `encrypt-to` of gpg.conf adds nobody.
+    public func encrypt(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
+    ) throws(OpenPGPError) -> [UInt8] {
         guard !recipients.isEmpty else {
             throw OpenPGPError(.missingKey, "there is no recipient to encrypt to")
         }
         let now = Int64(time(nil))
         for recipient in recipients {
-            if let error = Self.objection(to: recipient, at: now) { throw error }
+            if let error = Self.objection(to: recipient, at: now, trust: trust) { throw error }
         }
         var specifications: [String] = []
         for recipient in recipients where !specifications.contains(recipient.specification) {
@@ -25,8 +26,8 @@ extension GnuPG {
         let target = try EngineData(writing: sink)
         let operation = try Operation(home: homeOption)
         let flags = gpgme_encrypt_flags_t(
-            rawValue: GPGME_ENCRYPT_ALWAYS_TRUST.rawValue | GPGME_ENCRYPT_NO_ENCRYPT_TO.rawValue
-                | GPGME_ENCRYPT_NO_COMPRESS.rawValue)
+            rawValue: (trust == .always ? GPGME_ENCRYPT_ALWAYS_TRUST.rawValue : 0)
+                | GPGME_ENCRYPT_NO_ENCRYPT_TO.rawValue | GPGME_ENCRYPT_NO_COMPRESS.rawValue)
         let error = try plaintext.withUnsafeBytes { (bytes) throws(OpenPGPError) in
             let source = try EngineData(reading: bytes)
             return try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
@@ -48,10 +49,17 @@ extension GnuPG {
     }
 
     /// Why nothing may be encrypted to the recipient now; nil when it may.
-    public static func objection(to recipient: Recipient, at now: Int64) -> OpenPGPError? {
+    public static func objection(
+        to recipient: Recipient, at now: Int64, trust: TrustModel = .always
+    ) -> OpenPGPError? {
         let who = "the key of \(recipient.key.title)"
         switch recipient.encryptionState(at: now) {
-        case .usable: return nil
+        case .usable:
+            guard trust == .gpg, !recipient.key.isTrusted else { return nil }
+            return OpenPGPError(
+                .untrustedKey,
+                "\(who) is not trusted, and recipients.trust asks for gpg's trust model: sign it "
+                    + "with gpg --lsign-key \(recipient.key.fingerprint)", subject: recipient.named)
         case .expired(let since):
             return OpenPGPError(.expiredKey, "\(who) expired on \(date(since))", subject: recipient.named)
         case .revoked: return OpenPGPError(.revokedKey, "\(who) was revoked", subject: recipient.named)
@@ -85,6 +93,7 @@ extension GnuPG {
         case "3": OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: subject)
         case "4": OpenPGPError(.revokedKey, "\(who) was revoked", subject: subject)
         case "5": OpenPGPError(.expiredKey, "\(who) has expired", subject: subject)
+        case "10": OpenPGPError(.untrustedKey, "\(who) is not trusted", subject: subject)
         case "13": OpenPGPError(.disabledKey, "\(who) is disabled in the keyring", subject: subject)
         case let reason:
             OpenPGPError(.other, "gpg refused \(who) (reason \(reason ?? "0"))", subject: subject)

@@ -27,6 +27,25 @@ extension GnuPG {
         return operation.keys.filter { seen.insert($0.fingerprint).inserted }
     }
 
+    /// Lists the keys in a file of keys, as `gpg --show-keys` does.
+    public func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] {
+        let operation = try Operation(home: homeOption)
+        let error = try data.withBytes { (bytes) throws(OpenPGPError) in
+            let source = try EngineData(reading: bytes)
+            return try withExtendedLifetime(source) { () throws(OpenPGPError) in
+                try operation.run(Bounds(timeout: Self.patience), through: gate) {
+                    gpgme_op_keylist_from_data_start($0, source.handle, 0)
+                }
+            }
+        }
+        switch gpgme_err_code(error) {
+        case GPG_ERR_NO_ERROR, GPG_ERR_NO_DATA, GPG_ERR_EOF: break
+        default: throw EngineFailure.error(error, "gpg could not look into the keys")
+        }
+        var seen: Set<Fingerprint> = []
+        return operation.keys.filter { seen.insert($0.fingerprint).inserted }
+    }
+
     /// Imports public keys.
     public func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
         let operation = try Operation(home: homeOption)

@@ -14,6 +14,8 @@ public struct OpenPGPError: Error, Sendable, Equatable, CustomStringConvertible 
         case disabledKey
         /// The recipient's key has no subkey for encryption.
         case notForEncryption
+        /// gpg's trust model is asked for and does not trust the recipient's key.
+        case untrustedKey
         /// None of the secret keys that could decrypt or sign is here.
         case noSecretKey
         /// A passphrase was given and was wrong.

@@ -5,6 +5,14 @@ public enum LogLevel: String, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }
 
+/// Whom secrets are encrypted to without being asked.
+public enum RecipientTrust: String, Sendable, CaseIterable {
+    /// Whoever `.gpg-id` names, as pass does.
+    case always
+    /// Only keys that gpg's trust model finds valid.
+    case gpg
+}
+
 /// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
 public enum Catalogue {
     /// Where the stores are mounted.
@@ -43,6 +51,22 @@ public enum Catalogue {
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
 
+    /// Whether the web of trust counts.
+    public static let recipientTrust = Setting<RecipientTrust>(
+        "recipients.trust", default: .always,
+        description: "Which recipients are encrypted to: all that are named, or those that gpg trusts",
+        owner: .stores, kind: .word, storeKey: "recipientsTrust")
+    /// Whether recipients that others added must be confirmed.
+    public static let recipientConfirm = Setting<Bool>(
+        "recipients.confirm", default: false,
+        description: "Encrypt to a recipient that somebody else added only after you confirmed it",
+        owner: .stores, kind: .boolean, storeKey: "recipientsConfirm")
+    /// `store.NAME.signingKeys`: who must have signed `.gpg-id`.
+    public static let storeSigningKeys = Setting<String?>(
+        "signingKeys", default: nil,
+        description: "Fingerprints, one of which must have signed .gpg-id, as PASSWORD_STORE_SIGNING_KEY",
+        owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, parted by spaces").optional,
+        place: .store)
     /// Names of scratch files besides the known ones.
     public static let scratchPatterns = Setting<[String]>(
         "mount.scratch", default: [],
@@ -72,6 +96,7 @@ public enum Catalogue {
             AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
+            AnySetting(recipientTrust), AnySetting(recipientConfirm), AnySetting(storeSigningKeys),
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

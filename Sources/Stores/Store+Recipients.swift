@@ -1,3 +1,4 @@
+import Glibc
 public import OpenPGP
 public import SystemPackage
 
@@ -12,6 +13,8 @@ public struct RecipientList: Sendable, Equatable {
 extension Store {
     /// The name of the file that lists the recipients of a folder.
     public static let recipientFileName: FilePath.Component = ".gpg-id"
+    /// The name of its signature.
+    public static let signatureFileName: FilePath.Component = ".gpg-id.sig"
 
     /// The `.gpg-id` that applies to a secret: the nearest one, from the secret's own folder upwards to the
     /// store's.
@@ -20,7 +23,10 @@ extension Store {
         while true {
             let candidate = directory.appending(Self.recipientFileName)
             do {
-                if try root.statusIfPresent(of: candidate) != nil { return candidate }
+                // As pass's `-f`: a folder of that name is none. A link is one, and is refused when it is read.
+                if let status = try root.statusIfPresent(of: candidate), status.kind != .directory {
+                    return candidate
+                }
             } catch .notDirectory {
                 // A folder of the path is gone; the next one up decides.
             } catch .noSuchFileOrDirectory {
@@ -46,28 +52,47 @@ extension Store {
             return RecipientList(file: nil, recipients: try resolve(names))
         }
         let file = try recipientFile(for: secret)
-        let bytes: [UInt8]
-        do {
-            bytes = try read(file, limit: 1 << 20)
-        } catch {
-            throw StoreError(
-                .badRecipientFile, "cannot read \(file.string) of the store \"\(name)\": \(error).")
-        }
-        try verifySignature(of: bytes, file)
-        guard let lines = RecipientFile(parsing: bytes)?.lines else {
-            throw StoreError(
-                .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key a line.")
-        }
+        let list = RecipientList(file: file, recipients: try resolve(try recipientLines(of: file)))
+        try checkConfirmed(list)
+        return list
+    }
+
+    /// The lines of a `.gpg-id` that was read and, where that is asked for, verified; never none.
+    func recipientLines(of file: FilePath) throws(StoreError) -> [String] {
+        let lines = try recipientFileContent(file).lines
         guard !lines.isEmpty else {
             throw StoreError(
                 .badRecipientFile,
                 "\(file.string) of the store \"\(name)\" names nobody: write one key a line.")
         }
-        return RecipientList(file: file, recipients: try resolve(lines))
+        return lines
     }
 
-    private func resolve(_ lines: [String]) throws(StoreError) -> [Recipient] {
+    /// A `.gpg-id`, read and, where that is asked for, verified.
+    public func recipientFileContent(_ file: FilePath) throws(StoreError) -> RecipientFile {
+        let bytes: [UInt8]
+        do {
+            bytes = try read(file, limit: 1 << 20)
+        } catch .tooManySymbolicLinkLevels {
+            throw StoreError(
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" is a symbolic link, which could name other recipients than "
+                    + "the store: put a file in its place.")
+        } catch {
+            throw StoreError(
+                .badRecipientFile, "cannot read \(file.string) of the store \"\(name)\": \(error).")
+        }
+        try verifySignature(of: bytes, file)
+        guard let content = RecipientFile(parsing: bytes) else {
+            throw StoreError(
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key a line.")
+        }
+        return content
+    }
+
+    /// The keys that lines mean, each key once.
+    func resolve(_ lines: [String]) throws(StoreError) -> [Recipient] {
         var found: [Recipient] = []
         for line in lines {
             do {
@@ -84,31 +109,15 @@ extension Store {
         return found
     }
 
-    private func verifySignature(of bytes: [UInt8], _ file: FilePath) throws(StoreError) {
-        guard !options.signingKeys.isEmpty else { return }
-        let signatureFile = file.removingLastComponent().appending(".gpg-id.sig")
-        let signature: [UInt8]
-        do {
-            signature = try read(signatureFile, limit: 1 << 20)
-        } catch {
-            throw StoreError(
-                .badSignature,
-                "the signature \(signatureFile.string) of the store \"\(name)\" cannot be read: \(error).")
+    /// As `resolve`, and every key can be encrypted to right now.
+    func usableRecipients(_ lines: [String]) throws(StoreError) -> [Recipient] {
+        let recipients = try resolve(lines)
+        let now = Int64(time(nil))
+        for recipient in recipients {
+            if let error = GnuPG.objection(to: recipient, at: now, trust: options.trust) {
+                throw StoreError(error)
+            }
         }
-        let signers: [Fingerprint]
-        do {
-            signers = try engine.verifyDetached(signature: signature, of: bytes)
-        } catch {
-            throw StoreError(
-                .badSignature,
-                "the signature \(signatureFile.string) of the store \"\(name)\" is not good: \(error.message)"
-            )
-        }
-        guard signers.contains(where: { options.signingKeys.contains($0.description) }) else {
-            throw StoreError(
-                .badSignature,
-                "\(signatureFile.string) of the store \"\(name)\" is not signed by a key of "
-                    + "PASSWORD_STORE_SIGNING_KEY.")
-        }
+        return recipients
     }
 }

@@ -56,7 +56,7 @@ extension Store {
         let list = try recipients(for: secret)
         let ciphertext: [UInt8]
         do {
-            ciphertext = try engine.encrypt(plaintext, to: list.recipients)
+            ciphertext = try engine.encrypt(plaintext, to: list.recipients, trust: options.trust)
         } catch {
             throw StoreError(error)
         }

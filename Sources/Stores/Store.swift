@@ -8,27 +8,6 @@ public import SystemPackage
 /// This is where secrets are read, encrypted and put in place; what they look like in the mount and how they reach
 /// git is not known here. Paths are of the files on disk, relative to the store. All functions block.
 public final class Store: Sendable {
-    /// What applies to every secret of a store.
-    public struct Options: Sendable {
-        /// The size in bytes beyond which a secret is refused (`limits.secret`).
-        public var secretLimit: Int
-        /// How long a decryption may wait for a passphrase (`prompt.timeout`).
-        public var promptTimeout: Duration
-        /// PASSWORD_STORE_KEY: recipients that override `.gpg-id`, separated by spaces.
-        public var recipientOverride: String?
-        /// PASSWORD_STORE_SIGNING_KEY: fingerprints, in upper case, one of which must have signed `.gpg-id`.
-        public var signingKeys: [String]
-
-        /// Options from their values; those of the environment are taken as pass takes them.
-        public init(secretLimit: Int, promptTimeout: Duration, environment: [String: String] = [:]) {
-            self.secretLimit = secretLimit
-            self.promptTimeout = promptTimeout
-            recipientOverride = environment["PASSWORD_STORE_KEY"].flatMap { $0.isEmpty ? nil : $0 }
-            signingKeys = (environment["PASSWORD_STORE_SIGNING_KEY"] ?? "").uppercased()
-                .split(separator: " ").map(String.init)
-        }
-    }
-
     private let names: Mutex<(name: String, identifier: String)>
     /// Its folder.
     public let root: Root

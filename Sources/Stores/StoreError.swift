@@ -11,6 +11,14 @@ public struct StoreError: Error, Sendable, Equatable {
         case badRecipientFile
         /// `.gpg-id.sig` is missing or not by a key of PASSWORD_STORE_SIGNING_KEY.
         case badSignature
+        /// Somebody was added to `.gpg-id` and not confirmed yet (`recipients.confirm`).
+        case unconfirmedRecipients
+        /// Secrets that must be encrypted anew cannot be decrypted; these.
+        case unreadableSecrets([FilePath])
+        /// A change of recipients is under way, or was interrupted and waits to be resumed or aborted.
+        case changeUnderWay
+        /// There is no change of recipients to resume or to abort.
+        case noChange
         /// GnuPG or a key said no.
         case openPGP(OpenPGPError.Code)
         /// The secret or its ciphertext is over `limits.secret`.

@@ -20,7 +20,7 @@ extension Committer {
     func commit(_ batch: PendingChanges) throws(CommitFailure) {
         for var share in try shares(of: batch) {
             share.paths = expanded(share)
-            try commit(&share, batch.renames)
+            try commit(&share, batch)
         }
     }
 
@@ -94,7 +94,7 @@ extension Committer {
         }
     }
 
-    private func commit(_ share: inout Share, _ renames: [PendingChanges.Rename]) throws(CommitFailure) {
+    private func commit(_ share: inout Share, _ batch: PendingChanges) throws(CommitFailure) {
         let repository = share.repository
         guard !repository.operationInProgress else {
             throw CommitFailure(
@@ -115,7 +115,8 @@ extension Committer {
                 let journal = CommitJournal(gitDirectory: repository.gitDirectory)
                 if !changes.isEmpty {
                     let message = CommitMessage(
-                        changes.map { (Self.inStore($0.path, share.prefix), $0.kind) }, renames: renames)
+                        changes.map { (Self.inStore($0.path, share.prefix), $0.kind) }, renames: batch.renames
+                    )
                     do {
                         try journal.write(changes.map(\.path))
                     } catch {
@@ -129,7 +130,7 @@ extension Committer {
                     let id: ObjectID
                     do {
                         id = try repository.commit(
-                            tree: tree, parent: parent, message: message.text, author: author,
+                            tree: tree, parent: parent, message: batch.message ?? message.text, author: author,
                             committer: author,
                             onto: ref)
                     } catch {

@@ -12,6 +12,8 @@ struct PendingChanges: Sendable {
     private(set) var paths: OrderedSet<FilePath> = []
     /// Renames in their order; they only make the message better.
     private(set) var renames: [Rename] = []
+    /// What the commit says, where somebody knows better than the changes tell.
+    var message: String?
 
     struct Rename: Sendable, Equatable {
         var from: FilePath

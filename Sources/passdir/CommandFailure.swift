@@ -27,6 +27,10 @@ struct CommandFailure: Error {
 /// Lines for people who read standard error.
 enum StandardError {
     static func print(_ line: String) {
-        _ = try? FileDescriptor.standardError.writeAll((line + "\n").utf8)
+        write(line + "\n")
+    }
+
+    static func write(_ text: String) {
+        _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }
 }

@@ -7,4 +7,9 @@ enum JSONLine {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
+
+    /// As `encode`, for values of ours, which are always JSON.
+    static func text(_ value: some Encodable) -> String {
+        (try? encode(value)) ?? "null"
+    }
 }

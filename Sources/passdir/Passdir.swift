@@ -19,12 +19,15 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            ListCommand.self, SearchCommand.self, CredentialCommand.self, AuditCommand.self, EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
+            ListCommand.self, SearchCommand.self, CredentialCommand.self, RecipientsCommand.self,
+            KeysCommand.self, AuditCommand.self, EraseCommand.self, CloneChildCommand.self,
+            TransferSubcommand.self,
         ]
     )
 
     /// Runs the command that the arguments name. Exit status: 0 success, 1 failure, 64 wrong usage.
     static func main() {
+        CrashSignals.useDefaults()
         do {
             var command = try parseAsRoot()
             try command.run()

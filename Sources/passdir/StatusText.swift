@@ -32,6 +32,10 @@ struct StatusText {
         }
         if let push = store.lastPush { facts.append("push     \(push)") }
         if let error = store.lastError { facts.append("error    \(error)") }
+        for change in store.recipientChanges {
+            facts.append("readers  " + change.lines.joined(separator: ";"))
+            facts.append("         passdir recipients confirm \(store.name)")
+        }
         for unsaved in store.unsaved {
             facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since))")
         }

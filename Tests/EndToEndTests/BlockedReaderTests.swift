@@ -29,7 +29,8 @@ import Testing
     /// would exceed by far.
     private func expectOthersGoOn(_ home: TestHome, _ store: TestStore) throws {
         for number in 0..<10 {
-            let reading = try home.run(["cat", home.visible("work/open/s\(number)").string], limit: .seconds(20))
+            let reading = try home.run(
+                ["cat", home.visible("work/open/s\(number)").string], limit: .seconds(20))
             #expect(reading.output == "open \(number)\n")
         }
         for name in ["open/new", "locked/new"] {
@@ -69,17 +70,18 @@ import Testing
                 let result = try blocked.wait(limit: .seconds(20))
                 #expect(!result.timedOut && result.output == "EINTR")
 
-                // Ctrl-C on a program that does not handle it.
+                // Ctrl-C on a program that does not handle it. gpg-agent keeps the first prompt open and asks no
+                // second question meanwhile, so nothing tells when the program waits.
                 let killed = try home.start(["cat", home.visible("work/locked/s1").string])
-                try home.waitUntil("another prompt") { pinentry.promptCount() == 2 }
+                usleep(1_000_000)
+                #expect(!killed.hasEnded)
                 killed.signal(SIGINT)
                 #expect(try killed.wait(limit: .seconds(20)).exitCode == 128 + SIGINT)
 
                 // Of two who wait for the same secret, one is interrupted; the other one goes on to wait.
                 let first = try home.start(["perl", "-e", script, home.visible("work/locked/s0").string])
                 let second = try home.start(["cat", home.visible("work/locked/s0").string])
-                try home.waitUntil("the prompt for both") { pinentry.promptCount() >= 3 }
-                usleep(200_000)
+                usleep(1_000_000)
                 first.signal(SIGINT)
                 #expect(try first.wait(limit: .seconds(20)).output == "EINTR")
                 #expect(!second.hasEnded)

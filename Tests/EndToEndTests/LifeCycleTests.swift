@@ -215,7 +215,10 @@ import Testing
             let ours = try home.succeed(["python3", "-c", ask, socket])
             #expect(String(decoding: ours, as: UTF8.self) == "100\n")
             let theirs = try home.succeed(
-                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", ask, socket], in: "/")
+                [
+                    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", ask,
+                    socket,
+                ], in: "/")
             #expect(String(decoding: theirs, as: UTF8.self) == "0\n")
             try home.unmount()
         }
@@ -237,7 +240,9 @@ final class SilentServer: Sendable {
         let listening = listening
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                guard bind(listening, address, length) == 0, listen(listening, 16) == 0 else { return Int32(-1) }
+                guard bind(listening, address, length) == 0, listen(listening, 16) == 0 else {
+                    return Int32(-1)
+                }
                 return getsockname(listening, address, &length)
             }
         }

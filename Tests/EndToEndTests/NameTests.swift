@@ -22,7 +22,8 @@ import Testing
             try home.mount()
             #expect(try FileCalls.names(in: home.mountPoint) == ["work"])
             let names = try FileCalls.names(in: home.visible("work"))
-            #expect(names == [".gitattributes", ".gpg-id", "README.md", "both", "both.gpg", "dir.gpg", "plain"])
+            #expect(
+                names == [".gitattributes", ".gpg-id", "README.md", "both", "both.gpg", "dir.gpg", "plain"])
             #expect(try FileCalls.read(home.visible("work/both.gpg")) == Array("both\n".utf8))
             #expect(try FileCalls.read(home.visible("work/both/inner")) == Array("both/inner\n".utf8))
             #expect(try FileCalls.read(home.visible("work/dir.gpg/s")) == Array("dir.gpg/s\n".utf8))
@@ -30,17 +31,31 @@ import Testing
             try FileCalls.save(Array("new\n".utf8), to: home.visible("work/both.gpg"))
             #expect(try store.show("both") == Array("new\n".utf8))
 
-            #expect(throws: Errno.noSuchFileOrDirectory) { try FileCalls.read(home.visible("work/plain.gpg")) }
-            #expect(throws: Errno.noSuchFileOrDirectory) { try FileCalls.names(in: home.visible("work/.git")) }
-            #expect(throws: Errno.noSuchFileOrDirectory) { try FileCalls.read(home.visible("work/.git/config")) }
-            for name in [".git", ".passdir-9-9.tmp"] {
-                #expect(throws: Errno.notPermitted) { try FileCalls.save([1], to: home.visible("work/\(name)")) }
-                #expect(throws: Errno.notPermitted) { try FileCalls.rename(
-                    home.visible("work/plain"), to: home.visible("work/\(name)")) }
+            #expect(throws: Errno.noSuchFileOrDirectory) {
+                try FileCalls.read(home.visible("work/plain.gpg"))
             }
-            #expect(throws: Errno.notPermitted) { try FileCalls.makeDirectory(home.visible("work/both/.git")) }
+            #expect(throws: Errno.noSuchFileOrDirectory) {
+                try FileCalls.names(in: home.visible("work/.git"))
+            }
+            #expect(throws: Errno.noSuchFileOrDirectory) {
+                try FileCalls.read(home.visible("work/.git/config"))
+            }
+            for name in [".git", ".passdir-9-9.tmp"] {
+                #expect(throws: Errno.notPermitted) {
+                    try FileCalls.save([1], to: home.visible("work/\(name)"))
+                }
+                #expect(throws: Errno.notPermitted) {
+                    try FileCalls.rename(
+                        home.visible("work/plain"), to: home.visible("work/\(name)"))
+                }
+            }
+            #expect(throws: Errno.notPermitted) {
+                try FileCalls.makeDirectory(home.visible("work/both/.git"))
+            }
             #expect(try FileCalls.read(home.visible("work/README.md")) == Array("text\n".utf8))
-            #expect(throws: Errno.permissionDenied) { try FileCalls.save([1], to: home.visible("work/README.md")) }
+            #expect(throws: Errno.permissionDenied) {
+                try FileCalls.save([1], to: home.visible("work/README.md"))
+            }
             #expect(throws: Errno.notPermitted) { try FileCalls.unlink(home.visible("work/README.md")) }
             try home.unmount()
         }
@@ -60,7 +75,9 @@ import Testing
             #expect(try store.show(longest) == [1])
             for length in [252, 255] {
                 let name = String(repeating: "n", count: length)
-                #expect(throws: Errno.fileNameTooLong) { try FileCalls.save([1], to: home.visible("work/\(name)")) }
+                #expect(throws: Errno.fileNameTooLong) {
+                    try FileCalls.save([1], to: home.visible("work/\(name)"))
+                }
             }
             #expect(throws: Errno.notPermitted) { try FileCalls.save([1], to: home.visible("file")) }
             #expect(throws: Errno.notPermitted) { try FileCalls.makeDirectory(home.visible("folder")) }

@@ -14,6 +14,8 @@ import Testing
         try TestHome.guarded { home in
             let isRoot = geteuid() == 0
             let user = isRoot ? Self.become : []
+            let device = try isRoot ? DeviceAccess() : nil
+            defer { device?.restore() }
             if isRoot {
                 try home.succeed(["chown", "-R", "65534:65534", home.folder.string])
                 guard try home.run(user + ["passdir", "--version"], in: "/").exitCode == 0 else {
@@ -53,4 +55,20 @@ import Testing
             try home.succeed(user + ["gpgconf", "--kill", "all"])
         }
     }
+}
+
+/// Lets everybody use /dev/fuse for as long as a test needs it; on most systems everybody may.
+private struct DeviceAccess {
+    private static let path = "/dev/fuse"
+    private let mode: mode_t
+
+    init() throws {
+        var facts = stat()
+        guard stat(Self.path, &facts) == 0, chmod(Self.path, facts.st_mode | 0o666) == 0 else {
+            throw Errno(rawValue: errno)
+        }
+        mode = facts.st_mode
+    }
+
+    func restore() { _ = chmod(Self.path, mode & 0o7777) }
 }

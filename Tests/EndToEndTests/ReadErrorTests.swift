@@ -11,7 +11,8 @@ import Testing
             let store = try home.makeStore("work", recipients: [key], git: false)
             // Not ours: encrypted to a key whose secret part is not here.
             let other = try home.makeKey("other@example.org")
-            let secret = try home.succeed(["gpg", "--batch", "-e", "-r", other.fingerprint], input: [1, 2, 3])
+            let secret = try home.succeed(
+                ["gpg", "--batch", "-e", "-r", other.fingerprint], input: [1, 2, 3])
             try FileCalls.save(secret, to: store.path.appending("foreign.gpg"))
             try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", other.fingerprint])
             // Damaged in the middle, cut short, no OpenPGP at all, nothing at all.
@@ -51,7 +52,8 @@ import Testing
             try home.succeed(["truncate", "--size", "3M", "zeros"])
             for (name, algorithm) in [("large", "none"), ("bomb", "zlib")] {
                 try home.succeed([
-                    "gpg", "--batch", "--compress-algo", algorithm, "-r", key.fingerprint, "-o", "work/\(name).gpg",
+                    "gpg", "--batch", "--compress-algo", algorithm, "-r", key.fingerprint, "-o",
+                    "work/\(name).gpg",
                     "-e", "zeros",
                 ])
             }

@@ -107,7 +107,9 @@ import Testing
                 Background {
                     for round in 0..<rounds {
                         let target = names[(worker + round) % names.count]
-                        let content = Array("\(worker) \(round) ".utf8) + Array(repeating: UInt8(ascii: "z"), count: 2000)
+                        let content =
+                            Array("\(worker) \(round) ".utf8)
+                            + Array(repeating: UInt8(ascii: "z"), count: 2000)
                         switch (worker + round) % 4 {
                         case 0: try? FileCalls.unlink(target)
                         case 1: try? FileCalls.rename(names[round % 3], to: target)
@@ -122,10 +124,13 @@ import Testing
                 }
             }
             #expect(try home.status().store("work").unsaved.isEmpty)
-            for name in ["x", "y", "shared/x"] where FileCalls.exists(store.path.pushing(FilePath(name + ".gpg"))) {
+            for name in ["x", "y", "shared/x"]
+            where FileCalls.exists(store.path.pushing(FilePath(name + ".gpg"))) {
                 let content = try store.show(name)
                 #expect(content == (try FileCalls.read(home.visible("work/\(name)"))))
-                #expect(content.count > 2000 && content.suffix(2000).allSatisfy { $0 == UInt8(ascii: "z") }, "\(name)")
+                #expect(
+                    content.count > 2000 && content.suffix(2000).allSatisfy { $0 == UInt8(ascii: "z") },
+                    "\(name)")
                 #expect(try store.recipientKeyIDs(of: name).count == (name.hasPrefix("shared") ? 2 : 1))
             }
         }

@@ -34,8 +34,10 @@ import Testing
 
             for (command, content) in [
                 ("> s", ""), ("echo one > s", "one\n"), ("echo two >> s", "one\ntwo\n"),
-                ("(echo a; echo b) > s", "a\nb\n"), ("exec 3<>s; echo x >&3", "x\nb\n"), ("truncate -s 1 s", "x"),
-                ("truncate -s 3 s", "x\0\0"), ("dd if=/dev/null of=s status=none", ""), ("printf %s abc | tee s", "abc"),
+                ("(echo a; echo b) > s", "a\nb\n"), ("exec 3<>s; echo x >&3", "x\nb\n"),
+                ("truncate -s 1 s", "x"),
+                ("truncate -s 3 s", "x\0\0"), ("dd if=/dev/null of=s status=none", ""),
+                ("printf %s abc | tee s", "abc"),
             ] {
                 try home.succeed(["bash", "-c", command], in: home.visible("work"))
                 #expect(try store.show("s") == Array(content.utf8), "\(command)")
@@ -60,7 +62,11 @@ import Testing
             try open.writeAll(Array("half".utf8))
             #expect(try home.bytes(of: "work/s.gpg") == ciphertext)
             // bash closes a copy of the descriptor before the program has written: that is no save either.
-            try home.succeed(["bash", "-c", "{ cmp s.gpg ../copy 2>/dev/null; cat ../work/s.gpg >../seen; echo new; } > ../mnt/work/s"], in: store.path)
+            try home.succeed(
+                [
+                    "bash", "-c",
+                    "{ cmp s.gpg ../copy 2>/dev/null; cat ../work/s.gpg >../seen; echo new; } > ../mnt/work/s",
+                ], in: store.path)
             #expect(try home.bytes(of: "seen") == ciphertext)
             try open.close()
             try home.unmount()
@@ -101,8 +107,13 @@ import Testing
             try home.addStores([store])
             try home.mount()
             let file = home.visible("work/deep/s").string
-            let facts = try home.succeed(["stat", "--format=%a %u %h", home.visible("work/deep").string, file])
-            #expect(String(decoding: facts, as: UTF8.self).split(separator: "\n").map { $0.prefix(3) } == ["700", "600"])
+            let facts = try home.succeed([
+                "stat", "--format=%a %u %h", home.visible("work/deep").string, file,
+            ])
+            #expect(
+                String(decoding: facts, as: UTF8.self).split(separator: "\n").map { $0.prefix(3) } == [
+                    "700", "600",
+                ])
             #expect(String(decoding: facts, as: UTF8.self).contains("600 \(geteuid()) 1"))
             #expect(chmod(file, 0o640) == 0)
             #expect(chown(file, geteuid(), getegid()) == 0)

@@ -12,10 +12,14 @@ import Testing
         try TestHome.with { home in
             let document = String(
                 decoding: try home.bytes(at: Self.top.pushing("docs/semantics.md")), as: UTF8.self)
-            let promises = Self.items(document.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+            let promises = Self.items(
+                document.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
             #expect(promises.count > 30)
             let tests = try home.succeed(
-                ["grep", "-rhE", "^ *(///|#) ", "--include=*.swift", "--include=*.txt", Self.top.appending("Tests").string])
+                [
+                    "grep", "-rhE", "^ *(///|#) ", "--include=*.swift", "--include=*.txt",
+                    Self.top.appending("Tests").string,
+                ])
             let comments = String(decoding: tests, as: UTF8.self).split(separator: "\n").map { line in
                 String(line.drop { $0 == " " }.drop { $0 == "/" || $0 == "#" }.dropFirst())
             }

@@ -27,7 +27,8 @@ import Testing
             for store in stores {
                 #expect(
                     store.keys == [
-                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges", "state",
+                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges",
+                        "state",
                         "unpushedCommits", "unsaved",
                     ])
             }
@@ -36,7 +37,8 @@ import Testing
             let first = try status.store("work")
             #expect(first.branch == "main" && first.path == work.path.string && first.lastPush != nil)
             #expect(try first.lastCommit?.id == work.git("rev-parse", "HEAD"))
-            #expect(first.lastCommit?.subject == "Add given password for s to store." && first.lastError == nil)
+            #expect(
+                first.lastCommit?.subject == "Add given password for s to store." && first.lastError == nil)
             let second = try status.store("plain")
             #expect(second.branch == nil && second.lastCommit == nil && second.lastPush == nil)
             #expect(second.unsaved.map(\.path) == ["s"] && second.lastError != nil)

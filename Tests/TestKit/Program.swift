@@ -1,3 +1,4 @@
+import CLinux
 import Dispatch
 import Glibc
 import SystemPackage
@@ -66,6 +67,8 @@ public final class Program: Sendable {
         posix_spawn_file_actions_adddup2(&actions, given.rawValue, 0)
         posix_spawn_file_actions_adddup2(&actions, output.rawValue, 1)
         posix_spawn_file_actions_adddup2(&actions, errors.rawValue, 2)
+        // A file of a mount that the test has open must not be closed, and so saved, by every program that ends.
+        passdir_spawn_close_from(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -73,7 +76,11 @@ public final class Program: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGMASK))
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         // env(1) changes the folder and finds the program in the environment it is given.
         let words = ["/usr/bin/env", "-C", directory.string, "--"] + words
         let argv = words.map { strdup($0) } + [nil]

@@ -10,6 +10,13 @@ public struct TestStore: Sendable {
     /// The bare repository it is pushed to; nil where it has none.
     public let remote: FilePath?
 
+    /// A store that is there already.
+    public init(home: TestHome, path: FilePath, remote: FilePath? = nil) {
+        self.home = home
+        self.path = path
+        self.remote = remote
+    }
+
     /// Saves a secret with `pass insert`, byte for byte.
     public func insert(_ name: String, _ content: [UInt8]) throws {
         try pass(["insert", "--multiline", "--force", name], input: content)

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -19,16 +20,22 @@ public struct ControlClient: Sendable {
         try call(ControlInterface.status, NoParameters(), limit: limit, returning: StatusReport.self)
     }
 
-    /// Ends the mount; returns when it is gone and what waited is committed and pushed, as far as possible.
+    /// Ends the mount; returns when it is gone, what waited is committed and pushed, as far as possible, and the
+    /// daemon has ended, so that another one can be started at once.
     ///
     /// - Parameters:
     ///   - discardUnsaved: lose saves that failed and are still in memory.
     ///   - limit: how long commits and pushes may take; the daemon goes on unmounting after that.
     /// - Throws: `noDaemon`, `busy`, `unsaved`; `timedOut`, `refused`, `failed`.
     public func unmount(discardUnsaved: Bool, limit: Duration = .seconds(120)) throws(ControlError) {
+        let deadline = ContinuousClock.now + limit
+        let daemon = passdir_pidfd_open(try status().mount.pid)
+        defer { if daemon >= 0 { close(daemon) } }
         _ = try call(
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
             returning: NoParameters.self)
+        // The answer is its last act but for letting go of what it holds.
+        if daemon >= 0 { _ = try? Wait.until(POLLIN, on: daemon, deadline: deadline) }
     }
 
     /// Makes the daemon follow the configuration; returns when it does.

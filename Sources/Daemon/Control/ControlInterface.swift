@@ -33,6 +33,16 @@ enum ControlInterface {
         # A save that failed and is kept in memory: the secret's path in its store, and why.
         type Unsaved (path: string, error: string, since: string)
 
+        # A .gpg-id that names others than when the user last agreed to it; the commit that brought it.
+        type RecipientChange (
+          file: string,
+          added: []string,
+          removed: []string,
+          commit: ?string,
+          author: ?string,
+          signer: ?string
+        )
+
         type Store (
           name: string,
           path: string,
@@ -43,7 +53,8 @@ enum ControlInterface {
           lastCommit: ?Commit,
           lastPush: ?string,
           lastError: ?string,
-          unsaved: []Unsaved
+          unsaved: []Unsaved,
+          recipientChanges: []RecipientChange
         )
 
         method Status() -> (mount: Mount, stores: []Store)

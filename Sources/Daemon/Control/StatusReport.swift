@@ -65,12 +65,15 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var lastError: String?
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport]
+    /// `.gpg-id` files that somebody else changed since you last agreed to them.
+    public var recipientChanges: [RecipientChangeReport]
 
     /// A store's report.
     public init(
         name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
-        lastError: String? = nil, unsaved: [UnsavedReport] = []
+        lastError: String? = nil, unsaved: [UnsavedReport] = [],
+        recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
         self.path = path
@@ -82,6 +85,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.lastPush = lastPush
         self.lastError = lastError
         self.unsaved = unsaved
+        self.recipientChanges = recipientChanges
     }
 
     /// Writes every key, null where there is no value; the synthesized form would leave the key out.
@@ -97,6 +101,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         try container.encode(lastPush, forKey: .lastPush)
         try container.encode(lastError, forKey: .lastError)
         try container.encode(unsaved, forKey: .unsaved)
+        try container.encode(recipientChanges, forKey: .recipientChanges)
     }
 }
 

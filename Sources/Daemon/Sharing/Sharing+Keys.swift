@@ -1,0 +1,241 @@
+import Glibc
+import OpenPGP
+import Stores
+import Sync
+import SystemPackage
+
+/// How a key is doing.
+public enum KeyState: String, Codable, Sendable {
+    /// It can be encrypted to.
+    case usable
+    /// It can, and will expire within thirty days.
+    case expiring
+    /// It expired.
+    case expired
+    /// Its owner took it back.
+    case revoked
+    /// It is disabled in this keyring.
+    case disabled
+    /// It has no subkey for encryption.
+    case notForEncryption
+    /// `recipients.trust` asks for gpg's trust model, which does not trust it.
+    case untrusted
+    /// The line of a `.gpg-id` means no key of this keyring, or several.
+    case missing
+}
+
+/// A key that recipients of stores name.
+public struct KeyReport: Codable, Sendable, Equatable {
+    /// The fingerprint; nil when the key is missing.
+    public var fingerprint: String?
+    /// The last 16 digits of it; the line of `.gpg-id` when the key is missing.
+    public var id: String
+    /// The user ids that are not revoked.
+    public var userIDs: [String]
+    /// Whether its secret key is here.
+    public var isOwn: Bool
+    /// Whether it has a subkey for encryption that can be used.
+    public var canEncrypt: Bool
+    /// How far gpg trusts it: unknown, undefined, never, marginal, full, ultimate.
+    public var trust: String
+    /// How it is doing.
+    public var state: KeyState
+    /// When what is encrypted to it expires; nil: never.
+    public var expires: Timestamp?
+    /// The folders whose `.gpg-id` names it: `STORE/FOLDER`.
+    public var folders: [String]
+    /// What is wrong with it, as one sentence.
+    public var problem: String?
+}
+
+/// A key in a file, as it would be imported.
+public struct KeyPreview: Codable, Sendable, Equatable {
+    /// The fingerprint.
+    public var fingerprint: String
+    /// The user ids.
+    public var userIDs: [String]
+    /// Whether the keyring has it already.
+    public var isKnown: Bool
+    /// Whether a `.gpg-id` of a store names it.
+    public var isNamed: Bool
+}
+
+extension Sharing {
+    /// How close its end is when a key is called expiring.
+    public static let expiringWithin: Int64 = 30 * 86_400
+
+    /// The keys that the recipients of a store name, or of all stores.
+    public func keys(ofStore name: String?) throws(DaemonError) -> [KeyReport] {
+        var reports: [KeyReport] = []
+        for name in name.map({ [$0] }) ?? definitions.map(\.name) {
+            let store = try store(named: name)
+            do throws(StoreError) {
+                for file in try store.recipientFiles(below: FilePath()) {
+                    let folder = file.removingLastComponent()
+                    let title = folder.isEmpty ? name : "\(name)/\(folder)"
+                    for report in try self.keys(named: file, store) { Self.add(report, title, to: &reports) }
+                }
+            } catch {
+                throw DaemonError(message: error.message)
+            }
+        }
+        return reports
+    }
+
+    private static func add(_ report: KeyReport, _ folder: String, to reports: inout [KeyReport]) {
+        var report = report
+        report.folders = [folder]
+        let known = reports.firstIndex { $0.id == report.id && $0.fingerprint == report.fingerprint }
+        guard let known else { return reports.append(report) }
+        if !reports[known].folders.contains(folder) { reports[known].folders.append(folder) }
+    }
+
+    private func keys(named file: FilePath, _ store: Store) throws(StoreError) -> [KeyReport] {
+        // Also of a file whose signature is bad one wants to see whom it names.
+        let bytes: [UInt8]
+        do {
+            bytes = try store.read(file, limit: 1 << 20)
+        } catch {
+            throw StoreError(error, "read", file)
+        }
+        var reports: [KeyReport] = []
+        for line in RecipientFile(parsing: bytes)?.lines ?? [] {
+            do {
+                reports += try engine.resolve(line).map { Self.report($0, store.options.trust) }
+            } catch {
+                reports.append(
+                    KeyReport(
+                        id: line, userIDs: [], isOwn: false, canEncrypt: false, trust: "unknown",
+                        state: .missing,
+                        folders: [], problem: error.message))
+            }
+        }
+        return reports
+    }
+
+    static func report(_ recipient: Recipient, _ trust: TrustModel) -> KeyReport {
+        let key = recipient.key
+        let now = Int64(time(nil))
+        let subkey = recipient.encryptionSubkey(at: now)
+        let expires = [key.expires, subkey?.expires ?? nil].compactMap(\.self).min()
+        var state: KeyState =
+            switch recipient.encryptionState(at: now) {
+            case .usable: expires.map { $0 - now < expiringWithin } == true ? .expiring : .usable
+            case .expired: .expired
+            case .revoked: .revoked
+            case .disabled: .disabled
+            case .notForEncryption: .notForEncryption
+            }
+        if trust == .gpg, !key.isTrusted, state == .usable || state == .expiring { state = .untrusted }
+        return KeyReport(
+            fingerprint: key.fingerprint.description, id: String(key.fingerprint.description.suffix(16)),
+            userIDs: key.userIDs.filter { !$0.isRevoked }.map(\.text), isOwn: key.hasSecret,
+            canEncrypt: subkey != nil, trust: "\(key.userIDs.map(\.validity).max() ?? .unknown)",
+            state: state,
+            expires: expires.map(Timestamp.init(seconds:)), folders: [],
+            problem: GnuPG.objection(to: recipient, at: now, trust: trust)?.message)
+    }
+
+    /// The keys in the `.public-keys` of a store: a file, or a folder of files, one or more keys in each.
+    public func publicKeys(ofStore name: String) throws(DaemonError) -> [[UInt8]] {
+        let store = try store(named: name)
+        let place: FilePath = ".public-keys"
+        do {
+            switch try store.root.statusIfPresent(of: place)?.kind {
+            case .regular?: return [try store.read(place, limit: 1 << 24)]
+            case .directory?:
+                return try store.root.entries(of: place).filter { $0.kind == .regular }
+                    .sorted { $0.name.string < $1.name.string }
+                    .map { try store.read(place.appending($0.name), limit: 1 << 24) }
+            default: throw DaemonError(message: "the store \"\(name)\" has no .public-keys to import from")
+            }
+        } catch let error as DaemonError {
+            throw error
+        } catch {
+            throw DaemonError(message: "cannot read .public-keys of the store \"\(name)\": \(error)")
+        }
+    }
+
+    /// The keys that files hold; nothing is imported.
+    public func preview(_ files: [[UInt8]]) throws(DaemonError) -> [KeyPreview] {
+        var previews: [KeyPreview] = []
+        do throws(OpenPGPError) {
+            for file in files {
+                for key in try engine.keys(in: file)
+                where !previews.contains(where: { $0.fingerprint == key.fingerprint.description }) {
+                    let known = try engine.keys(matching: [key.fingerprint.description], secretOnly: false)
+                    previews.append(
+                        KeyPreview(
+                            fingerprint: key.fingerprint.description, userIDs: key.userIDs.map(\.text),
+                            isKnown: !known.isEmpty, isNamed: isNamed(key)))
+                }
+            }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        guard !previews.isEmpty else { throw DaemonError(message: "there is no key in it") }
+        return previews
+    }
+
+    private func isNamed(_ key: Key) -> Bool {
+        let addresses = key.userIDs.map { $0.email.lowercased() }.filter { !$0.isEmpty }
+        let lines = definitions.flatMap { definition -> [String] in
+            guard let store = try? store(named: definition.name),
+                let files = try? store.recipientFiles(below: FilePath())
+            else { return [] }
+            return files.flatMap { file -> [String] in
+                (try? store.read(file, limit: 1 << 20)).flatMap { RecipientFile(parsing: $0)?.lines } ?? []
+            }
+        }
+        return lines.contains { line in
+            let bare = line.lowercased().filter { $0 != "!" && $0 != "<" && $0 != ">" }
+            let digits = bare.hasPrefix("0x") ? String(bare.dropFirst(2)) : bare
+            let isID = digits.count >= 8 && digits.allSatisfy(\.isHexDigit)
+            return addresses.contains(bare)
+                || isID && key.subkeys.contains { $0.fingerprint.description.lowercased().hasSuffix(digits) }
+        }
+    }
+
+    /// Imports the keys in files; nothing in the keyring is ever removed. Gives how many keys there were.
+    public func importKeys(_ files: [[UInt8]]) throws(DaemonError) -> Int {
+        var count = 0
+        do throws(OpenPGPError) {
+            for file in files { count += try engine.importKeys(file).count }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        return count
+    }
+
+    /// Writes the public keys of a store's recipients into its `.public-keys`, a file a key named by its fingerprint,
+    /// and commits them. Keys that are there and are no recipient's stay.
+    /// - Returns: The fingerprints.
+    public func exportKeys(ofStore name: String) throws(DaemonError) -> [String] {
+        let store = try store(named: name)
+        let fingerprints = try keys(ofStore: name).compactMap(\.fingerprint)
+        let committer = try committer(of: store)
+        do throws(StoreError) {
+            var paths: [FilePath] = []
+            for text in fingerprints {
+                guard let fingerprint = Fingerprint(text) else { continue }
+                let bytes: [UInt8]
+                do {
+                    bytes = try engine.exportKeys([fingerprint])
+                } catch {
+                    throw StoreError(error)
+                }
+                let path: FilePath = ".public-keys"
+                paths.append(path.appending(text))
+                try store.writePublicKey(bytes, as: path.appending(text))
+            }
+            let written = paths
+            try Self.wait { () throws(CommitError) in
+                try await committer.commit(paths: written, message: "Export public keys of the recipients.\n")
+            }
+            try Self.wait { () throws(CommitError) in await committer.pushCommits() }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        return fingerprints
+    }
+}

@@ -1,0 +1,230 @@
+import Dispatch
+import Glibc
+public import OpenPGP
+public import Stores
+import Sync
+public import SystemPackage
+
+/// A recipient as people know it.
+public struct RecipientReport: Codable, Sendable, Equatable {
+    /// What `.gpg-id` says.
+    public var line: String
+    /// The key's fingerprint; nil where the line means no key of this keyring.
+    public var fingerprint: String?
+    /// `Ann <ann@example.org>`.
+    public var userID: String?
+    /// Whether its secret key is here.
+    public var isOwn: Bool
+    /// Why nothing can be encrypted to it, or the line means no key; nil where all is well.
+    public var problem: String?
+}
+
+/// Who can read what lies in a folder, and which file says so.
+public struct RecipientsReport: Codable, Sendable, Equatable {
+    /// `STORE/FOLDER`.
+    public var place: String
+    /// The `.gpg-id` that applies, relative to the store; nil when PASSWORD_STORE_KEY overrides it.
+    public var file: String?
+    /// Who the recipients are.
+    public var recipients: [RecipientReport]
+}
+
+/// How recipients are to change.
+public enum RecipientEdit: Sendable {
+    /// These, too.
+    case add([String])
+    /// These no longer.
+    case remove([String])
+    /// Just these.
+    case set([String])
+}
+
+/// A change that is worked out and can be made.
+public struct PlannedChange: Sendable {
+    /// The place that changes: `STORE/FOLDER`.
+    public var place: String
+    /// What it means.
+    public var change: RecipientChange
+    let store: Store
+}
+
+extension Sharing {
+    /// Who can read what lies in a folder.
+    public func recipients(of path: String) throws(DaemonError) -> RecipientsReport {
+        let place = try place(path)
+        let store = place.store
+        do throws(StoreError) {
+            if let override = store.options.recipientOverride {
+                let lines = override.split(separator: " ").map(String.init)
+                return RecipientsReport(
+                    place: place.title, file: nil, recipients: lines.flatMap { report($0, store) })
+            }
+            let file = try store.recipientFile(for: place.folder.appending(Store.recipientFileName))
+            let lines = try store.recipientFileContent(file).lines
+            return RecipientsReport(
+                place: place.title, file: file.string, recipients: lines.flatMap { report($0, store) })
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    private func report(_ line: String, _ store: Store) -> [RecipientReport] {
+        do {
+            let now = Int64(time(nil))
+            return try engine.resolve(line).map { recipient in
+                RecipientReport(
+                    line: line, fingerprint: recipient.key.fingerprint.description,
+                    userID: recipient.key.userIDs.first?.text, isOwn: recipient.key.hasSecret,
+                    problem: GnuPG.objection(to: recipient, at: now, trust: store.options.trust)?.message)
+            }
+        } catch {
+            return [RecipientReport(line: line, isOwn: false, problem: error.message)]
+        }
+    }
+
+    /// Works out what a change of a folder's recipients means; changes nothing.
+    public func plan(_ edit: RecipientEdit, at path: String) throws(DaemonError) -> PlannedChange {
+        let place = try place(path)
+        let store = place.store
+        do throws(StoreError) {
+            let file: RecipientFile
+            switch edit {
+            case .set(let names):
+                file = RecipientFile(lines: try lines(names, store))
+            case .add(let names):
+                let current = try store.currentFile(of: place.folder)
+                let known = current.lines.flatMap { (try? engine.resolve($0)) ?? [] }
+                var next = current
+                for (name, line) in zip(names, try lines(names, store)) {
+                    let new = (try? engine.resolve(name)) ?? []
+                    let isThere = new.allSatisfy { one in
+                        known.contains {
+                            $0.key.fingerprint == one.key.fingerprint && $0.subkey == one.subkey
+                        }
+                    }
+                    if !isThere { next = next.adding(line) }
+                }
+                file = next
+            case .remove(let names):
+                file = try store.file(try store.currentFile(of: place.folder), without: names)
+            }
+            return PlannedChange(
+                place: place.title, change: try store.change(of: place.folder, to: file), store: store)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    private func lines(_ names: [String], _ store: Store) throws(StoreError) -> [String] {
+        var lines: [String] = []
+        for name in names {
+            let line = try store.line(for: name)
+            if !lines.contains(line) { lines.append(line) }
+        }
+        return lines
+    }
+
+    /// Makes a change; can be stopped, and then resumed or aborted.
+    /// - Returns: Secrets that were left alone because they cannot be decrypted here.
+    public func make(
+        _ planned: PlannedChange, skipsUnreadable: Bool, cancellation: Cancellation,
+        progress: @escaping @Sendable (Reencryption.Progress) -> Void
+    ) throws(DaemonError) -> [FilePath] {
+        do throws(StoreError) {
+            let work = try Reencryption.begin(
+                planned.change, in: planned.store, skipsUnreadable: skipsUnreadable,
+                cancellation: cancellation)
+            return try run(work, planned.store, cancellation, progress)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// Finishes a change of a store that was interrupted.
+    public func resume(
+        store name: String, cancellation: Cancellation,
+        progress: @escaping @Sendable (Reencryption.Progress) -> Void
+    ) throws(DaemonError) -> [FilePath] {
+        let store = try store(named: name)
+        do throws(StoreError) {
+            guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
+            return try run(work, store, cancellation, progress)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// Takes a change of a store back that was interrupted.
+    public func abort(store name: String) throws(DaemonError) -> Reencryption.Aborted {
+        let store = try store(named: name)
+        let committer = try committer(of: store)
+        do throws(StoreError) {
+            guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
+            return try work.abort { paths throws(StoreError) in
+                try Self.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths) }
+            }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    private static func noChange(_ name: String) -> StoreError {
+        StoreError(.noChange, "no change of recipients of the store \"\(name)\" was interrupted.")
+    }
+
+    func run(
+        _ work: Reencryption, _ store: Store, _ cancellation: Cancellation,
+        _ progress: @escaping @Sendable (Reencryption.Progress) -> Void
+    ) throws(StoreError) -> [FilePath] {
+        let committer: Committer
+        do {
+            committer = try self.committer(of: store)
+        } catch {
+            throw StoreError(.system(.ioError), error.message)
+        }
+        let skipped: [FilePath]
+        do throws(StoreError) {
+            skipped = try work.run(cancellation: cancellation, progress: progress) {
+                paths, message throws(StoreError) in
+                try Self.wait { () throws(CommitError) in
+                    try await committer.commit(paths: paths, message: message)
+                }
+            }
+        } catch {
+            // What stopped before anything was put in place leaves nothing behind, but where it can go on.
+            guard case .unreadableSecrets = error.code else {
+                guard cancellation.isCancelled else { throw error }
+                throw StoreError(
+                    .openPGP(.canceled),
+                    "stopped: passdir recipients resume \(store.name) goes on, passdir "
+                        + "recipients abort \(store.name) takes back what was done.")
+            }
+            _ = try? work.abort { _ throws(StoreError) in false }
+            throw error
+        }
+        try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
+        return skipped
+    }
+
+    /// Waits for work on a committer's own thread. Only for plain threads.
+    static func wait<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(CommitError) -> Value
+    ) throws(StoreError) -> Value {
+        let done = DispatchSemaphore(value: 0)
+        let result = HandedOver<Result<Value, CommitError>>()
+        Task {
+            do throws(CommitError) {
+                result.value = .success(try await work())
+            } catch {
+                result.value = .failure(error)
+            }
+            done.signal()
+        }
+        done.wait()
+        switch result.value {
+        case .success(let value)?: return value
+        case .failure(let error)?: throw StoreError(.system(.ioError), error.message)
+        case nil: throw StoreError(.system(.ioError), "the committer gave no answer")
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import Logging
+import OpenPGP
+import Settings
+import Stores
+import Sync
+import SystemPackage
+
+/// What the commands about keys and recipients do.
+///
+/// They work on the store themselves, beside a daemon: the terminal that they run in is where a passphrase is asked
+/// for and where Ctrl-C is heard, and nothing differs when no daemon runs. A lock on the staging folder keeps two
+/// changes apart; against saves, be they of the daemon, of `pass` or of an editor, which take no lock, every file is
+/// swapped and then looked at (see `Reencryption`).
+public struct Sharing: Sendable {
+    let environment: [String: String]
+    let configuration: Configuration
+    let definitions: [StoreDefinition]
+    let engine: GnuPG
+
+    /// Reads the configuration and prepares GnuPG.
+    public init(environment: [String: String]) throws(DaemonError) {
+        self.environment = environment
+        do {
+            configuration = try Daemon.configuration(environment)
+            definitions = try Registry(configuration, environment: environment).definitions()
+        } catch {
+            throw DaemonError(error)
+        }
+        do {
+            engine = try GnuPG()
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// A folder of a store.
+    struct Place: Sendable {
+        var store: Store
+        /// Relative to the store.
+        var folder: FilePath
+
+        /// How people name it: `work/mail`.
+        var title: String { folder.isEmpty ? store.name : "\(store.name)/\(folder.string)" }
+    }
+
+    /// The names of all stores.
+    public var storeNames: [String] { definitions.map(\.name) }
+
+    /// Opens a store by its name.
+    func store(named name: String) throws(DaemonError) -> Store {
+        guard let definition = definitions.first(where: { $0.name == name }) else {
+            let known = definitions.map(\.name).joined(separator: ", ")
+            throw DaemonError(
+                message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)")
+            )
+        }
+        do {
+            let store = Store(
+                name: definition.name, identifier: definition.identifier,
+                root: try Root(path: definition.path), engine: engine,
+                options: try Store.Options(configuration, store: name, environment: environment), learned: nil
+            )
+            try store.recordRecipientsAtFirstSight()
+            return store
+        } catch let error as SettingsError {
+            throw DaemonError(error)
+        } catch let error as StoreError {
+            throw DaemonError(message: error.message)
+        } catch {
+            throw DaemonError(
+                message: "the store \"\(name)\" in \(definition.path) cannot be opened: \(error)")
+        }
+    }
+
+    /// What a user means by a path: `STORE/FOLDER`, or a path under the mount or under a store's own folder. A file
+    /// stands for its folder.
+    func place(_ path: String) throws(DaemonError) -> Place {
+        let absolute = Self.absolute(path)
+        if let mount = try? Daemon.mountPoint(argument: nil, environment: environment),
+            let below = Self.below(mountInUse() ?? mount, absolute), let name = below.components.first
+        {
+            return try place(store: name.string, FilePath(root: nil, below.components.dropFirst()))
+        }
+        for definition in definitions {
+            guard let below = Self.below(definition.path, absolute) else { continue }
+            return try place(store: definition.name, below)
+        }
+        let words = FilePath(path).lexicallyNormalized()
+        guard !words.isAbsolute, let name = words.components.first, name.kind == .regular else {
+            throw DaemonError(
+                message: "\(path) lies in no store: write STORE/FOLDER, or a path under the mount")
+        }
+        return try place(store: name.string, FilePath(root: nil, words.components.dropFirst()))
+    }
+
+    private func place(store name: String, _ path: FilePath) throws(DaemonError) -> Place {
+        let store = try store(named: name)
+        var folder = path
+        let kind = (try? store.root.statusIfPresent(of: folder))?.map(\.kind) ?? nil
+        if kind != .directory, !folder.isEmpty {
+            let secret = FilePath(folder.string + ".gpg")
+            let isSecret = ((try? store.root.statusIfPresent(of: secret)) ?? nil) != nil
+            guard kind == .regular || isSecret else {
+                throw DaemonError(message: "there is no folder \(folder) in the store \"\(name)\"")
+            }
+            folder.removeLastComponent()
+        }
+        return Place(store: store, folder: folder)
+    }
+
+    private func mountInUse() -> FilePath? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        return (try? client.status(limit: .seconds(2))).map { FilePath($0.mount.path) }
+    }
+
+    private static func below(_ folder: FilePath, _ path: FilePath) -> FilePath? {
+        var rest = path
+        return rest.removePrefix(folder) ? rest : nil
+    }
+
+    private static func absolute(_ path: String) -> FilePath {
+        var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&folder, folder.count) != nil else { return FilePath(path) }
+        return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()
+    }
+
+    /// What commits for a store in this process.
+    func committer(of store: Store) throws(DaemonError) -> Committer {
+        do {
+            return Committer(
+                store: store,
+                options: Committer.Options(
+                    delay: .zero, pushTimeout: try configuration.value(Catalogue.pushTimeout),
+                    program: "/proc/self/exe"),
+                log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() })
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+}
+
+/// A value that another thread hands over before a semaphore is signalled.
+final class HandedOver<Value: Sendable>: @unchecked Sendable {
+    // Written before, and read after, the semaphore that orders the two.
+    var value: Value?
+}

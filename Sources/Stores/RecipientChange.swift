@@ -1,0 +1,131 @@
+import Glibc
+public import OpenPGP
+public import SystemPackage
+
+/// A change of a folder's recipients as it would be made: who comes, who goes, which secrets are encrypted anew.
+public struct RecipientChange: Sendable {
+    /// The folder, relative to the store.
+    public var folder: FilePath
+    /// The new `.gpg-id` of the folder.
+    public var file: RecipientFile
+    /// Whom the secrets are for now; empty where nobody is named yet, or where a key is missing here.
+    public var before: [Recipient]
+    /// Whom they will be for.
+    public var after: [Recipient]
+    /// The secrets that the `.gpg-id` applies to and that are not encrypted to just these recipients.
+    public var secrets: [FilePath]
+    /// How many secrets the `.gpg-id` applies to.
+    public var total: Int
+    /// Those of `secrets` that no secret key of this keyring decrypts, by their packets.
+    public var unreadable: [FilePath]
+    /// Whether the file changes at all.
+    public var changesFile: Bool
+
+    /// Who comes.
+    public var added: [Recipient] { Self.keys(after, without: before) }
+    /// Who goes.
+    public var removed: [Recipient] { Self.keys(before, without: after) }
+    /// Whether there is nothing to do.
+    public var isEmpty: Bool { !changesFile && secrets.isEmpty }
+
+    private static func keys(_ some: [Recipient], without others: [Recipient]) -> [Recipient] {
+        some.filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
+    }
+}
+
+extension Store {
+    /// Works out what giving a folder this `.gpg-id` means. Nothing is decrypted or written.
+    ///
+    /// - Throws: For every line that names no key, and for every key that cannot be encrypted to, an error that names
+    ///   it; and when nobody would be left.
+    public func change(of folder: FilePath, to file: RecipientFile) throws(StoreError) -> RecipientChange {
+        guard options.recipientOverride == nil else {
+            throw StoreError(
+                .badRecipientFile,
+                "PASSWORD_STORE_KEY is set and overrides every .gpg-id: unset it, then change "
+                    + "recipients.")
+        }
+        guard !file.lines.isEmpty else {
+            throw StoreError(
+                .badRecipientFile, "nobody would be left to read the secrets: name one key at least.")
+        }
+        do {
+            guard try root.status(of: folder).kind == .directory else { throw Errno.notDirectory }
+        } catch {
+            throw StoreError(error as? Errno ?? .ioError, "use the folder", folder)
+        }
+        let after = try usableRecipients(file.lines)
+        let place = folder.appending(Self.recipientFileName)
+        // What somebody else added must not be agreed to in passing.
+        if let current = try? recipientFile(for: place), let lines = try? recipientLines(of: current),
+            let recipients = try? resolve(lines)
+        {
+            try checkConfirmed(RecipientList(file: current, recipients: recipients))
+        }
+        let secrets = try secrets(below: folder, nested: false)
+        let different = try secrets.picking { (secret) throws(StoreError) in
+            try match(secret, after) != .same
+        }
+        let old = try? read(place, limit: 1 << 20)
+        return RecipientChange(
+            folder: folder, file: file, before: (try? recipients(for: place))?.recipients ?? [], after: after,
+            secrets: different, total: secrets.count, unreadable: try unreadable(different),
+            changesFile: old != file.bytes)
+    }
+
+    /// How a secret's packets compare with these recipients.
+    func match(_ secret: FilePath, _ recipients: [Recipient]) throws(StoreError) -> RecipientMatch {
+        RecipientMatch(actual: try recipientKeyIDs(of: secret), recipients: recipients, at: Int64(time(nil)))
+    }
+
+    /// Those secrets that no secret key of the keyring is named in; a hidden recipient may be anybody.
+    public func unreadable(_ secrets: [FilePath]) throws(StoreError) -> [FilePath] {
+        guard !secrets.isEmpty else { return [] }
+        let mine: Set<UInt64>
+        do {
+            mine = Set(
+                try engine.keys(matching: [], secretOnly: true).flatMap(\.subkeys).filter(\.hasSecret).map(
+                    \.keyID))
+        } catch {
+            throw StoreError(error)
+        }
+        return try secrets.picking { (secret) throws(StoreError) in
+            !(try recipientKeyIDs(of: secret)).contains { $0 == 0 || mine.contains($0) }
+        }
+    }
+
+    /// The `.gpg-id` that a folder has, or, where it has none, one that says what applies to it now.
+    public func currentFile(of folder: FilePath) throws(StoreError) -> RecipientFile {
+        let place = folder.appending(Self.recipientFileName)
+        let file = try recipientFile(for: place)
+        let content = try recipientFileContent(file)
+        return file == place ? content : RecipientFile(lines: content.lines)
+    }
+
+    /// The line that names the key which `name` means: its fingerprint, so that it never means another key; the name
+    /// itself where it is a group of several keys.
+    public func line(for name: String) throws(StoreError) -> String {
+        let found = try usableRecipients([name])
+        guard found.count == 1, found[0].named == name else { return name }
+        return found[0].line
+    }
+
+    /// A `.gpg-id` without those lines that mean only keys that `names` mean; also lines that are just such a name.
+    /// - Throws: When a name is in no line.
+    public func file(_ file: RecipientFile, without names: [String]) throws(StoreError) -> RecipientFile {
+        var result = file
+        for name in names {
+            let keys = (try? resolve([name])) ?? []
+            let next = result.removing { line in
+                if line.lowercased() == name.lowercased() { return true }
+                guard !keys.isEmpty, let meant = try? self.resolve([line]) else { return false }
+                return meant.allSatisfy { one in keys.contains { $0.key.fingerprint == one.key.fingerprint } }
+            }
+            guard next != result else {
+                throw StoreError(.badRecipientFile, "\(name) is no recipient there: nothing was changed.")
+            }
+            result = next
+        }
+        return result
+    }
+}

@@ -1,0 +1,200 @@
+import Glibc
+import OpenPGP
+import Synchronization
+import SystemPackage
+
+extension Reencryption {
+    /// Puts every staged secret in place, then the `.gpg-id`, then does the same for secrets that were saved to the
+    /// old recipients meanwhile.
+    func placeAll(_ progress: @escaping @Sendable (Progress) -> Void) throws(StoreError) {
+        let recipients = try newRecipients()
+        var position = 0
+        while position < journal.secrets.count {
+            try place(position, recipients)
+            position += 1
+            progress(Progress(step: .placing, done: position, total: journal.secrets.count))
+        }
+        try synchronizeFolders(of: journal.secrets)
+        guard let folder = journal.folder, let recipients else { return }
+        try placeRecipientFile(folder, recipients)
+        for _ in 0..<3 {
+            let late = try lateSecrets(below: folder, recipients)
+            if late.isEmpty { return }
+            let count = try append(late)
+            for index in count..<(count + late.count) { try place(index, recipients) }
+            try synchronizeFolders(of: late)
+        }
+    }
+
+    /// Secrets that are not for the new recipients although everything is in place: saved by somebody meanwhile.
+    private func lateSecrets(below folder: FilePath, _ recipients: [Recipient]) throws(StoreError)
+        -> [FilePath]
+    {
+        let given = state.withLock { Set($0.unreadable.keys) }
+        let different = try store.secrets(below: folder, nested: false).picking {
+            (secret) throws(StoreError) in
+            if given.contains(secret) { return false }
+            return try self.isDifferent(secret, recipients)
+        }
+        let unreadable = Set(try store.unreadable(different))
+        return different.filter { !unreadable.contains($0) }
+    }
+
+    private func isDifferent(_ secret: FilePath, _ recipients: [Recipient]) throws(StoreError) -> Bool {
+        do {
+            return try store.match(secret, recipients) == .different
+        } catch  where error.code == .system(.noSuchFileOrDirectory) {
+            return false
+        }
+    }
+
+    /// More secrets for the journal; gives the index of the first.
+    private func append(_ secrets: [FilePath]) throws(StoreError) -> Int {
+        let (count, next) = state.withLock { state in
+            let count = state.journal.secrets.count
+            state.journal.secrets += secrets
+            return (count, state.journal)
+        }
+        try staging.write(next.bytes, as: ChangeJournal.name)
+        return count
+    }
+
+    /// Puts one secret in place. One that changed since it was staged, or was never staged, is staged now.
+    private func place(_ index: Int, _ recipients: [Recipient]?) throws(StoreError) {
+        let secret = journal.secrets[index]
+        for _ in 0..<16 {
+            if let name = state.withLock({ $0.staged[index] }) {
+                do {
+                    switch try swap(name, with: secret) {
+                    case .done: return
+                    case .changed:
+                        try store.root.unlink(name.path)
+                        state.withLock { $0.staged[index] = nil }
+                    }
+                } catch {
+                    throw StoreError(error, "put in place", secret)
+                }
+            }
+            guard try mustStage(index, secret, recipients) else { return }
+        }
+        throw StoreError(
+            .unstable, "\(secret.string) changes faster than it can be encrypted: resume the change.")
+    }
+
+    /// Stages a secret in the middle of placing; false when it is gone or to be left alone.
+    private func mustStage(
+        _ index: Int, _ secret: FilePath, _ recipients: [Recipient]?
+    ) throws(StoreError) -> Bool {
+        do {
+            let targets = try self.recipients(for: secret, recipients)
+            guard try store.match(secret, targets) != .same else { return false }
+            try stage(index, recipients, nil)
+            return state.withLock { $0.staged[index] != nil }
+        } catch {
+            if error.code == .system(.noSuchFileOrDirectory) { return false }
+            guard journal.skipsUnreadable else { throw error }
+            state.withLock { $0.unreadable[secret] = error }
+            return false
+        }
+    }
+
+    private enum Swap { case done, changed }
+
+    /// Swaps a staged secret with the one in place, if that is still the one it was made from.
+    ///
+    /// Other programs take no lock, so that the swap comes first and the look second: what came out tells whether
+    /// somebody had saved in between; theirs then goes back.
+    private func swap(_ name: StagedName, with secret: FilePath) throws(Errno) -> Swap {
+        let root = store.root
+        let held = try identity(name.path)
+        // Done before an interruption.
+        if held == name.old { return .done }
+        if held != name.new { return try returnForeign(name, to: secret) }
+        guard let current = try root.statusIfPresent(of: secret),
+            ContentIdentity(current.identity) == name.old
+        else { return .changed }
+        do throws(Errno) {
+            try root.rename(name.path, to: secret, flags: .exchange)
+        } catch .noSuchFileOrDirectory {
+            return .changed
+        }
+        var put = name.new
+        var out = try identity(name.path)
+        if out == name.old { return .done }
+        while true {
+            do throws(Errno) {
+                try root.rename(name.path, to: secret, flags: .exchange)
+            } catch .noSuchFileOrDirectory {
+                // Removed after it was saved: it stays removed.
+                return .changed
+            }
+            let came = try identity(name.path)
+            if came == put { return .changed }
+            // Saved once more in between: that one is newer than what was just put back.
+            put = out
+            out = came
+        }
+    }
+
+    /// Killed between the two halves of a swap: what came out was somebody's newer save, and goes back.
+    private func returnForeign(_ name: StagedName, to secret: FilePath) throws(Errno) -> Swap {
+        if let current = try store.root.statusIfPresent(of: secret),
+            ContentIdentity(current.identity) == name.new
+        {
+            try store.root.rename(name.path, to: secret, flags: .exchange)
+        }
+        return .changed
+    }
+
+    func identity(_ path: FilePath) throws(Errno) -> ContentIdentity {
+        ContentIdentity(try store.root.status(of: path).identity)
+    }
+
+    func synchronizeFolders(of secrets: [FilePath]) throws(StoreError) {
+        var seen: Set<FilePath> = []
+        for secret in secrets where seen.insert(secret.removingLastComponent()).inserted {
+            do {
+                try store.root.synchronizeParent(of: secret)
+            } catch .noSuchFileOrDirectory {
+                // Removed by somebody meanwhile, with the secret.
+            } catch {
+                throw StoreError(error, "make durable the folder of", secret)
+            }
+        }
+    }
+
+    /// Puts the new `.gpg-id` in force, its signature first: the old one fails with it, the new one holds.
+    private func placeRecipientFile(_ folder: FilePath, _ recipients: [Recipient]) throws(StoreError) {
+        let place = folder.appending(Store.recipientFileName)
+        let new = try staging.read(ChangeJournal.newFile)
+        let old = try staging.read(ChangeJournal.oldFile)
+        let now = try store.readIfPresent(place)
+        if now != new, now != old {
+            throw StoreError(
+                .badRecipientFile,
+                "\(place.string) of the store \"\(store.name)\" was changed by somebody else "
+                    + "meanwhile: take this change back with passdir recipients abort, then look at it.")
+        }
+        try store.agree(to: recipients, in: place)
+        try put(try staging.read(ChangeJournal.newSignature), at: folder.appending(Store.signatureFileName))
+        try put(new, at: place)
+    }
+
+    /// Replaces a small file, or removes it.
+    func put(_ bytes: [UInt8]?, at place: FilePath) throws(StoreError) {
+        guard try store.readIfPresent(place) != bytes else { return }
+        do {
+            if let bytes {
+                try staging.write(bytes, as: "put")
+                try store.root.rename(StagingFolder.file("put"), to: place)
+            } else {
+                try store.root.unlink(place)
+            }
+            try store.root.synchronizeParent(of: place)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(error as? Errno ?? .ioError, "put in place", place)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Glibc
+import OpenPGP
+import Synchronization
+import SystemPackage
+
+extension Reencryption {
+    /// Encrypts every secret that is not staged yet; throws, with nothing changed outside the staging folder, when
+    /// one cannot be.
+    func stageAll(
+        threads: Int, cancellation: Cancellation?, _ progress: @escaping @Sendable (Progress) -> Void
+    ) throws(StoreError) {
+        let recipients = try newRecipients()
+        let secrets = journal.secrets
+        let waiting = state.withLock { state in
+            state.done = state.staged.count
+            state.failure = nil
+            state.unreadable = [:]
+            return secrets.indices.filter { state.staged[$0] == nil }
+        }
+        progress(Progress(step: .encrypting, done: secrets.count - waiting.count, total: secrets.count))
+        Workers.forEach(waiting.count, threads: threads) { position in
+            guard self.state.withLock({ $0.failure == nil }) else { return }
+            self.stageInTurn(waiting[position], recipients, cancellation)
+            let done = self.state.withLock { state in
+                state.done += 1
+                return state.done
+            }
+            progress(Progress(step: .encrypting, done: done, total: secrets.count))
+        }
+        let (failure, unreadable) = state.withLock { ($0.failure, $0.unreadable) }
+        if let failure { throw failure }
+        if !unreadable.isEmpty, !journal.skipsUnreadable {
+            throw .unreadable(unreadable.keys.sorted { $0.string < $1.string })
+        }
+        do {
+            try store.root.synchronizeParent(of: StagingFolder.file(ChangeJournal.name))
+        } catch {
+            throw StoreError(error, "make durable", StagingFolder.path)
+        }
+    }
+
+    private func stageInTurn(_ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?) {
+        do {
+            try stage(index, recipients, cancellation)
+        } catch {
+            state.withLock { state in
+                switch error.code {
+                // The secret's own trouble: look whether others have it, too, and tell of all at once.
+                case .openPGP(.noSecretKey), .openPGP(.corrupt), .openPGP(.notEncrypted), .tooLarge:
+                    state.unreadable[state.journal.secrets[index]] = error
+                default: if state.failure == nil { state.failure = error }
+                }
+            }
+        }
+    }
+
+    /// Encrypts a secret as it is now and makes the ciphertext durable in the staging folder. A secret that is gone
+    /// has nothing to stage.
+    func stage(_ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?) throws(StoreError) {
+        let secret = state.withLock { $0.journal.secrets[index] }
+        let plaintext: Plaintext
+        do {
+            plaintext = try store.plaintext(of: secret, cancellation: cancellation)
+        } catch  where error.code == .system(.noSuchFileOrDirectory) {
+            return
+        }
+        let ciphertext: [UInt8]
+        let targets = try self.recipients(for: secret, recipients)
+        do {
+            ciphertext = try store.engine.encrypt(plaintext.bytes, to: targets, trust: store.options.trust)
+        } catch {
+            throw StoreError(error)
+        }
+        let part = StagingFolder.file("part-\(index)")
+        do {
+            let root = store.root
+            let file = try root.open(part, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+            ReencryptionMark.set(on: file.raw, replacing: plaintext.status.identity, of: secret, in: root)
+            // The content is the same: so are its times.
+            try file.writeDurably(
+                ciphertext, accessed: plaintext.status.accessed, modified: plaintext.status.identity.modified)
+            let name = StagedName(
+                index: index, old: ContentIdentity(plaintext.status.identity),
+                new: ContentIdentity(try file.status().identity))
+            try root.rename(part, to: name.path)
+            state.withLock { $0.staged[index] = name }
+        } catch {
+            throw StoreError(error, "write the new ciphertext of", secret)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import Glibc
+public import OpenPGP
+import Synchronization
+public import SystemPackage
+
+/// A change of recipients while it is made: secrets are encrypted anew in the staging folder, then all are put in
+/// place, then `.gpg-id`, then one commit is made.
+///
+/// The old `.gpg-id` is in force, and nothing outside the staging folder is touched, until everything is staged.
+/// Killed at any moment, it can be finished (`resume`) or taken back (`abort`). Other programs go on reading and
+/// saving: a secret that changed meanwhile is encrypted anew once more.
+public final class Reencryption: Sendable {
+    /// How far it is.
+    public struct Progress: Sendable, Equatable {
+        /// What is being done.
+        public enum Step: String, Sendable {
+            /// Secrets are encrypted anew.
+            case encrypting
+            /// They are put in place.
+            case placing
+            /// They are committed.
+            case committing
+        }
+        /// What is being done.
+        public var step: Step
+        /// How many secrets that is done for.
+        public var done: Int
+        /// How many there are.
+        public var total: Int
+    }
+
+    /// Makes one commit of files of the store: paths and what it says.
+    public typealias Commit = ([FilePath], String) throws(StoreError) -> Void
+
+    let store: Store
+    let staging: StagingFolder
+    let state: Mutex<State>
+
+    struct State: Sendable {
+        var journal: ChangeJournal
+        var staged: [Int: StagedName]
+        /// Secrets that could not be decrypted, with the reason.
+        var unreadable: [FilePath: StoreError] = [:]
+        /// What stops the change.
+        var failure: StoreError?
+        var done = 0
+    }
+
+    var journal: ChangeJournal { state.withLock { $0.journal } }
+
+    private init(store: Store, staging: StagingFolder, journal: ChangeJournal, staged: [Int: StagedName]) {
+        self.store = store
+        self.staging = staging
+        state = Mutex(State(journal: journal, staged: staged))
+    }
+
+    /// Begins a change of a folder's recipients: from here on it can be resumed or aborted.
+    ///
+    /// - Parameter skipsUnreadable: Leave secrets alone that cannot be decrypted here; else they stop the change
+    ///   before anything is put in place.
+    /// - Throws: `unreadableSecrets`, `changeUnderWay`, and what signing says.
+    public static func begin(
+        _ change: RecipientChange, in store: Store, skipsUnreadable: Bool, cancellation: Cancellation? = nil
+    ) throws(StoreError) -> Reencryption {
+        if !change.unreadable.isEmpty, !skipsUnreadable { throw .unreadable(change.unreadable) }
+        let signature = try store.sign(change.file.bytes, cancellation: cancellation)
+        let place = change.folder.appending(Store.recipientFileName)
+        let old = try store.readIfPresent(place)
+        let oldSignature = try store.readIfPresent(change.folder.appending(Store.signatureFileName))
+        let names = change.file.lines.joined(separator: ", ")
+        let where_ = change.folder.isEmpty ? "" : " (\(change.folder.string))"
+        let skipped = Set(change.unreadable)
+        let journal = ChangeJournal(
+            phase: .staging, folder: change.folder,
+            message: "Reencrypt password store using new GPG id \(names)\(where_).\n",
+            skipsUnreadable: skipsUnreadable, secrets: change.secrets.filter { !skipped.contains($0) })
+        let staging = try StagingFolder.make(in: store.root)
+        for (name, bytes) in [
+            (ChangeJournal.newFile, change.file.bytes), (ChangeJournal.oldFile, old),
+            (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
+        ] {
+            if let bytes { try staging.write(bytes, as: name) }
+        }
+        try staging.write(journal.bytes, as: ChangeJournal.name)
+        return Reencryption(store: store, staging: staging, journal: journal, staged: [:])
+    }
+
+    /// Begins to encrypt secrets anew to whom their `.gpg-id` files name (`recipients check --fix`).
+    public static func begin(
+        following secrets: [FilePath], in store: Store, skipsUnreadable: Bool
+    ) throws(StoreError) -> Reencryption {
+        let unreadable = try store.unreadable(secrets)
+        if !unreadable.isEmpty, !skipsUnreadable { throw .unreadable(unreadable) }
+        let skipped = Set(unreadable)
+        let journal = ChangeJournal(
+            phase: .staging, folder: nil,
+            message: "Reencrypt password store to the recipients of its .gpg-id files.\n",
+            skipsUnreadable: skipsUnreadable, secrets: secrets.filter { !skipped.contains($0) })
+        let staging = try StagingFolder.make(in: store.root)
+        try staging.write(journal.bytes, as: ChangeJournal.name)
+        return Reencryption(store: store, staging: staging, journal: journal, staged: [:])
+    }
+
+    /// Takes up a change that was interrupted; nil when there is none.
+    public static func interrupted(in store: Store) throws(StoreError) -> Reencryption? {
+        guard let staging = try StagingFolder.open(in: store.root) else { return nil }
+        guard let journal = try staging.readJournal() else {
+            // Killed before it had begun, or after it had ended.
+            try staging.remove()
+            return nil
+        }
+        return Reencryption(store: store, staging: staging, journal: journal, staged: try staging.staged())
+    }
+
+    /// Whether a change was begun and not finished, by this or another process.
+    public static func isUnderWay(in store: Store) -> Bool {
+        StagingFolder.exists(in: store.root)
+    }
+
+    /// Does the rest of the change. When it throws before the first secret is put in place, nothing has changed; it
+    /// can be run again or aborted.
+    ///
+    /// - Parameters:
+    ///   - threads: How many secrets are encrypted at a time.
+    ///   - cancellation: Stops the encryption, not the rest, which is short.
+    /// - Returns: Secrets that were left alone because they cannot be decrypted.
+    @discardableResult
+    public func run(
+        threads: Int = 4, cancellation: Cancellation? = nil,
+        progress: @escaping @Sendable (Progress) -> Void = { _ in }, commit: Commit
+    ) throws(StoreError) -> [FilePath] {
+        if journal.phase == .staging {
+            try stageAll(threads: threads, cancellation: cancellation, progress)
+            try enter(.placing)
+        }
+        if journal.phase == .placing {
+            try placeAll(progress)
+            try enter(.committing)
+        }
+        if journal.phase == .committing {
+            progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
+            try commit(changedPaths, journal.message)
+            if let folder = journal.folder {
+                // The change is made; a record that lags only makes `status` ask once more.
+                try? store.recordRecipients(of: folder.appending(Store.recipientFileName))
+            }
+            try enter(.finished)
+        }
+        try staging.remove()
+        return state.withLock { $0.unreadable.keys.sorted { $0.string < $1.string } }
+    }
+
+    /// What the commit is made of.
+    public var changedPaths: [FilePath] {
+        let journal = journal
+        let secrets = journal.secrets.filter { secret in
+            !state.withLock { $0.unreadable.keys.contains(secret) }
+        }
+        guard let folder = journal.folder else { return secrets }
+        var paths = secrets + [folder.appending(Store.recipientFileName)]
+        let signature = folder.appending(Store.signatureFileName)
+        if (try? store.readIfPresent(signature)) ?? nil != nil { paths.append(signature) }
+        return paths
+    }
+
+    func enter(_ phase: ChangeJournal.Phase) throws(StoreError) {
+        let next = state.withLock { state in
+            state.journal.phase = phase
+            return state.journal
+        }
+        try staging.write(next.bytes, as: ChangeJournal.name)
+    }
+
+    /// Whom a secret of the change is for when the change is made.
+    func recipients(for secret: FilePath, _ new: [Recipient]?) throws(StoreError) -> [Recipient] {
+        if let new { return new }
+        return try store.recipients(for: secret).recipients
+    }
+
+    /// The recipients of the new `.gpg-id`; nil where none changes.
+    func newRecipients() throws(StoreError) -> [Recipient]? {
+        guard journal.folder != nil else { return nil }
+        guard let bytes = try staging.read(ChangeJournal.newFile), let file = RecipientFile(parsing: bytes)
+        else {
+            throw StoreError(
+                .system(.ioError), "the change of recipients has lost its new .gpg-id: abort it.")
+        }
+        return try store.usableRecipients(file.lines)
+    }
+}
+
+extension StoreError {
+    /// "Secrets cannot be decrypted", with their names.
+    static func unreadable(_ secrets: [FilePath]) -> StoreError {
+        let names = secrets.prefix(3).map(\.string).joined(separator: ", ")
+        let more = secrets.count > 3 ? " and \(secrets.count - 3) more" : ""
+        return StoreError(
+            .unreadableSecrets(secrets),
+            "no secret key here decrypts \(names)\(more), so they cannot be encrypted anew: nothing was changed; "
+                + "--skip-unreadable leaves them as they are.")
+    }
+}
+
+extension Store {
+    /// The bytes of a small file; nil when it is not there.
+    func readIfPresent(_ path: FilePath) throws(StoreError) -> [UInt8]? {
+        do {
+            return try read(path, limit: 1 << 20)
+        } catch .noSuchFileOrDirectory {
+            return nil
+        } catch {
+            throw StoreError(error, "read", path)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import OpenPGP
+public import Settings
+import SystemPackage
+
+extension Store {
+    /// What applies to every secret of a store.
+    public struct Options: Sendable {
+        /// The size in bytes beyond which a secret is refused (`limits.secret`).
+        public var secretLimit: Int
+        /// How long a decryption may wait for a passphrase (`prompt.timeout`).
+        public var promptTimeout: Duration
+        /// PASSWORD_STORE_KEY: recipients that override `.gpg-id`, separated by spaces.
+        public var recipientOverride: String?
+        /// PASSWORD_STORE_SIGNING_KEY, else the store's `signingKeys`: fingerprints, in upper case, one of which must
+        /// have signed `.gpg-id`.
+        public var signingKeys: [String]
+        /// Which recipients are encrypted to (`recipients.trust`).
+        public var trust = TrustModel.always
+        /// Whether recipients that others added must be confirmed (`recipients.confirm`).
+        public var mustConfirm = false
+        /// Whom each `.gpg-id` named when you last agreed to it.
+        public var record: RecipientRecord?
+
+        /// Options from their values; those of the environment are taken as pass takes them.
+        public init(secretLimit: Int, promptTimeout: Duration, environment: [String: String] = [:]) {
+            self.secretLimit = secretLimit
+            self.promptTimeout = promptTimeout
+            recipientOverride = environment["PASSWORD_STORE_KEY"].flatMap { $0.isEmpty ? nil : $0 }
+            signingKeys = Self.fingerprints(environment["PASSWORD_STORE_SIGNING_KEY"] ?? "")
+        }
+
+        /// Options of a store as the configuration and the environment have them.
+        public init(
+            _ configuration: Configuration, store: String, environment: [String: String]
+        ) throws(SettingsError) {
+            self.init(
+                secretLimit: try configuration.value(Catalogue.secretLimit),
+                promptTimeout: try configuration.value(Catalogue.promptTimeout), environment: environment)
+            if signingKeys.isEmpty,
+                let keys = try configuration.value(Catalogue.storeSigningKeys, store: store)
+            {
+                signingKeys = Self.fingerprints(keys)
+            }
+            trust = try configuration.value(Catalogue.recipientTrust, store: store) == .gpg ? .gpg : .always
+            mustConfirm = try configuration.value(Catalogue.recipientConfirm, store: store)
+            record = RecipientRecord(file: Directories.dataFolder(environment: environment).appending("recipients"))
+        }
+
+        private static func fingerprints(_ text: String) -> [String] {
+            text.uppercased().split(separator: " ").map(String.init)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Glibc
+import Synchronization
+
+/// Work that blocks, done by a few threads of its own.
+enum Workers {
+    /// Calls `body` with 0 to `count` - 1, each once, from up to `threads` threads; returns when all have returned.
+    static func forEach(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let queue = Queue(count: count, body: body)
+        var started: [pthread_t] = []
+        for _ in 1..<max(1, min(threads, count)) {
+            var thread = pthread_t()
+            let retained = Unmanaged.passRetained(queue)
+            let result = pthread_create(
+                &thread, nil,
+                { argument in
+                    Unmanaged<Queue>.fromOpaque(argument!).takeRetainedValue().run()
+                    return nil
+                }, retained.toOpaque())
+            guard result == 0 else {
+                // Fewer threads are slower, nothing else.
+                retained.release()
+                break
+            }
+            started.append(thread)
+        }
+        queue.run()
+        for thread in started { pthread_join(thread, nil) }
+    }
+
+    private final class Queue: Sendable {
+        private let next = Atomic<Int>(0)
+        private let count: Int
+        private let body: @Sendable (Int) -> Void
+
+        init(count: Int, body: @escaping @Sendable (Int) -> Void) {
+            self.count = count
+            self.body = body
+        }
+
+        func run() {
+            while true {
+                let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard index < count else { return }
+                body(index)
+            }
+        }
+    }
+}

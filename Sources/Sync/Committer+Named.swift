@@ -1,0 +1,46 @@
+import Git
+import Stores
+public import SystemPackage
+
+/// Why files could not be committed together.
+public struct CommitError: Error, Sendable, Equatable {
+    /// One sentence.
+    public let message: String
+}
+
+extension Committer {
+    /// Commits these files of the store, as they are now, as one commit with this message, and nothing else. Where
+    /// nothing of them differs from the newest commit, or the store is no git repository, there is nothing to do.
+    public func commit(paths: [FilePath], message: String) throws(CommitError) {
+        var batch = PendingChanges()
+        for path in paths { batch.add(.saved(path)) }
+        batch.message = message
+        do {
+            try commit(batch)
+        } catch {
+            throw CommitError(message: error.message)
+        }
+    }
+
+    /// Whether the newest commit has these files as they lie on disk; false in a store that is no git repository.
+    public func isCommitted(paths: [FilePath]) throws(CommitError) -> Bool {
+        do {
+            guard let repository = try Repository.discover(from: store.root.path),
+                let top = repository.workingDirectory?.lexicallyNormalized(),
+                case .branch(_, _, let commit?) = try repository.head()
+            else { return false }
+            let inRepository = paths.compactMap { path -> FilePath? in
+                var relative = store.root.path.pushing(path)
+                return relative.removePrefix(top) ? relative : nil
+            }
+            return try repository.preparedTree(parent: commit, paths: inRepository).changes.isEmpty
+        } catch {
+            throw CommitError(message: "the newest commit cannot be read: \(error.message).")
+        }
+    }
+
+    /// Pushes what the remote does not have; returns when that is done, or has failed, which `status` tells.
+    public func pushCommits() async {
+        await push()
+    }
+}

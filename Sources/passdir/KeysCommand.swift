@@ -1,0 +1,166 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import SystemPackage
+
+/// `passdir keys`: the keys that recipients are.
+struct KeysCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Show, import and export the keys of recipients.",
+        discussion: """
+            'passdir keys [STORE]' lists every key that a .gpg-id names: yours or not, trusted how far, expired or \
+            about to, missing here, and in which folders.
+            """,
+        subcommands: [KeysListCommand.self, KeysImportCommand.self, KeysExportCommand.self],
+        defaultSubcommand: KeysListCommand.self
+    )
+}
+
+/// `passdir keys [STORE]`.
+struct KeysListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the keys that the recipients of a store, or of all stores, name."
+    )
+
+    @Argument(help: "The store's name; all stores by default.")
+    var store: String?
+
+    @Flag(help: "Print a JSON array of the keys.")
+    var json = false
+
+    func run() throws {
+        do throws(DaemonError) {
+            let keys = try Sharing(environment: CallerEnvironment.variables()).keys(ofStore: store)
+            guard !json else { return print(JSONLine.text(keys)) }
+            for key in keys { print(Self.lines(key).map(Printable.text).joined(separator: "\n")) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private static func lines(_ key: KeyReport) -> [String] {
+        var facts = [sentence(for: key.state)]
+        if key.isOwn { facts.append("yours") }
+        if key.fingerprint != nil { facts.append("trust \(key.trust)") }
+        if let expires = key.expires { facts.append("expires \(expires)") }
+        let name = key.userIDs.first ?? ""
+        var lines = [
+            [key.fingerprint ?? key.id, name].filter { !$0.isEmpty }.joined(separator: "  "),
+            "  \(key.id)  " + facts.joined(separator: ", "),
+            "  named in " + key.folders.joined(separator: ", "),
+        ]
+        if let problem = key.problem { lines.append("  ! \(problem)") }
+        return lines
+    }
+
+    private static func sentence(for state: KeyState) -> String {
+        switch state {
+        case .usable: "usable"
+        case .expiring: "about to expire"
+        case .expired: "expired"
+        case .revoked: "revoked"
+        case .disabled: "disabled"
+        case .notForEncryption: "not for encryption"
+        case .untrusted: "not trusted"
+        case .missing: "not in the keyring"
+        }
+    }
+}
+
+/// `passdir keys import`.
+struct KeysImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import public keys: from a file, from standard input (-), or from a store's .public-keys.",
+        discussion: "Shows the keys first, and asks. Nothing in your keyring is ever removed.")
+
+    @Argument(
+        help: ArgumentHelp(
+            "The name of a store, a file (./NAME where a store has that name), or '-'.",
+            valueName: "file|-|store"))
+    var source: String
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Show the keys, and import nothing.")
+    var dryRun = false
+
+    func run() throws {
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let files = try read(sharing)
+            for key in try sharing.preview(files) {
+                let marks = [key.isKnown ? "known" : "new"] + (key.isNamed ? ["named in .gpg-id"] : [])
+                print(
+                    Printable.text(
+                        "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
+                    ))
+            }
+            if dryRun { return }
+            if !yes {
+                guard source != "-", Confirmation.isPossible else {
+                    throw DaemonError(message: "nothing was imported: --yes imports without asking")
+                }
+                guard Confirmation.ask("Import?") else { return }
+            }
+            let count = try sharing.importKeys(files)
+            print(count == 1 ? "1 key imported" : "\(count) keys imported")
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func read(_ sharing: Sharing) throws(DaemonError) -> [[UInt8]] {
+        if source == "-" { return [try Self.bytes(of: .standardInput, "standard input")] }
+        let isStore = !source.contains("/") && sharing.storeNames.contains(source)
+        if !isStore {
+            do {
+                let file = try FileDescriptor.open(FilePath(source), .readOnly)
+                defer { try? file.close() }
+                return [try Self.bytes(of: file, source)]
+            } catch let error as DaemonError {
+                throw error
+            } catch {
+                throw DaemonError(message: "cannot read \(source): \(error)")
+            }
+        }
+        return try sharing.publicKeys(ofStore: source)
+    }
+
+    private static func bytes(of file: FileDescriptor, _ name: String) throws(DaemonError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        do {
+            while bytes.count <= 1 << 24 {
+                let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+                guard count > 0 else { return bytes }
+                bytes += chunk.prefix(count)
+            }
+        } catch {
+            throw DaemonError(message: "cannot read \(name): \(error)")
+        }
+        throw DaemonError(message: "\(name) is too large for keys")
+    }
+}
+
+/// `passdir keys export`.
+struct KeysExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the public keys of a store's recipients into its .public-keys.",
+        discussion: "So that others who have the store can import them. The change is committed.")
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    func run() throws {
+        do throws(DaemonError) {
+            let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
+            for fingerprint in written { print(".public-keys/\(fingerprint)") }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

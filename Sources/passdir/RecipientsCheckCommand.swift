@@ -1,0 +1,118 @@
+import ArgumentParser
+import Daemon
+import OpenPGP
+import Stores
+
+/// `passdir recipients check`.
+struct RecipientsCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Find secrets that are not encrypted to just their recipients, and keys about to expire.",
+        discussion: """
+            Read from the secrets' packets: no key is needed and nothing is decrypted, unless --fix encrypts them \
+            anew. The exit status is 1 when something was found and not mended.
+            """)
+
+    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    var path: String
+
+    @Flag(help: "Encrypt what differs to the recipients of its .gpg-id.")
+    var fix = false
+
+    @Option(help: "List keys that expire within so many days.")
+    var days = 30
+
+    @Flag(help: "With --fix, leave secrets as they are that no key here decrypts.")
+    var skipUnreadable = false
+
+    @Flag(help: "Print one JSON object: {\"total\", \"drift\", \"problems\", \"keys\"}.")
+    var json = false
+
+    func run() throws {
+        let isClean: Bool
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let report = try sharing.check(path, days: days)
+            if json { print(JSONLine.text(report)) } else { Self.tell(report) }
+            let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
+            isClean = isMended && report.problems.isEmpty
+        } catch {
+            throw CommandFailure(error)
+        }
+        if !isClean { throw ExitCode.failure }
+    }
+
+    private func mend(_ sharing: Sharing) throws(DaemonError) -> Bool {
+        var count = 0
+        let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+            let fixed = try sharing.fix(
+                path, skipsUnreadable: skipUnreadable, cancellation: cancellation, progress: progress)
+            count = fixed.count
+            return fixed.skipped
+        }
+        Work.tell(skipped)
+        if !json { print("\(count) encrypted anew") }
+        return skipped.isEmpty
+    }
+
+    private static func tell(_ report: CheckReport) {
+        for drift in report.drift {
+            var facts = drift.missing.map { "not for \($0)" } + drift.extra.map { "also for \($0)" }
+            if drift.isHidden { facts.append("its recipients are hidden: they cannot be compared") }
+            show("\(drift.secret): " + facts.joined(separator: ", "))
+        }
+        for problem in report.problems { show("! \(problem)") }
+        for key in report.keys {
+            let name = [key.fingerprint ?? key.id, key.userIDs.first].compactMap(\.self).joined(
+                separator: "  ")
+            let end = key.expires.map { ", expires \($0)" } ?? ""
+            show("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
+        }
+        let differing = report.drift.filter { !$0.isHidden }.count
+        show("\(report.total) secrets, \(differing) not for just their recipients")
+    }
+
+    private static func show(_ line: String) { print(Printable.text(line)) }
+}
+
+/// `passdir recipients confirm`.
+struct RecipientsConfirmCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "confirm",
+        abstract: "Agree to recipients that somebody else added or removed.",
+        discussion: """
+            Shows what changed since you last agreed, by which commit, and who signed it. With the setting \
+            recipients.confirm nothing is encrypted to an added key before.
+            """)
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let changes = try sharing.foreignChanges(ofStore: store)
+            guard !changes.isEmpty else { return print("nothing to confirm") }
+            for change in changes { change.lines.forEach { print(Printable.text($0)) } }
+            if !yes, Confirmation.isPossible, !Confirmation.ask("Agree?") { return }
+            try sharing.confirm(store: store)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+extension RecipientChangeReport {
+    /// Lines for people.
+    var lines: [String] {
+        let source =
+            commit.map {
+                "by commit \($0.prefix(8)) of \(author ?? "?"), "
+                    + (signer.map { "signed by \($0)" } ?? "not signed by a key that is known here")
+            } ?? "not committed"
+        return ["\(file): changed \(source)"] + added.map { "  + \($0)" } + removed.map { "  - \($0)" }
+    }
+}

@@ -1,0 +1,177 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import OpenPGP
+import Stores
+import SystemPackage
+
+/// `passdir recipients`: who can read a store or a folder of it.
+struct RecipientsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recipients",
+        abstract: "Show and change who can read a store or a folder of it.",
+        discussion: """
+            PATH is STORE, STORE/FOLDER, or a path under the mount. A KEY is a fingerprint, a key id, an address, \
+            or a group of gpg.conf. A change encrypts what is below anew and is one commit; folders with a \
+            .gpg-id of their own are left alone. It can be stopped with Ctrl-C and then be resumed or aborted.
+            """,
+        subcommands: [
+            RecipientsShowCommand.self, RecipientsAddCommand.self, RecipientsRemoveCommand.self,
+            RecipientsSetCommand.self, RecipientsResumeCommand.self, RecipientsAbortCommand.self,
+            RecipientsCheckCommand.self, RecipientsConfirmCommand.self,
+        ]
+    )
+}
+
+/// `passdir recipients show`.
+struct RecipientsShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show who can read a store or a folder.")
+
+    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    var path: String
+
+    @Flag(help: "Print one JSON object: {\"place\": ..., \"file\": ..., \"recipients\": [...]}.")
+    var json = false
+
+    func run() throws {
+        do throws(DaemonError) {
+            let report = try Sharing(environment: CallerEnvironment.variables()).recipients(of: path)
+            if json { return print(JSONLine.text(report)) }
+            let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
+            print("\(Printable.text(report.place)): \(source)")
+            for recipient in report.recipients { print("  " + Printable.text(recipient.sentence)) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+extension RecipientReport {
+    /// A line for people.
+    var sentence: String {
+        let name = [fingerprint, userID].compactMap(\.self).joined(separator: "  ")
+        return (name.isEmpty ? line : name) + (isOwn ? "  (yours)" : "") + (problem.map { "  ! \($0)" } ?? "")
+    }
+}
+
+/// What the commands that change recipients have in common.
+struct ChangeOptions: ParsableArguments {
+    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    var path: String
+
+    @Argument(help: ArgumentHelp("Fingerprints, key ids, addresses or groups.", valueName: "key"))
+    var keys: [String]
+
+    @Flag(help: "Leave secrets as they are that no key here decrypts.")
+    var skipUnreadable = false
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Show what would be done, and do nothing.")
+    var dryRun = false
+
+    func make(_ edit: RecipientEdit) throws {
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let planned = try sharing.plan(edit, at: path)
+            let change = planned.change
+            for key in change.added { print("+ " + Printable.text(key.key.title)) }
+            for key in change.removed { print("- " + Printable.text(key.key.title)) }
+            guard !change.isEmpty else {
+                print("\(Printable.text(planned.place)): nothing to change")
+                return
+            }
+            print(
+                "\(Printable.text(planned.place)): \(change.secrets.count) of \(change.total) secrets are to be "
+                    + "encrypted anew")
+            if !change.removed.isEmpty { Self.warnOfRemoval(change) }
+            if dryRun { return }
+            if !yes, Confirmation.isPossible, !Confirmation.ask("Go on?") { return }
+            let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+                try sharing.make(
+                    planned, skipsUnreadable: skipUnreadable, cancellation: cancellation, progress: progress)
+            }
+            Work.tell(skipped)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private static func warnOfRemoval(_ change: RecipientChange) {
+        print(
+            """
+            Whoever is removed can still read every secret in the history of the store, and in copies of it. \
+            Change these passwords where they are used:
+            """)
+        for secret in change.secrets { print("  " + Printable.text(secret.string.droppingSuffix(".gpg"))) }
+    }
+}
+
+/// `passdir recipients add`.
+struct RecipientsAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Let more keys read a store or a folder.")
+    @OptionGroup var options: ChangeOptions
+    func run() throws { try options.make(.add(options.keys)) }
+}
+
+/// `passdir recipients remove`.
+struct RecipientsRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Let keys no longer read a store or a folder.",
+        discussion: "Nothing is removed from your keyring.")
+    @OptionGroup var options: ChangeOptions
+    func run() throws { try options.make(.remove(options.keys)) }
+}
+
+/// `passdir recipients set`.
+struct RecipientsSetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Let just these keys read a store or a folder.",
+        discussion: "As 'pass init': a folder without a .gpg-id of its own gets one.")
+    @OptionGroup var options: ChangeOptions
+    func run() throws { try options.make(.set(options.keys)) }
+}
+
+/// `passdir recipients resume`.
+struct RecipientsResumeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Finish a change of recipients that was interrupted.")
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    func run() throws {
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+                try sharing.resume(store: store, cancellation: cancellation, progress: progress)
+            }
+            Work.tell(skipped)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// `passdir recipients abort`.
+struct RecipientsAbortCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "abort", abstract: "Take back a change of recipients that was interrupted.")
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    func run() throws {
+        do throws(DaemonError) {
+            switch try Sharing(environment: CallerEnvironment.variables()).abort(store: store) {
+            case .undone: print("the change is taken back: everything is as it was before")
+            case .wasFinished: print("the change was already complete and committed: it stays")
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// A change of recipients that is killed: it ends exactly new or exactly old, and every secret is readable throughout.
+///
+/// `PASSDIR_SOAK` is the number of kills (`scripts/soak recipients COUNT`); then there are 1,000 secrets.
+@Suite struct InterruptionTests {
+    private static var soak: Int? { getenv("PASSDIR_SOAK").flatMap { Int(String(cString: $0)) } }
+
+    @Test func killedAtAnyMomentItEndsNewOrOld() throws {
+        let kills = Self.soak ?? 8
+        let count = Self.soak == nil ? 30 : 1000
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try fixture.fill(store, folders: ["a", "a/b", "c"], count: count, for: fixture.ann)
+            let reader = try Reader(fixture, store, count: count)
+            defer { reader.stop() }
+
+            // How long a whole change takes, for the moments to kill it at.
+            let clock = ContinuousClock()
+            let whole = try clock.measure {
+                _ = try fixture.recipients("set", "work", fixture.ann.fingerprint, fixture.bob.fingerprint)
+            }
+            var isShared = true
+            var ends: [String: Int] = [:]
+            for round in 0..<kills {
+                let keys = (isShared ? [fixture.ann] : [fixture.ann, fixture.bob]).map(\.fingerprint)
+                let old = try state(store)
+                let head = try store.git("rev-parse", "HEAD")
+                let program = try home.start(["passdir", "recipients", "set", "work"] + keys)
+                // Putting in place is over in a moment: every other time the kill waits for it.
+                let isLate = round % 2 == 1
+                if isLate {
+                    try waitForPlacing(store, program)
+                    usleep(useconds_t.random(in: 0...UInt32(count * 60)))
+                } else {
+                    let (seconds, attoseconds) = whole.components
+                    usleep(
+                        useconds_t(
+                            Double.random(in: 0...1) * (Double(seconds) + Double(attoseconds) / 1e18) * 1e6))
+                }
+                kill(program.pid, SIGKILL)
+                _ = try program.wait(limit: .seconds(60))
+
+                let resumes = (round / 2) % 2 == 0
+                let result = try home.passdir(
+                    "recipients", resumes ? "resume" : "abort", "work", limit: .seconds(300))
+                let isNew = try store.git("rev-parse", "HEAD") != head
+                let nothing = result.errors.contains("was interrupted")
+                #expect(result.exitCode == 0 || nothing, "\(result.errors)")
+                let end =
+                    "\(isLate ? "late" : "early"), \(nothing ? "nothing left" : resumes ? "resumed" : "aborted"): \(isNew ? "new" : "old")"
+                ends[end, default: 0] += 1
+                if isNew {
+                    isShared.toggle()
+                    let ids = Set(try fixture.packets(store).values)
+                    #expect(ids.count == 1 && ids.first?.count == keys.count, "round \(round), \(end)")
+                    #expect(try home.text(of: "work/.gpg-id") == keys.map { $0 + "\n" }.joined())
+                    #expect(try store.git("rev-list", "--count", "\(head)..HEAD") == "1")
+                } else {
+                    #expect(try state(store) == old, "round \(round), \(end)")
+                    #expect(!resumes || nothing, "round \(round): \(end)")
+                }
+                #expect(try store.git("status", "--porcelain") == "", "round \(round), \(end)")
+                #expect(access(store.path.appending(".passdir-reencrypt").string, F_OK) != 0)
+            }
+            for (end, number) in ends.sorted(by: { $0.key < $1.key }) { print("\(number) × \(end)") }
+            let (reads, failures) = try reader.results()
+            print("the reader read \(reads) secrets meanwhile")
+            #expect(failures == "" && reads > 0)
+        }
+    }
+
+    /// Everything that a change touches, as checksums.
+    private func state(_ store: TestStore) throws -> String {
+        String(
+            decoding: try store.home.succeed(
+                [
+                    "sh", "-c",
+                    "find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum",
+                ],
+                in: store.path), as: UTF8.self)
+    }
+
+    private func waitForPlacing(_ store: TestStore, _ program: Program) throws {
+        let journal = store.path.appending(".passdir-reencrypt/journal")
+        let end = ContinuousClock.now + .seconds(120)
+        while !program.hasEnded, ContinuousClock.now < end {
+            if let bytes = try? store.home.bytes(at: journal),
+                !String(decoding: bytes.prefix(60), as: UTF8.self).contains("\0staging\0")
+            {
+                return
+            }
+            usleep(200)
+        }
+    }
+
+    /// Reads all secrets with Ann's key, over and over.
+    private struct Reader {
+        let program: Program
+        let home: TestHome
+
+        init(_ fixture: Fixture, _ store: TestStore, count: Int) throws {
+            home = fixture.home
+            program = try home.start(
+                [
+                    "sh", "-c",
+                    """
+                    n=0
+                    while [ ! -e "$HOME/stop" ]; do
+                      for file in a/*.gpg a/b/*.gpg c/*.gpg; do
+                        text=$(gpg --batch --quiet -d "$file" 2>&1)
+                        case "$text" in "secret of kind "?) ;; *) echo "$file: $text" >>"$HOME/failures" ;; esac
+                        n=$((n + 1)); [ -e "$HOME/stop" ] && break
+                      done
+                    done
+                    echo $n >"$HOME/reads"
+                    """,
+                ], in: store.path, extra: ["GNUPGHOME": fixture.homeFolder(of: fixture.ann).string])
+        }
+
+        func stop() {
+            try? home.write("", to: "stop")
+            _ = try? program.wait(limit: .seconds(30))
+        }
+
+        func results() throws -> (reads: Int, failures: String) {
+            stop()
+            let reads = Int(try home.text(of: "reads").split(separator: "\n").joined()) ?? 0
+            return (reads, (try? home.text(of: "failures")) ?? "")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Reading and saving go on while recipients change, through the mount and beside it.
+@Suite struct MeanwhileTests {
+    @Test func savesThroughTheMountMeanwhileAreKeptAndForTheNewRecipients() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try fixture.fill(store, folders: ["a"], count: 40, for: fixture.ann)
+            try home.mount()
+            let place = home.mountPoint.appending("work/a")
+            // An editor has a secret open all the while, and saves at the end.
+            let editor = try FileDescriptor.open(place.appending("s0"), .readWrite)
+            var start = [UInt8](repeating: 0, count: 6)
+            #expect(try start.withUnsafeMutableBytes { try editor.read(into: $0) } == 6)
+            let program = try home.start(["passdir", "recipients", "add", "work", fixture.bob.address])
+            var saved: [String: String] = [:]
+            var round = 0
+            while !program.hasEnded || round < 10 {
+                let name = "s\(1 + round % 12)"
+                let text = "saved in round \(round)\n"
+                try home.write(text, to: "mnt/work/a/\(name)")
+                saved[name] = text
+                if round % 3 == 0 {
+                    try home.write("new \(round)\n", to: "mnt/work/a/new\(round)")
+                    saved["new\(round)"] = "new \(round)\n"
+                }
+                round += 1
+                try #require(round < 5000)
+            }
+            let result = try program.wait(limit: .seconds(120))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            try editor.writeAll("EDITED".utf8)
+            try editor.close()
+            saved["s0"] = "secretEDITEDnd 0\n"
+
+            for (name, text) in saved {
+                #expect(try home.text(of: "mnt/work/a/\(name)") == text, "\(name)")
+                #expect(
+                    try fixture.read(store.path.appending("a/\(name).gpg"), as: fixture.bob) == text,
+                    "\(name)")
+            }
+            // No second versions: encrypting to others is no edit.
+            let names = String(decoding: try home.succeed(["ls", "-A", "mnt/work/a"]), as: UTF8.self)
+            #expect(!names.contains("conflict"), "\(names)")
+            #expect(try fixture.packets(store).values.allSatisfy { $0.count == 2 })
+            #expect(
+                !String(decoding: try home.succeed(["ls", "-A", "mnt/work"]), as: UTF8.self).contains(
+                    "reencrypt"))
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+
+    @Test func oneChangeAtATime() throws {
+        try Fixture.with { fixture in
+            let store = try fixture.home.makeStore("work", recipients: [fixture.ann])
+            try fixture.home.addStores([store])
+            try fixture.fill(store, folders: ["a"], count: 30, for: fixture.ann)
+            let first = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.bob.address])
+            try fixture.home.waitUntil("the first has begun") {
+                access(store.path.appending(".passdir-reencrypt/journal").string, F_OK) == 0 || first.hasEnded
+            }
+            let second = try fixture.home.passdir("recipients", "add", "work", fixture.cyd.address)
+            #expect(second.exitCode == 1 && second.errors.contains("under way"), "\(second.errors)")
+            #expect(try first.wait(limit: .seconds(60)).exitCode == 0)
+            // Interrupted by Ctrl-C: it says how to go on, and nothing else begins before.
+            let third = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.cyd.address])
+            try fixture.home.waitUntil("the third has begun") {
+                access(store.path.appending(".passdir-reencrypt/journal").string, F_OK) == 0 || third.hasEnded
+            }
+            kill(third.pid, SIGINT)
+            let stopped = try third.wait(limit: .seconds(60))
+            #expect(
+                stopped.exitCode == 1 && stopped.errors.contains("recipients resume work"),
+                "\(stopped.exitCode) \(stopped.errors) \(stopped.output)")
+            let fourth = try fixture.home.passdir("recipients", "remove", "work", fixture.bob.address)
+            #expect(fourth.exitCode == 1 && fourth.errors.contains("interrupted"), "\(fourth.errors)")
+            try fixture.recipients("resume", "work")
+            #expect(try fixture.packets(store).values.allSatisfy { $0.count == 3 })
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+}
