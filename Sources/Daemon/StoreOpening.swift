@@ -52,8 +52,10 @@ final class StoreOpening: Sendable {
         _ definition: StoreDefinition, secretLimit: Int, mountPoint: FilePath
     ) throws(DaemonError) -> ServedStore {
         let fixed: ServedStore.Fixed
+        let options: Store.Options
         do {
             fixed = try self.fixed(definition)
+            options = try Store.Options(configuration, store: definition.name, environment: environment)
         } catch {
             throw DaemonError(error)
         }
@@ -69,8 +71,7 @@ final class StoreOpening: Sendable {
             let root = Root(lazily: path) { firstUse.use() }
             let store = Store(
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
-                options: try Store.Options(configuration, store: definition.name, environment: environment),
-                learned: learned)
+                options: options, learned: learned)
             let committer = Committer(
                 store: store,
                 options: Committer.Options(
@@ -80,7 +81,7 @@ final class StoreOpening: Sendable {
             firstUse.set(served)
             return served
         } catch {
-            return failed(definition, fixed, (error as? OpenPGPError)?.message ?? "\(error)")
+            return failed(definition, fixed, error.message)
         }
     }
 
