@@ -15,4 +15,9 @@ static inline int passdir_git_enable_fsync(int enabled) {
     return git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, enabled);
 }
 
+/// The file with trusted certificate authorities.
+static inline int passdir_git_set_certificates(const char *file) {
+    return git_libgit2_opts(GIT_OPT_SET_SSL_CERT_LOCATIONS, file, (const char *)NULL);
+}
+
 #endif

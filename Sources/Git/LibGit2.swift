@@ -14,6 +14,12 @@ public enum LibGit2 {
         _ = started
     }
 
+    /// Trusts the certificate authorities of a file (PEM) beside the system's, as git's `http.sslCAInfo` asks.
+    public static func trustCertificates(in file: FilePath) {
+        start()
+        _ = file.withPlatformString { passdir_git_set_certificates($0) }
+    }
+
     /// Where libgit2 looks for the user's `.gitconfig`; the system's and XDG's files are then left out.
     ///
     /// For tests and other processes that must not see the configuration of this machine. libgit2 reads
