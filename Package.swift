@@ -52,10 +52,9 @@ let package = Package(
         + part(
             "Sync",
             [
-                "Git", "OpenPGP", "Stores", systemPackage, logging,
+                "CLinux", "Git", "OpenPGP", "Stores", systemPackage, logging,
                 .product(name: "OrderedCollections", package: "swift-collections"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-            ])
+            ], tests: ["TestKit"])
         + part(
             "Daemon",
             ["CLinux", "Fuse", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging],

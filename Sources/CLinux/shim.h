@@ -70,10 +70,19 @@ static inline int64_t passdir_peer_uid(int socket) {
     return (int64_t)credentials.uid;
 }
 
-/// posix_spawn_file_actions_addclosefrom_np(3) of glibc 2.34, declared under _GNU_SOURCE only.
-int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
-static inline int passdir_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
+/// glibc 2.34 has these; Swift's Glibc module does not show them. `actions` is a posix_spawn_file_actions_t: the
+/// header that declares it would make this module the owner of types that Glibc's module declares.
+extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
+extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
+
+/// Closes every descriptor from `from` on in the program that is started.
+static inline int passdir_spawn_close_from(void *actions, int from) {
     return posix_spawn_file_actions_addclosefrom_np(actions, from);
+}
+
+/// Starts the program in a folder.
+static inline int passdir_spawn_in(void *actions, const char *path) {
+    return posix_spawn_file_actions_addchdir_np(actions, path);
 }
 
 #endif

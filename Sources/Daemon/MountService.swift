@@ -14,7 +14,7 @@ import SystemPackage
 final class MountService: Sendable {
     private let session: Session
     private let filesystem: StoreFilesystem
-    private let stores: LiveStores
+    let stores: LiveStores
     private let configurationFile: FilePath
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>

@@ -39,7 +39,8 @@ final class ServedStore: Sendable {
         var delay: Duration
         var pushTimeout: Duration
         var promptTimeout: Duration
-        var recipients: [String]
+        /// The rest of its settings, as text.
+        var others: [String]
     }
 
     init(
@@ -97,6 +98,8 @@ final class ServedStore: Sendable {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
+            lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
+            conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
                 ?? failedOpen ?? (isInUse ? recipients?.interrupted : nil),
             unsaved: unsaved.map {

@@ -40,7 +40,10 @@ final class StoreOpening: Sendable {
             delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
             pushTimeout: try configuration.value(Catalogue.pushTimeout),
             promptTimeout: try configuration.value(Catalogue.promptTimeout),
-            recipients: [
+            others: [
+                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
+                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
+                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
                 try configuration.value(Catalogue.storeSigningKeys, store: definition.name) ?? "",
                 try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
                 "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name))",
@@ -53,8 +56,10 @@ final class StoreOpening: Sendable {
     ) throws(DaemonError) -> ServedStore {
         let fixed: ServedStore.Fixed
         let options: Store.Options
+        var committing: Committer.Options
         do {
             fixed = try self.fixed(definition)
+            committing = try CommitterSettings.options(configuration, store: definition.name)
             options = try Store.Options(configuration, store: definition.name, environment: environment)
         } catch {
             throw DaemonError(error)
@@ -71,12 +76,11 @@ final class StoreOpening: Sendable {
             let root = Root(lazily: path) { firstUse.use() }
             let store = Store(
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
-                options: options, learned: learned)
-            let committer = Committer(
-                store: store,
-                options: Committer.Options(
-                    delay: fixed.delay, pushTimeout: fixed.pushTimeout, program: "/proc/self/exe"),
-                log: log)
+                options: options,
+                learned: learned)
+            let login = RemoteLogin(definition, credentials: credentials)
+            committing.credentials = { login.answer($0) }
+            let committer = Committer(store: store, options: committing, log: log)
             let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
             firstUse.set(served)
             return served

@@ -31,20 +31,26 @@ extension Repository {
         tree: ObjectID, parent: ObjectID?, merged: [ObjectID] = [], message: String, author: Signature,
         committer: Signature, onto ref: String, sign: (([UInt8]) throws -> [UInt8])? = nil
     ) throws(GitError) -> ObjectID {
+        let parents = (parent.map { [$0] } ?? []) + merged
+        let id = try makeCommit(
+            tree: tree, parents: parents, message: message, author: author, committer: committer, sign: sign)
+        try move(ref, from: parent, to: id, as: committer, reflogMessage(message, parents.count))
+        return id
+    }
+
+    /// Makes a commit that no branch points to yet; `move` puts a branch on it.
+    /// - Parameters: as of `commit`.
+    public func makeCommit(
+        tree: ObjectID, parents: [ObjectID], message: String, author: Signature, committer: Signature,
+        sign: (([UInt8]) throws -> [UInt8])? = nil
+    ) throws(GitError) -> ObjectID {
         guard !message.utf8.contains(0) else {
             throw GitError(code: .invalid, message: "a commit message cannot hold a NUL byte")
         }
-        let parents = (parent.map { [$0] } ?? []) + merged
         let text = message.hasSuffix("\n") ? message : message + "\n"
         let content = try commitContent(tree, parents, text, author, committer)
-        let id: ObjectID
-        if let sign {
-            id = try store(content, signature: try signature(of: content, sign))
-        } else {
-            id = try store(content, signature: nil)
-        }
-        try move(ref, from: parent, to: id, as: committer, reflogMessage(text, parents.count))
-        return id
+        guard let sign else { return try store(content, signature: nil) }
+        return try store(content, signature: try signature(of: content, sign))
     }
 
     private func commitContent(
@@ -111,8 +117,11 @@ extension Repository {
     }
 
     /// Moves a reference by compare-and-set; libgit2 writes the log of HEAD too when HEAD is on the branch.
-    /// - Parameter from: where it must stand; nil: it must not exist.
-    func move(
+    /// - Parameters:
+    ///   - from: where it must stand; nil: it must not exist.
+    ///   - log: the line in the log of the reference.
+    /// - Throws: `.modified` when it stands elsewhere, `.locked` when another process holds its lock.
+    public func move(
         _ ref: String, from: ObjectID?, to: ObjectID, as who: Signature, _ log: String
     ) throws(GitError) {
         git_repository_set_ident(pointer, who.name, who.email)

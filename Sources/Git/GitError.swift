@@ -127,7 +127,7 @@ extension GitError {
     public static func cleanedURL(_ url: String) -> String { withoutPasswords(url) }
 
     /// `scheme://user:password@host` becomes `scheme://user@host`.
-    static func withoutPasswords(_ text: String) -> String {
+    public static func withoutPasswords(_ text: String) -> String {
         var result = ""
         var rest = Substring(text)
         while let found = rest.firstRange(of: "://") {

@@ -1,37 +1,40 @@
 import CGit
 import Glibc
+import Synchronization
 import SystemPackage
 
-/// `index.lock`, held, and the copy of the index that is worked on under it; both are gone at the end of its life.
-private struct IndexLock: ~Copyable {
+/// Makes the names of copies unique in this process.
+private let copyCount = Atomic<UInt64>(0)
+
+/// A copy of the index that is worked on; gone at the end of its life.
+///
+/// git's programs do not wait for `index.lock`: a `git add` that meets it fails. So the lock is not held while the
+/// copy is made and changed, only for the moment in which the finished copy takes the index's place.
+private struct IndexCopy: ~Copyable {
     let index: FilePath
-    let copy: FilePath
+    let path: FilePath
     private let lock: FilePath
+    /// The metadata of the index that was copied; nil when there was none.
+    let old: stat?
 
     init(_ index: FilePath) throws(GitError) {
-        let lock = index.withSuffix(".lock")
-        let held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o666) }
-        guard held >= 0 else {
-            let error = Errno(rawValue: errno)
-            throw error == .fileExists
-                ? GitError(code: .locked, message: "another program holds \(lock)")
-                : .system(error, "cannot lock the index")
-        }
-        close(held)
         self.index = index
-        self.lock = lock
-        copy = index.withSuffix(".passdir")
+        lock = index.withSuffix(".lock")
+        let number = copyCount.wrappingAdd(1, ordering: .relaxed).newValue
+        path = index.withSuffix(".passdir-\(getpid())-\(number)")
+        if access(lock.string, F_OK) == 0 { throw Self.locked(lock) }
+        old = try Self.duplicate(index, to: path)
     }
 
     deinit {
-        _ = copy.withPlatformString { unlink($0) }
-        _ = lock.withPlatformString { unlink($0) }
+        _ = path.withPlatformString { unlink($0) }
     }
 
-    /// Makes the copy; returns the metadata of the index, nil when there is none.
-    func duplicate() throws(GitError) -> stat? {
-        // What a killed process of ours may have left: nobody else works on the copy while we hold the lock.
-        for left in [copy, copy.withSuffix(".lock")] { _ = left.withPlatformString { unlink($0) } }
+    private static func locked(_ lock: FilePath) -> GitError {
+        GitError(code: .locked, message: "another program holds \(lock)")
+    }
+
+    private static func duplicate(_ index: FilePath, to copy: FilePath) throws(GitError) -> stat? {
         let opened = index.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
         if opened < 0, errno == ENOENT { return nil }
         guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot read the index") }
@@ -53,26 +56,54 @@ private struct IndexLock: ~Copyable {
         }
         return status
     }
+
+    /// Puts the copy into the index's place, provided the index is still the one that was copied.
+    func publish() throws(GitError) {
+        if let old { _ = path.withPlatformString { chmod($0, old.st_mode & 0o777) } }
+        let linked = path.withPlatformString { from in lock.withPlatformString { link(from, $0) } }
+        if linked != 0 {
+            guard errno == EEXIST else {
+                throw .system(Errno(rawValue: errno), "cannot lock the index")
+            }
+            throw Self.locked(lock)
+        }
+        guard isUnchanged else {
+            _ = lock.withPlatformString { unlink($0) }
+            throw GitError(code: .locked, message: "another program wrote \(index)")
+        }
+        let moved = lock.withPlatformString { from in index.withPlatformString { rename(from, $0) } }
+        if moved != 0 {
+            let error = Errno(rawValue: errno)
+            _ = lock.withPlatformString { unlink($0) }
+            throw .system(error, "cannot replace the index")
+        }
+    }
+
+    private var isUnchanged: Bool {
+        var now = stat()
+        guard index.withPlatformString({ stat($0, &now) }) == 0 else { return old == nil && errno == ENOENT }
+        guard let old else { return false }
+        return now.st_ino == old.st_ino && now.st_size == old.st_size
+            && now.st_mtim.tv_sec == old.st_mtim.tv_sec && now.st_mtim.tv_nsec == old.st_mtim.tv_nsec
+            && now.st_ctim.tv_sec == old.st_ctim.tv_sec && now.st_ctim.tv_nsec == old.st_ctim.tv_nsec
+    }
 }
 
-/// The index under its lock. libgit2 locks only while it writes, which would lose what another process stages
-/// between its read and its write; so the lock is taken here and libgit2 works on a copy beside the index.
+/// The index, worked on as a copy that replaces it at once. libgit2 locks only while it writes, which would lose what
+/// another process stages between its read and its write; so it works on the copy.
 struct IndexFile: ~Copyable {
-    private let lock: IndexLock
+    private let copy: IndexCopy
     private let index: Owned
-    private let old: stat?
 
     init(_ path: FilePath) throws(GitError) {
-        let lock = try IndexLock(path)
-        let old = try lock.duplicate()
-        let copy = lock.copy
+        let copy = try IndexCopy(path)
+        let place = copy.path
         let index = try Owned("cannot read the index", free: git_index_free) { made in
-            copy.withPlatformString { git_index_open(&made, $0) }
+            place.withPlatformString { git_index_open(&made, $0) }
         }
-        if let old { IndexFile.smudgeRacyEntries(index.pointer, written: old.st_mtim) }
-        self.lock = lock
+        if let old = copy.old { IndexFile.smudgeRacyEntries(index.pointer, written: old.st_mtim) }
+        self.copy = copy
         self.index = index
-        self.old = old
     }
 
     /// - Parameters:
@@ -115,10 +146,7 @@ struct IndexFile: ~Copyable {
     /// Puts the copy into the index's place.
     func commit() throws(GitError) {
         try check(git_index_write(index.pointer), "cannot write the index")
-        if let old { _ = lock.copy.withPlatformString { chmod($0, old.st_mode & 0o777) } }
-        let moved = lock.copy.withPlatformString { from in lock.index.withPlatformString { rename(from, $0) }
-        }
-        if moved != 0 { throw .system(Errno(rawValue: errno), "cannot replace the index") }
+        try copy.publish()
     }
 
     /// git reads a file again whose time isn't older than the index's, for it may have changed within the same tick.

@@ -6,12 +6,13 @@ extension Repository {
     /// Brings the index in step with a commit (or a tree that is about to be one) for the named paths only; what
     /// else the user has staged stays. Name files, not folders: the paths of `preparedTree`'s changes.
     ///
-    /// `index.lock` is held from before the index is read until the new one is in its place, so no `git add` of the
-    /// user gets lost. Entries carry the metadata of the file where its bytes are the committed ones, so `git status`
-    /// need not read it again; otherwise they carry none and git sees the file as modified. Like `git add`, it
-    /// rewrites the whole index: the cost grows with the number of files (1 ms or so for each thousand).
-    /// - Throws: `.locked` at once when another process holds `index.lock`; `.unsupported` for a split or sparse
-    ///   index.
+    /// The new index replaces the one that was read, or nothing does, so no `git add` of the user gets lost;
+    /// `index.lock` is there for microseconds only, since git's programs fail when they meet it. Entries carry the
+    /// metadata of the file where its bytes are the committed ones, so `git status` need not read it again; otherwise
+    /// they carry none and git sees the file as modified. Like `git add`, it rewrites the whole index: the cost grows
+    /// with the number of files (1 ms or so for each thousand).
+    /// - Throws: `.locked` at once when another process holds `index.lock` or has written the index meanwhile;
+    ///   `.unsupported` for a split or sparse index.
     public func updateIndex(paths: [FilePath], to commit: ObjectID) throws(GitError) {
         guard let top = workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no index")

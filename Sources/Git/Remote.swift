@@ -42,6 +42,9 @@ extension Repository {
         let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
         try Transfer(callbacks, url: url).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
+            // With refspecs of the caller's own, what `git pull` keeps for itself is left alone.
+            options.update_fetchhead = refspecs.isEmpty ? 1 : 0
+            if !refspecs.isEmpty { options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE }
             return withStringArray(refspecs) { specs in
                 refspecs.isEmpty
                     ? git_remote_fetch(handle.pointer, nil, &options, nil)

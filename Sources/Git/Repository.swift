@@ -115,6 +115,9 @@ public final class Repository {
     /// The repository has no working tree.
     public var isBare: Bool { git_repository_is_bare(pointer) != 0 }
 
+    /// Part of the history was left out when it was cloned.
+    public var isShallow: Bool { git_repository_is_shallow(pointer) == 1 }
+
     /// A merge, rebase, cherry-pick, revert or bisect of the user is under way: leave the branch alone.
     public var operationInProgress: Bool {
         git_repository_state(pointer) != Int32(GIT_REPOSITORY_STATE_NONE.rawValue)

@@ -52,6 +52,14 @@ public struct CredentialRequest: Sendable, Equatable {
     /// How often credentials were asked for before in this transfer: more than 0 means that the last were refused
     /// (or were the user name only).
     public var attempt: Int
+
+    /// A request of these parts.
+    public init(url: String, usernameFromURL: String?, allowed: Kinds, attempt: Int) {
+        self.url = url
+        self.usernameFromURL = usernameFromURL
+        self.allowed = allowed
+        self.attempt = attempt
+    }
 }
 
 /// A secret that its owner lends for the time of a call; this part keeps no copy of it.
@@ -61,6 +69,11 @@ public struct LentSecret: Sendable {
     /// - Parameter lend: calls `use` once, at once, with the bytes (no NUL among them).
     public init(_ lend: @escaping @Sendable (_ use: (UnsafeRawBufferPointer) -> Void) -> Void) {
         self.lend = lend
+    }
+
+    /// Lends the bytes for the time of the call.
+    public func use(_ body: (UnsafeRawBufferPointer) -> Void) {
+        lend(body)
     }
 }
 
@@ -126,7 +139,7 @@ public struct TransferProgress: Sendable, Equatable {
     /// Bytes that went over the wire.
     public var bytes: Int
 
-    /// Progress by its numbers.
+    /// Progress of these parts.
     public init(objects: Int, totalObjects: Int, bytes: Int) {
         self.objects = objects
         self.totalObjects = totalObjects

@@ -48,6 +48,11 @@ extension Repository {
         config("remote.\(name).url")
     }
 
+    /// The URL that a remote is pushed to; nil when there is no such remote.
+    public func pushURL(ofRemote name: String) -> String? {
+        config("remote.\(name).pushurl") ?? url(ofRemote: name)
+    }
+
     /// How many commits of a branch its upstream lacks, as far as the last fetch or push knows; all of them when
     /// nothing is known of the remote branch; nil when the branch has no upstream.
     public func unpushedCount(of branchRef: String) throws(GitError) -> Int? {

@@ -139,4 +139,30 @@ struct WorkingRoot: ~Copyable {
         }
         return current
     }
+
+    /// Makes the folders that a path needs, 0700 as pass makes them.
+    func makeFolders(above path: FilePath) throws(GitError) {
+        var current = Descriptor(dup(descriptor.raw))
+        for component in path.removingLastComponent().components {
+            _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
+            let next = component.withPlatformString {
+                openat(current.raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            }
+            guard next >= 0 else {
+                throw .system(Errno(rawValue: errno), "cannot make the folder of \(path)")
+            }
+            current = Descriptor(next)
+        }
+    }
+
+    /// Removes the folders above a path that have become empty, as git does.
+    func removeEmptyFolders(above path: FilePath) {
+        var folder = path.removingLastComponent()
+        while let name = folder.lastComponent {
+            guard let parent = try? openFolder(of: folder),
+                name.withPlatformString({ unlinkat(parent.raw, $0, AT_REMOVEDIR) }) == 0
+            else { return }
+            folder.removeLastComponent()
+        }
+    }
 }

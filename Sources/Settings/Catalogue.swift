@@ -13,6 +13,11 @@ public enum RecipientTrust: String, Sendable, CaseIterable {
     case gpg
 }
 
+/// What talks to the remotes of stores.
+public enum TransportChoice: String, Sendable, CaseIterable {
+    case auto, libgit2, git
+}
+
 /// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
 public enum Catalogue {
     /// Where the stores are mounted.
@@ -24,6 +29,21 @@ public enum Catalogue {
         "commit.delay", default: .seconds(2),
         description: "How long changes gather before they are committed",
         owner: .sync, kind: .duration, storeKey: "commitDelay")
+    /// One commit for each secret.
+    public static let commitEach = Setting<Bool>(
+        "commit.each", default: false,
+        description: "Whether each secret that changed gets a commit of its own",
+        owner: .sync, kind: .boolean, storeKey: "commitEach")
+    /// How often the remote is asked.
+    public static let syncInterval = Setting<Duration>(
+        "sync.interval", default: .seconds(300),
+        description: "How often the remote is asked for changes; 0 s: only on passdir sync and before a push",
+        owner: .sync, kind: .duration, storeKey: "syncInterval")
+    /// What talks to the remote.
+    public static let syncTransport = Setting<TransportChoice>(
+        "sync.transport", default: .auto,
+        description: "What talks to remotes: libgit2, the git program, or auto: git where libgit2 cannot",
+        owner: .sync, kind: .word, storeKey: "transport")
     /// The largest secret.
     public static let secretLimit = Setting<Int>(
         "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
@@ -92,7 +112,8 @@ public enum Catalogue {
     /// All settings; no name is declared twice.
     public static let all: [AnySetting] = unique(
         [
-            AnySetting(mountPath), AnySetting(commitDelay), AnySetting(secretLimit),
+            AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
+            AnySetting(syncTransport), AnySetting(secretLimit),
             AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),

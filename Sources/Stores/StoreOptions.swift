@@ -43,7 +43,8 @@ extension Store {
             }
             trust = try configuration.value(Catalogue.recipientTrust, store: store) == .gpg ? .gpg : .always
             mustConfirm = try configuration.value(Catalogue.recipientConfirm, store: store)
-            record = RecipientRecord(file: Directories.dataFolder(environment: environment).appending("recipients"))
+            record = RecipientRecord(
+                file: Directories.dataFolder(environment: environment).appending("recipients"))
         }
 
         private static func fingerprints(_ text: String) -> [String] {

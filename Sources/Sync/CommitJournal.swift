@@ -1,77 +1,96 @@
 import Glibc
 import SystemPackage
 
-/// A note in the git folder that a commit of ours is on its way: written before the branch moves, removed when the
-/// index is in step.
+/// A note in the git folder that a commit of ours is on its way: written before the index moves, removed when the
+/// branch has followed.
 ///
-/// After a crash it tells which paths of the index are behind, and that locks which nobody holds open are ours. While
-/// the commit goes on the note is locked: that ends with the process, where a process id would live on in a zombie
-/// or, after a restart, in somebody else.
+/// After a crash it tells which paths of the index may be ahead of the branch, and that locks which nobody holds open
+/// are ours. The note is locked (flock) by the process that works; one that can be locked was left behind.
 final class CommitJournal {
     private static let name: FilePath.Component = "passdir-commit"
 
-    let file: FilePath
-    private var held: FileDescriptor?
-
-    init(gitDirectory: FilePath) {
-        file = gitDirectory.appending(Self.name)
-    }
-
-    deinit { try? held?.close() }
+    private let file: FilePath
+    private let descriptor: CInt
 
     /// Notes the paths, relative to the top of the repository. Durable on return.
-    func write(_ paths: [FilePath]) throws(Errno) {
+    /// - Throws: `.wouldBlock` when another process commits to this repository right now.
+    init(_ paths: [FilePath], gitDirectory: FilePath) throws(Errno) {
+        file = gitDirectory.appending(Self.name)
+        descriptor = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Errno(rawValue: errno) }
+        var facts = stat()
+        // Removed by its owner between our open and our lock.
+        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else { throw .wouldBlock }
         var bytes: [UInt8] = []
         for path in paths {
             path.withPlatformString { bytes += UnsafeRawBufferPointer(start: $0, count: strlen($0)) }
             bytes.append(0)
         }
+        guard ftruncate(descriptor, 0) == 0 else { throw Errno(rawValue: errno) }
         do {
-            let descriptor = try FileDescriptor.open(
-                file, .writeOnly, options: [.create, .closeOnExec, .noFollow], permissions: .ownerReadWrite)
-            try? held?.close()
-            held = descriptor
-            guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor.rawValue, 0) == 0
-            else {
-                throw Errno(rawValue: errno)
-            }
-            _ = try descriptor.writeAll(bytes)
-            guard fsync(descriptor.rawValue) == 0 else { throw Errno(rawValue: errno) }
+            _ = try FileDescriptor(rawValue: descriptor).writeAll(bytes)
         } catch {
             throw error as? Errno ?? .ioError
         }
+        guard fsync(descriptor) == 0 else { throw Errno(rawValue: errno) }
     }
 
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// The commit is whole.
     func remove() {
         _ = file.withPlatformString { unlink($0) }
-        try? held?.close()
-        held = nil
     }
 
-    /// The paths that were noted for a commit which no process works at any more, and when that was; nil when there
-    /// is nothing to mend.
-    func left() -> (paths: [FilePath], time: Int)? {
-        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: [.closeOnExec, .noFollow])
+    /// What a process that no longer runs has left.
+    struct Left {
+        /// The paths that it was about to commit.
+        var paths: [FilePath]
+        /// When it noted them, in seconds since 1970.
+        var time: Int
+        /// Holds the note while it is being mended.
+        fileprivate var descriptor: CInt
+        fileprivate var file: FilePath
+
+        /// Everything is mended.
+        func remove() {
+            _ = file.withPlatformString { unlink($0) }
+            close(descriptor)
+        }
+    }
+
+    /// The note of a process that no longer runs; nil when there is nothing to mend.
+    static func left(in gitDirectory: FilePath) -> Left? {
+        let file = gitDirectory.appending(name)
+        let descriptor = file.withPlatformString { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+        guard descriptor >= 0 else { return nil }
+        var facts = stat()
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &facts) == 0, facts.st_nlink > 0
         else {
+            close(descriptor)
             return nil
         }
-        defer { try? descriptor.close() }
-        guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else { return nil }
-        var facts = stat()
-        guard fstat(descriptor.rawValue, &facts) == 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
-        let count = (try? bytes.withUnsafeMutableBytes { try descriptor.read(into: $0) }) ?? 0
-        let paths = bytes[..<count].split(separator: 0).map { path in
+        let count = max(0, pread(descriptor, &bytes, bytes.count, 0))
+        // A path without its NUL was not written to its end; nothing had been done then.
+        let end = bytes[..<count].lastIndex(of: 0) ?? 0
+        let paths = bytes[..<end].split(separator: 0).map { path in
             FilePath(platformString: path.map { CChar(bitPattern: $0) } + [0])
         }
-        return (paths, facts.st_mtim.tv_sec)
+        return Left(paths: paths, time: facts.st_mtim.tv_sec, descriptor: descriptor, file: file)
     }
 
-    /// Removes lock files that the noted commit was killed with: made after the note and within a minute of it, and
-    /// open in no process.
-    func removeLeftLocks(gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int) {
+    /// Removes what the noted commit was killed with: files of a merge that did not reach their places, copies of the
+    /// index, and lock files made after the note and
+    /// within a minute of it that are open in no process.
+    static func removeLeftLocks(
+        top: FilePath, gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int
+    ) {
         var locks = [gitDirectory.appending("index.lock"), gitDirectory.appending("HEAD.lock")]
-        if let ref { locks.append(commonDirectory.appending(ref + ".lock")) }
+        if let ref { locks.append(commonDirectory.pushing(FilePath(ref + ".lock"))) }
         for lock in locks {
             var facts = stat()
             guard lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
@@ -79,6 +98,13 @@ final class CommitJournal {
                 !OpenFiles.include(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
             else { continue }
             _ = lock.withPlatformString { unlink($0) }
+        }
+        for name in OpenFiles.entries(of: top.string)
+        where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
+            _ = top.appending(name).withPlatformString { unlink($0) }
+        }
+        for name in OpenFiles.entries(of: gitDirectory.string) where name.hasPrefix("index.passdir-") {
+            _ = gitDirectory.appending(name).withPlatformString { unlink($0) }
         }
     }
 }

@@ -30,6 +30,11 @@ struct CommitMessage: Equatable {
         self.lines = lines
     }
 
+    /// A message of one sentence.
+    init(line: String) {
+        lines = [line]
+    }
+
     /// One change: its sentence. Several: their number, then a list.
     var text: String {
         if lines.count == 1 { return lines[0] + "\n" }

@@ -6,221 +6,195 @@ import Synchronization
 import SystemPackage
 
 extension Committer {
-    /// Paths of one repository.
-    private struct Share {
-        var repository: Repository
-        var top: FilePath
-        /// The store's folder below the repository's top; empty where they are the same.
-        var prefix: FilePath
-        /// Relative to the top.
-        var paths: [FilePath] = []
-    }
-
     /// Commits a batch, in each repository its part. A store that is no repository has nothing to do.
     func commit(_ batch: PendingChanges) throws(CommitFailure) {
-        for var share in try shares(of: batch) {
-            share.paths = expanded(share)
-            try commit(&share, batch)
+        for share in try shares(of: batch) {
+            try commit(share, batch)
         }
     }
 
-    /// As pass does: the nearest repository around a path commits it.
-    private func shares(of batch: PendingChanges) throws(CommitFailure) -> [Share] {
-        var shares: [FilePath: Share] = [:]
-        var order: [FilePath] = []
-        var places: [FilePath: FilePath?] = [:]
-        for path in batch.paths {
-            let folder = path.removingLastComponent()
-            if places[folder] == nil {
-                let share = try openRepository(around: folder)
-                places[folder] = .some(share?.top)
-                if let share, shares[share.top] == nil {
-                    shares[share.top] = share
-                    order.append(share.top)
-                }
-            }
-            guard let top = places[folder] ?? nil else { continue }
-            var relative = store.root.path.pushing(path)
-            guard relative.removePrefix(top) else { continue }
-            shares[top]?.paths.append(relative)
-        }
-        return order.compactMap { shares[$0] }
-    }
-
-    private func openRepository(around folder: FilePath) throws(CommitFailure) -> Share? {
-        // A folder that is gone lay in the repository of the nearest one that is still there.
-        var start = store.root.path.pushing(folder)
-        while !isDirectory(start), start.components.count > store.root.path.components.count {
-            start.removeLastComponent()
-        }
-        do {
-            guard let repository = try Repository.discover(from: start),
-                let top = repository.workingDirectory?.lexicallyNormalized()
-            else { return nil }
-            var prefix = store.root.path
-            if !prefix.removePrefix(top) { prefix = FilePath() }
-            return Share(repository: repository, top: top, prefix: prefix)
-        } catch {
-            throw CommitFailure(message: "commits are off for this store because \(error.message).")
-        }
-    }
-
-    private func isDirectory(_ path: FilePath) -> Bool {
-        var facts = stat()
-        return path.withPlatformString { lstat($0, &facts) } == 0 && facts.st_mode & S_IFMT == S_IFDIR
-    }
-
-    /// A folder that was renamed stands for the files that are in it now; the ones at its old place are known to
-    /// git.
-    private func expanded(_ share: Share) -> [FilePath] {
-        share.paths.flatMap { path -> [FilePath] in
-            guard isDirectory(share.top.pushing(path)) else { return [path] }
-            return [path] + files(below: path, top: share.top)
-        }
-    }
-
-    private func files(below folder: FilePath, top: FilePath) -> [FilePath] {
-        guard let root = try? Root(path: top), let entries = try? root.entries(of: folder) else { return [] }
-        // A repository inside the folder commits its own.
-        if entries.contains(where: { $0.name == ".git" }) { return [] }
-        return entries.flatMap { entry -> [FilePath] in
-            let path = folder.appending(entry.name)
-            switch entry.kind {
-            case .directory: return files(below: path, top: top)
-            case .regular, .symbolicLink:
-                return entry.name.string.hasPrefix(Store.temporaryPrefix) ? [] : [path]
-            case .other: return []
-            }
-        }
-    }
-
-    private func commit(_ share: inout Share, _ batch: PendingChanges) throws(CommitFailure) {
-        let repository = share.repository
-        guard !repository.operationInProgress else {
+    private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {
+        guard !share.repository.operationInProgress else {
             throw CommitFailure(
                 message:
                     "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
                     + "with git.")
         }
-        // Others may move the branch meanwhile: build again on the new tip.
-        for _ in 0..<16 {
-            do {
-                guard case .branch(let name, let ref, let parent) = try repository.head() else {
-                    throw CommitFailure(
-                        message:
-                            "commits are off for this store because \(share.top.string) has no branch checked "
-                            + "out: git switch to one.")
+        // Others may move the branch or work on the index meanwhile: build again on the new tip.
+        for attempt in 0..<64 {
+            do throws(GitError) {
+                if try commitOnce(share, batch) {
+                    refreshStatus(share.repository)
+                    return
                 }
-                let (tree, changes) = try repository.preparedTree(parent: parent, paths: share.paths)
-                let journal = CommitJournal(gitDirectory: repository.gitDirectory)
-                if !changes.isEmpty {
-                    let message = CommitMessage(
-                        changes.map { (Self.inStore($0.path, share.prefix), $0.kind) }, renames: batch.renames
-                    )
-                    do {
-                        try journal.write(changes.map(\.path))
-                    } catch {
-                        throw CommitFailure(
-                            message:
-                                "cannot write the commit's note in \(repository.gitDirectory.string): \(error)."
-                        )
-                    }
-                    let now = Int64(time(nil))
-                    let author = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
-                    let id: ObjectID
-                    do {
-                        id = try repository.commit(
-                            tree: tree, parent: parent, message: batch.message ?? message.text, author: author,
-                            committer: author,
-                            onto: ref)
-                    } catch {
-                        // The branch has not moved: the index is as it was, and nothing of it is ours to mend.
-                        journal.remove()
-                        throw error
-                    }
-                    try updateIndex(repository, paths: changes.map(\.path), to: id)
-                    journal.remove()
-                    log.info("committed \(changes.count) changes as \(id) on \(name)")
-                }
-                refreshStatus(repository)
-                return
-            } catch let error as GitError {
-                switch error.code {
-                case .modified: continue
-                case .locked:
-                    throw CommitFailure(
-                        message: "changes wait because another program holds a git lock: \(error.message).")
-                default:
+            } catch {
+                guard error.code != .modified else { continue }
+                guard error.code == .locked else {
                     throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }
-            } catch let failure as CommitFailure {
-                throw failure
-            } catch {
-                throw CommitFailure(message: "cannot commit in \(share.top.string): \(error).")
+                // Another program's lock is held for milliseconds, and nothing tells of its end.
+                guard attempt < 40 else {
+                    throw CommitFailure(
+                        message:
+                            "changes wait because another program holds a git lock: \(error.message); remove it "
+                            + "if no git program runs.")
+                }
+                usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
             }
         }
         throw CommitFailure(message: "changes wait because another program keeps moving the branch.")
     }
 
-    private static func inStore(_ path: FilePath, _ prefix: FilePath) -> FilePath {
-        var path = path
-        _ = prefix.isEmpty ? true : path.removePrefix(prefix)
-        return path
+    /// A commit that is written but that no branch points to yet.
+    private struct Prepared {
+        var id: ObjectID
+        var changes: [TreeChange]
+        var who: Signature
+        var subject: String
+        var count: Int
     }
 
-    /// The branch has moved: whatever holds the index's lock, the entries of our paths must follow. What a crash
-    /// leaves undone here, the journal tells the next start.
-    private func updateIndex(
-        _ repository: Repository, paths: [FilePath], to commit: ObjectID
-    ) throws(CommitFailure) {
-        for attempt in 0..<100 {
-            do {
-                try repository.updateIndex(paths: paths, to: commit)
-                return
-            } catch  where error.code == .locked {
-                // Another program's lock is held for milliseconds, and nothing tells of its end.
-                usleep(useconds_t(min(1 + attempt, 50)) * 1000)
-            } catch {
-                log.warning(
-                    "the index of \(repository.gitDirectory) could not follow a commit: \(error.message)")
-                return
-            }
+    /// One try; false is never returned, the result tells that nothing is left to do.
+    private func commitOnce(_ share: Share, _ batch: PendingChanges) throws(GitError) -> Bool {
+        let repository = share.repository
+        guard case .branch(let name, let ref, let parent) = try repository.head() else {
+            throw GitError(
+                code: .invalid, message: "no branch is checked out there: git switch to one")
         }
-        throw CommitFailure(
-            message:
-                "the index of git could not follow the last commit because another program holds its lock: "
-                + "remove \(repository.gitDirectory.appending("index.lock").string) if no git program runs.")
+        let prepared = try prepare(share, batch, onto: parent)
+        guard let last = prepared.last else { return true }
+        let paths = prepared.flatMap { $0.changes.map(\.path) }
+        let journal: CommitJournal
+        do throws(Errno) {
+            journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
+        } catch {
+            let busy = error == .wouldBlock || error == .resourceTemporarilyUnavailable
+            throw GitError(
+                code: busy ? .locked : .other,
+                message: busy
+                    ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
+        }
+        Fault.point("commit.noted")
+        GitTraffic.waitForQuiet(in: share.top)
+        // The index goes first: a `git commit` of the user between the two would else take the old content from it.
+        try repository.updateIndex(paths: paths, to: last.id)
+        Fault.point("commit.before-ref")
+        try repository.move(
+            ref, from: parent, to: last.id, as: last.who,
+            (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+        Fault.point("commit.after-ref")
+        journal.remove()
+        log.info("committed \(paths.count) changes as \(last.id) on \(name)")
+        return true
     }
 
-    /// Reads branch, newest commit and what is not pushed yet.
+    /// Writes the commits of a batch: one, or with `commit.each` one for each secret.
+    private func prepare(
+        _ share: Share, _ batch: PendingChanges, onto parent: ObjectID?
+    ) throws(GitError) -> [Prepared] {
+        var prepared: [Prepared] = []
+        let isSplit = options.commitsEach && batch.message == nil
+        for paths in isSplit ? separated(share, batch.renames) : [share.paths] {
+            let tip = prepared.last?.id ?? parent
+            let (tree, changes) = try share.repository.preparedTree(parent: tip, paths: paths)
+            guard !changes.isEmpty else { continue }
+            let message = CommitMessage(
+                changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames)
+            prepared.append(
+                try write(
+                    share.repository, tree, tip.map { [$0] } ?? [], batch.message ?? message.text, batch.time,
+                    changes))
+        }
+        return prepared
+    }
+
+    private func write(
+        _ repository: Repository, _ tree: ObjectID, _ parents: [ObjectID], _ message: String,
+        _ changed: Int64,
+        _ changes: [TreeChange]
+    ) throws(GitError) -> Prepared {
+        let (author, committer) = signatures(repository, changed: changed)
+        let id = try repository.makeCommit(
+            tree: tree, parents: parents, message: message, author: author, committer: committer,
+            sign: try signer(repository, committer))
+        let subject = String(message.prefix { !$0.isNewline })
+        return Prepared(id: id, changes: changes, who: committer, subject: subject, count: changes.count)
+    }
+
+    /// Who commits to a repository: the author has the time of the change, the committer that of now.
+    func signatures(_ repository: Repository, changed: Int64) -> (author: Signature, committer: Signature) {
+        let now = Int64(time(nil))
+        let committer = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
+        var author = committer
+        if changed > 0 { author.time = min(changed, now) }
+        return (author, committer)
+    }
+
+    /// What signs the commits of a repository, nil when they are not signed.
+    func signer(
+        _ repository: Repository, _ who: Signature
+    ) throws(GitError) -> (([UInt8]) throws -> [UInt8])? {
+        do throws(CommitSigning.Failure) {
+            return try CommitSigning(engine: store.engine, timeout: store.options.promptTimeout)
+                .signer(of: repository, as: who)
+        } catch {
+            throw GitError(code: .other, message: error.message)
+        }
+    }
+
+    /// One group of paths for each change: a rename is one, with all that lies in a renamed folder.
+    private func separated(_ share: Share, _ renames: [PendingChanges.Rename]) -> [[FilePath]] {
+        var groups: [[FilePath]] = []
+        var places: [Int: Int] = [:]
+        for path in share.paths {
+            let name = share.inStore(path)
+            let rename = renames.firstIndex { name.starts(with: $0.from) || name.starts(with: $0.to) }
+            if let rename, let place = places[rename] {
+                groups[place].append(path)
+                continue
+            }
+            if let rename { places[rename] = groups.count }
+            groups.append([path])
+        }
+        return groups
+    }
+
+    /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
     func refreshStatus(_ repository: Repository) {
+        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else {
+            return
+        }
         var status = shared.withLock { $0.status }
+        var complaint: String?
         do {
             switch try repository.head() {
             case .branch(let name, let ref, let commit):
                 status.state = .ready
                 status.branch = name
+                status.lastCommit = nil
                 if let commit {
                     let info = try repository.commitInfo(commit)
                     status.lastCommit = CommitterStatus.Commit(
                         id: commit.hex, subject: String(info.message.prefix { !$0.isNewline }),
                         time: info.committer.time)
                 }
-                status.unpushedCommits =
-                    try pushTarget(of: ref, in: repository) == nil
-                    ? 0 : repository.unpushedCount(of: ref) ?? 0
+                status.unpushedCommits = try unpushedCount(ref, commit, in: repository)
             case .detached(let commit):
                 status.state = .noCommits
                 status.branch = nil
-                shared.withLock {
-                    $0.commitError =
-                        "commits are off for this store because no branch is checked out (HEAD is at \(commit.hex.prefix(10))): "
-                        + "reading and saving work."
-                }
+                complaint =
+                    "commits are off for this store because no branch is checked out (HEAD is at "
+                    + "\(commit.hex.prefix(10))): reading and saving work."
             }
         } catch {
             log.warning("the state of the repository cannot be read: \(error.message)")
         }
-        shared.withLock { $0.status = status }
+        shared.withLock {
+            let (pending, inWork) = ($0.status.pendingChanges, $0.inWork)
+            $0.status = status
+            $0.status.pendingChanges = pending
+            $0.inWork = inWork
+            if let complaint { $0.commitError = complaint }
+        }
     }
 }

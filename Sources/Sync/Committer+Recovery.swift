@@ -5,19 +5,18 @@ import Synchronization
 import SystemPackage
 
 extension Committer {
-    /// Looks at the repository: mends what a crash left half done, finds what was saved but never committed, pushes
-    /// what was never pushed.
+    /// Looks at the repositories: mends what a crash left half done, finds what was saved but never committed, brings
+    /// store and remote together, and does so regularly from then on.
     public func start() async {
         do {
-            guard let repository = try Repository.discover(from: store.root.path),
-                let top = repository.workingDirectory?.lexicallyNormalized()
-            else {
+            guard let own = try ownRepository() else {
                 shared.withLock { $0.status.state = .noRepository }
+                for share in nestedRepositories() { try recover(share) }
+                commitPending()
                 return
             }
-            try mend(repository)
-            refreshStatus(repository)
-            try noteUncommitted(repository, top)
+            refreshStatus(own.repository)
+            for share in [own] + nestedRepositories() { try recover(share) }
         } catch {
             shared.withLock { shared in
                 shared.status.state = .noCommits
@@ -28,36 +27,51 @@ extension Committer {
             return
         }
         commitPending()
-        await push()
+        Task { await self.synchronizeRegularly() }
+        await synchronize(options.interval == nil ? .push : .everything)
     }
 
-    /// A commit that was interrupted between moving the branch and bringing the index in step.
-    private func mend(_ repository: Repository) throws(GitError) {
-        let journal = CommitJournal(gitDirectory: repository.gitDirectory)
-        guard let (paths, time) = journal.left() else { return }
+    private func recover(_ share: Share) throws(GitError) {
+        try mend(share)
+        try noteUncommitted(share)
+    }
+
+    /// A commit or merge that was interrupted: what its note names is brought back to the branch in the index, and
+    /// committed as the working tree has it.
+    private func mend(_ share: Share) throws(GitError) {
+        let repository = share.repository
+        guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
         let head = try repository.head()
         var ref: String?
         if case .branch(_, let name, _) = head { ref = name }
-        journal.removeLeftLocks(
-            gitDirectory: repository.gitDirectory, commonDirectory: repository.commonDirectory, ref: ref,
-            since: time)
-        if case .branch(_, _, let commit?) = head { try repository.updateIndex(paths: paths, to: commit) }
-        journal.remove()
+        CommitJournal.removeLeftLocks(
+            top: share.top, gitDirectory: repository.gitDirectory,
+            commonDirectory: repository.commonDirectory, ref: ref,
+            since: left.time)
+        if case .branch(_, _, let commit?) = head {
+            for attempt in 0..<100 {
+                do throws(GitError) {
+                    try repository.updateIndex(paths: left.paths, to: commit)
+                    break
+                } catch {
+                    guard error.code == .locked, attempt < 99 else { throw error }
+                    usleepMilliseconds(20)
+                }
+            }
+        }
+        for path in left.paths { note(.saved(share.inStore(path))) }
+        left.remove()
     }
 
     /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
-    private func noteUncommitted(_ repository: Repository, _ top: FilePath) throws(GitError) {
-        var prefix = store.root.path
-        if !prefix.removePrefix(top) { prefix = FilePath() }
-        for change in try repository.changes(under: prefix.isEmpty ? nil : prefix)
+    private func noteUncommitted(_ share: Share) throws(GitError) {
+        for change in try share.repository.changes(under: share.prefix.isEmpty ? nil : share.prefix)
         where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
-            var path = change.path
-            if !prefix.isEmpty { _ = path.removePrefix(prefix) }
+            let path = share.inStore(change.path)
             guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
                 !name.hasPrefix(Store.temporaryPrefix)
             else { continue }
-            let isGone = change.kind == .deleted
-            note(isGone ? .removed(path) : .saved(path))
+            note(change.kind == .deleted ? .removed(path) : .saved(path))
         }
     }
 }

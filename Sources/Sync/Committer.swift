@@ -1,22 +1,33 @@
-import Git
+public import Git
 public import Logging
 public import Stores
 import Synchronization
 public import SystemPackage
 
-/// Turns the changes of one store into commits and pushes them.
+/// Turns the changes of one store into commits, and keeps store and remote together.
 ///
-/// All git work of the store runs on this actor's own thread. A libgit2 repository is opened anew for each piece of
-/// work: it costs a fraction of a commit, and settings that changed meanwhile are honoured.
+/// All git work of the store runs on this actor's own thread; transfers run in child processes, merges of secrets on
+/// threads of their own. A libgit2 repository is opened anew for each piece of work: it costs a fraction of a commit,
+/// and settings that changed meanwhile are honoured.
 public actor Committer: ChangeSink {
     /// How a committer works.
     public struct Options: Sendable {
         /// How long changes gather before they are committed (`commit.delay`).
         public var delay: Duration
-        /// How long a push may take (`push.timeout`).
+        /// One commit for each secret instead of one for all that gathered (`commit.each`).
+        public var commitsEach = false
+        /// How long a remote may be silent in a push or fetch (`push.timeout`).
         public var pushTimeout: Duration
-        /// The program whose `transfer` command pushes: our own.
+        /// How often the remote is asked for changes (`sync.interval`); nil: only when something is pushed.
+        public var interval: Duration?
+        /// How the remote is spoken to (`sync.transport`).
+        public var transport = Transport.automatic
+        /// The program whose `transfer` command pushes and fetches: our own.
         public var program: FilePath
+        /// What a server that wants credentials is offered first; called on a thread that may wait.
+        public var credentials: (@Sendable (CredentialRequest) -> Credential?)?
+        /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
+        public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
         /// Options from their values.
         public init(delay: Duration, pushTimeout: Duration, program: FilePath) {
@@ -36,7 +47,7 @@ public actor Committer: ChangeSink {
         var isFinishing = false
         var status = CommitterStatus()
         var commitError: String?
-        var pushError: String?
+        var syncError: String?
     }
 
     nonisolated let shared = Mutex(Shared())
@@ -44,10 +55,12 @@ public actor Committer: ChangeSink {
     nonisolated let options: Options
     nonisolated let log: Logger
     private nonisolated let executor = StoreExecutor()
-    var isPushing = false
-    var mustPushAgain = false
-    var failedPushes = 0
+    var sync = SyncState()
+    /// A force-moved branch that was noticed: what was remembered of it may not be written yet.
+    var lastRewriting: (old: ObjectID, new: ObjectID)?
+    private var failedCommits = 0
 
+    /// The thread on which all git work of the store runs.
     /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -58,13 +71,17 @@ public actor Committer: ChangeSink {
         var log = log
         log[metadataKey: "store"] = "\(store.name)"
         self.log = log
-        shared.withLock { $0.status.lastPush = store.fact("lastPush").flatMap { Int64($0) } }
+        shared.withLock {
+            $0.status.lastPush = store.fact("lastPush").flatMap { Int64($0) }
+            $0.status.lastFetch = store.fact("lastFetch").flatMap { Int64($0) }
+        }
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     public nonisolated func note(_ change: Change) {
+        let now = FileTime.now.seconds
         let mustSchedule = shared.withLock { shared in
-            shared.pending.add(change)
+            shared.pending.add(change, at: now)
             shared.lastChange = .now
             guard !shared.isScheduled, !shared.isFinishing else { return false }
             shared.isScheduled = true
@@ -78,7 +95,7 @@ public actor Committer: ChangeSink {
         shared.withLock { shared in
             var status = shared.status
             status.pendingChanges = shared.pending.count + shared.inWork
-            status.lastError = shared.commitError ?? shared.pushError
+            status.lastError = shared.commitError ?? shared.syncError
             return status
         }
     }
@@ -99,7 +116,7 @@ public actor Committer: ChangeSink {
         }
         shared.withLock { $0.isScheduled = false }
         commitPending()
-        await push()
+        await synchronize(.push)
     }
 
     /// Commits what waits; what cannot be committed now waits on.
@@ -112,30 +129,28 @@ public actor Committer: ChangeSink {
             return shared.pending
         }
         guard !batch.isEmpty else { return }
-        let outcome: Result<Void, CommitFailure>
-        do {
+        do throws(CommitFailure) {
             try commit(batch)
-            outcome = .success(())
+            failedCommits = 0
+            shared.withLock {
+                $0.inWork = 0
+                $0.commitError = nil
+            }
         } catch {
-            outcome = .failure(error)
-        }
-        let mustRetry = shared.withLock { shared in
-            shared.inWork = 0
-            switch outcome {
-            case .success:
-                shared.commitError = nil
-                return false
-            case .failure(let failure):
-                shared.commitError = failure.message
-                if failure.isFinal { return false }
+            log.warning("\(error.message)")
+            failedCommits += 1
+            let mustSchedule = shared.withLock { shared in
+                shared.inWork = 0
+                shared.commitError = error.message
                 shared.pending.putBack(batch)
                 guard !shared.isScheduled, !shared.isFinishing else { return false }
                 shared.isScheduled = true
                 return true
             }
+            // 1 s, 2 s, 4 s … 5 min: a signature may ask for a passphrase each time.
+            let wait = Duration.seconds(min(1 << min(failedCommits - 1, 9), 300))
+            if mustSchedule { schedule(after: max(options.delay, wait)) }
         }
-        if case .failure(let failure) = outcome { log.warning("\(failure.message)") }
-        if mustRetry { schedule(after: max(options.delay, .seconds(1))) }
     }
 
     /// Commits what waits and pushes it, within `timeout`; nothing is committed on its own any more. For the end.
@@ -148,8 +163,10 @@ public actor Committer: ChangeSink {
             try? await Task.sleep(for: .milliseconds(100))
             commitPending()
         }
-        await push(timeout: max(end - .now, .milliseconds(500)))
-        while isPushing, .now < end { try? await Task.sleep(for: .milliseconds(20)) }
+        guard .now < end else { return }
+        Task { await self.synchronize(.push) }
+        try? await Task.sleep(for: .milliseconds(5))
+        while sync.isRunning, .now < end { try? await Task.sleep(for: .milliseconds(10)) }
     }
 }
 
@@ -157,6 +174,4 @@ public actor Committer: ChangeSink {
 struct CommitFailure: Error {
     /// One sentence.
     var message: String
-    /// Trying again would not help until something changes.
-    var isFinal = false
 }

@@ -34,6 +34,10 @@ public struct CommitterStatus: Sendable, Equatable {
     public var lastCommit: Commit?
     /// When a push last went through, in seconds since 1970.
     public var lastPush: Int64?
+    /// When the remote was last asked for changes, in seconds since 1970.
+    public var lastFetch: Int64?
+    /// What is going on with the remote right now, such as "fetching 3 of 10 objects"; nil: nothing.
+    public var activity: String?
     /// What went wrong last and still is, as one sentence.
     public var lastError: String?
 

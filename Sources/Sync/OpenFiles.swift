@@ -15,7 +15,8 @@ enum OpenFiles {
         }
     }
 
-    private static func entries(of folder: String) -> [String] {
+    /// The names in a folder; none when it cannot be read.
+    static func entries(of folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

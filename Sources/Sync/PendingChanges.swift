@@ -12,6 +12,9 @@ struct PendingChanges: Sendable {
     private(set) var paths: OrderedSet<FilePath> = []
     /// Renames in their order; they only make the message better.
     private(set) var renames: [Rename] = []
+    /// When the newest change came, in seconds since 1970; 0 while there is none.
+    private(set) var time: Int64 = 0
+
     /// What the commit says, where somebody knows better than the changes tell.
     var message: String?
 
@@ -23,7 +26,9 @@ struct PendingChanges: Sendable {
     var isEmpty: Bool { paths.isEmpty }
     var count: Int { paths.count }
 
-    mutating func add(_ change: Change) {
+    /// - Parameter time: in seconds since 1970; 0 for now.
+    mutating func add(_ change: Change, at time: Int64 = 0) {
+        self.time = time
         switch change {
         case .saved(let path), .removed(let path):
             paths.append(path)
@@ -44,6 +49,7 @@ struct PendingChanges: Sendable {
         var all = earlier
         all.paths.append(contentsOf: paths)
         all.renames.append(contentsOf: renames)
+        all.time = max(time, earlier.time)
         self = all
     }
 }

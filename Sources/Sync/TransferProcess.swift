@@ -1,49 +1,93 @@
-import Subprocess
+import Git
+import Glibc
 import SystemPackage
 
-/// Runs a transfer in a child process and ends it when its time is over.
+/// Runs a transfer in a child process and ends it when its time is over: libgit2 has no time-outs on sockets, a
+/// process can be killed.
 struct TransferProcess: Sendable {
     /// The program whose `transfer` command does the work: our own.
     var program: FilePath
-    /// How long a transfer may take.
+    /// How long the server may take, counted anew with every progress.
     var timeout: Duration
+    /// What the server is offered.
+    var credentials: (@Sendable (CredentialRequest) -> Credential?)?
+    /// Told how far it is.
+    var progress: @Sendable (TransferProgress) -> Void
 
-    func run(_ request: PushRequest) async throws(TransferFailure) {
-        let output: String?
-        do {
-            output = try await withThrowingTaskGroup(of: String?.self) { group in
-                group.addTask { try await launch(request) }
-                group.addTask {
-                    try await Task.sleep(for: timeout)
-                    throw TransferFailure(
-                        code: .timedOut,
-                        message: "the remote \"\(request.remote)\" did not answer within \(timeout).")
+    /// Runs on a thread of its own; no thread of Swift's pool waits.
+    func run(_ request: TransferRequest) async throws(TransferFailure) {
+        let failure: TransferFailure? = await withCheckedContinuation { continuation in
+            PlainThread.start {
+                do throws(TransferFailure) {
+                    try runBlocking(request)
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error)
                 }
-                defer { group.cancelAll() }
-                return try await group.next() ?? nil
             }
-        } catch let failure as TransferFailure {
-            throw failure
-        } catch {
-            throw TransferFailure(code: .other, message: "the push could not be started: \(error).")
         }
-        guard let output else { return }
-        let line = output.split(separator: "\n").last.map(String.init) ?? ""
-        throw TransferFailure(line: line)
-            ?? TransferFailure(code: .other, message: "the push ended without saying why.")
+        if let failure { throw failure }
     }
 
-    /// The output of a transfer that failed; nil when it succeeded.
-    private func launch(_ request: PushRequest) async throws -> String? {
-        var options = PlatformOptions()
-        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .milliseconds(200))]
-        let result = try await Subprocess.run(
-            .path(program), arguments: Arguments(request.arguments),
-            environment: .inherit.updating([
-                // A question on a terminal would wait for ever.
-                "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": nil, "GIT_WORK_TREE": nil, "GIT_INDEX_FILE": nil,
-            ]),
-            platformOptions: options, output: .string(limit: 1 << 16), error: .discarded)
-        return result.terminationStatus.isSuccess ? nil : result.standardOutput
+    func runBlocking(_ request: TransferRequest) throws(TransferFailure) {
+        var ends: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
+            throw TransferFailure(
+                code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
+        }
+        let ours = fcntl(ends[0], F_DUPFD_CLOEXEC, 10)
+        let theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
+        close(ends[0])
+        close(ends[1])
+        defer { close(ours) }
+        let child: ChildProgram
+        do throws(Errno) {
+            child = try ChildProgram(
+                [program.string] + request.arguments, environment: ChildProgram.environment,
+                descriptors: [nil, nil, nil, theirs])
+        } catch {
+            close(theirs)
+            throw TransferFailure(code: .other, message: "a transfer cannot be started: \(error)")
+        }
+        close(theirs)
+        defer {
+            // Its helpers too: what it left is in its group.
+            child.end()
+            child.wait()
+        }
+        try converse(TransferChannel(descriptor: ours), request)
+    }
+
+    private func converse(_ channel: TransferChannel, _ request: TransferRequest) throws(TransferFailure) {
+        var end = ContinuousClock.now + timeout
+        var last: TransferProgress?
+        while true {
+            var entry = pollfd(fd: channel.descriptor, events: Int16(POLLIN), revents: 0)
+            let left = max(end - .now, .zero)
+            let milliseconds =
+                left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+            let ready = poll(&entry, 1, Int32(clamping: milliseconds))
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else {
+                throw TransferFailure(
+                    code: .timedOut,
+                    message: "\(GitError.withoutPasswords(request.remote)) did not answer within "
+                        + "\(timeout.components.seconds) s")
+            }
+            switch channel.receive() {
+            case .progress(let progress):
+                // A server that says the same again and again gets no more time.
+                if progress != last { end = .now + timeout }
+                last = progress
+                self.progress(progress)
+            case .wanted(let request):
+                channel.send(credentials?(request))
+                end = .now + timeout
+            case .succeeded: return
+            case .failed(let failure): throw failure
+            case nil:
+                throw TransferFailure(code: .other, message: "the transfer process ended without a word")
+            }
+        }
     }
 }

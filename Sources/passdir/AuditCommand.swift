@@ -19,7 +19,8 @@ struct AuditCommand: ParsableCommand {
         let audit = try StoreContext.failing {
             let context = try StoreContext()
             return try Audit(
-                registry: context.registry, environment: context.environment, credentials: context.credentials)
+                registry: context.registry, environment: context.environment, credentials: context.credentials
+            )
         }
         guard !json else {
             print(try JSONLine.encode(audit))

@@ -18,10 +18,10 @@ struct Passdir: ParsableCommand {
             """,
         version: "passdir \(Version.number)",
         subcommands: [
-            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self,
-            ListCommand.self, SearchCommand.self, CredentialCommand.self, RecipientsCommand.self,
-            KeysCommand.self, AuditCommand.self, EraseCommand.self, CloneChildCommand.self,
-            TransferSubcommand.self,
+            StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
+            ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
+            RecipientsCommand.self, KeysCommand.self, CredentialCommand.self, AuditCommand.self,
+            EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
         ]
     )
 

@@ -31,6 +31,9 @@ struct StatusText {
             facts.append("commit   \(commit.id.prefix(8)) \(commit.subject) (\(commit.time))")
         }
         if let push = store.lastPush { facts.append("push     \(push)") }
+        if let fetch = store.lastFetch { facts.append("fetch    \(fetch)") }
+        if let activity = store.activity { facts.append("now      \(activity)") }
+        for conflict in store.conflicts { facts.append("conflict \(conflict)") }
         if let error = store.lastError { facts.append("error    \(error)") }
         for change in store.recipientChanges {
             facts.append("readers  " + change.lines.joined(separator: ";"))

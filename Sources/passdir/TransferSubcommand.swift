@@ -2,18 +2,16 @@ import ArgumentParser
 import Glibc
 import Sync
 
-/// `passdir transfer`: what a committer starts to push, so that it can be ended when a server does not answer.
+/// `passdir transfer`: what a committer starts to push and fetch, so that it can be ended when a server does not answer.
 struct TransferSubcommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: TransferCommand.name, abstract: "Push for a committer; not for people.",
+        commandName: TransferCommand.name, abstract: "Push or fetch for a committer; not for people.",
         shouldDisplay: false)
 
     @Argument(parsing: .captureForPassthrough)
     var words: [String] = []
 
     func run() throws {
-        guard let failure = TransferCommand.run(words) else { return }
-        print(failure)
-        throw ExitCode.failure
+        guard TransferCommand.run(words) else { throw ExitCode.failure }
     }
 }

@@ -52,6 +52,20 @@ public struct ControlClient: Sendable {
             limit: limit, returning: NoParameters.self)
     }
 
+    /// Brings stores and their remotes together; returns when that is done or has failed.
+    ///
+    /// - Parameters:
+    ///   - stores: their names; none for all.
+    ///   - limit: how long to wait; the daemon goes on after that.
+    /// - Throws: `noDaemon`, `failed` for a name that no store has; `timedOut`, `refused`.
+    public func synchronize(_ stores: [String], limit: Duration = .seconds(600)) throws(ControlError)
+        -> [SyncReport]
+    {
+        try call(
+            ControlInterface.synchronize, ["stores": stores.isEmpty ? nil : stores], limit: limit,
+            returning: [String: [SyncReport]].self)["stores"] ?? []
+    }
+
     private func call<Result: Decodable>(
         _ method: String, _ parameters: some Encodable, limit: Duration, returning: Result.Type
     ) throws(ControlError) -> Result {

@@ -45,6 +45,8 @@ struct ControlDispatch: Sendable {
             return unmount(message)
         case ControlInterface.reload:
             return reload(message)
+        case ControlInterface.synchronize:
+            return synchronize(message)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -88,6 +90,19 @@ struct ControlDispatch: Sendable {
         do throws(ControlError) {
             try service.reload(settling: call.parameters?.settle, reopening: call.parameters?.reopen)
             return result(NoParameters())
+        } catch {
+            return self.error(ControlInterface.failed, ["message": error.message])
+        }
+    }
+
+    private func synchronize(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable { let stores: [String]? }
+        struct Optional: Decodable { let parameters: Parameters? }
+        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "stores"])
+        }
+        do throws(ControlError) {
+            return result(["stores": try service.synchronize(stores: call.parameters?.stores)])
         } catch {
             return self.error(ControlInterface.failed, ["message": error.message])
         }

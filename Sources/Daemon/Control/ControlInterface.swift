@@ -5,6 +5,7 @@ enum ControlInterface {
     static let service = "org.varlink.service"
 
     static let status = "org.passdir.Control.Status"
+    static let synchronize = "org.passdir.Control.Synchronize"
     static let unmount = "org.passdir.Control.Unmount"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
@@ -52,12 +53,21 @@ enum ControlInterface {
           unpushedCommits: int,
           lastCommit: ?Commit,
           lastPush: ?string,
+          lastFetch: ?string,
+          activity: ?string,
+          conflicts: []string,
           lastError: ?string,
           unsaved: []Unsaved,
           recipientChanges: []RecipientChange
         )
 
         method Status() -> (mount: Mount, stores: []Store)
+
+        type Synced (name: string, error: ?string)
+
+        # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status tells
+        # meanwhile how far it is.
+        method Synchronize(stores: ?[]string) -> (stores: []Synced)
 
         # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
         method Unmount(discardUnsaved: ?bool) -> ()

@@ -17,4 +17,15 @@ public protocol ControlService: Sendable {
     ///   - reopening: the id of a store whose folder was replaced.
     /// - Throws: `failed` with what is wrong in the configuration.
     func reload(settling: String?, reopening: String?) throws(ControlError)
+
+    /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
+    ///
+    /// - Parameter stores: their names; nil for all.
+    /// - Throws: `failed` for a name that no store has.
+    func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport]
+}
+
+extension ControlService {
+    /// A service without stores has nothing to do.
+    public func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport] { [] }
 }

@@ -61,6 +61,12 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var lastCommit: CommitReport?
     /// When a push last reached the remote.
     public var lastPush: Timestamp?
+    /// When the remote was last asked for changes.
+    public var lastFetch: Timestamp?
+    /// What is going on with the remote right now, such as "fetching 3 of 10 objects".
+    public var activity: String?
+    /// Files, relative to the store, that hold our versions of secrets which the remote changed too.
+    public var conflicts: [String]
     /// What failed last and has not worked since, as one sentence.
     public var lastError: String?
     /// Saves that failed and are kept in memory until they work.
@@ -72,6 +78,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public init(
         name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
+        lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
         lastError: String? = nil, unsaved: [UnsavedReport] = [],
         recipientChanges: [RecipientChangeReport] = []
     ) {
@@ -83,6 +90,9 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.unpushedCommits = unpushedCommits
         self.lastCommit = lastCommit
         self.lastPush = lastPush
+        self.lastFetch = lastFetch
+        self.activity = activity
+        self.conflicts = conflicts
         self.lastError = lastError
         self.unsaved = unsaved
         self.recipientChanges = recipientChanges
@@ -99,6 +109,9 @@ public struct StoreReport: Codable, Sendable, Equatable {
         try container.encode(unpushedCommits, forKey: .unpushedCommits)
         try container.encode(lastCommit, forKey: .lastCommit)
         try container.encode(lastPush, forKey: .lastPush)
+        try container.encode(lastFetch, forKey: .lastFetch)
+        try container.encode(activity, forKey: .activity)
+        try container.encode(conflicts, forKey: .conflicts)
         try container.encode(lastError, forKey: .lastError)
         try container.encode(unsaved, forKey: .unsaved)
         try container.encode(recipientChanges, forKey: .recipientChanges)
@@ -136,5 +149,26 @@ public struct UnsavedReport: Codable, Sendable, Equatable {
         self.path = path
         self.error = error
         self.since = since
+    }
+}
+
+/// How a store and its remote came together.
+public struct SyncReport: Codable, Sendable, Equatable {
+    /// The store's name.
+    public var name: String
+    /// Why they did not, as one sentence; nil when they are in step, or there is no remote.
+    public var error: String?
+
+    /// A store's result.
+    public init(name: String, error: String?) {
+        self.name = name
+        self.error = error
+    }
+
+    /// Writes both keys.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(error, forKey: .error)
     }
 }

@@ -9,6 +9,7 @@ struct StoreCommand: ParsableCommand {
             StoreAddCommand.self, StoreListCommand.self, StoreShowCommand.self, StoreSetCommand.self,
             StoreRenameCommand.self, StoreMoveCommand.self, StoreHideCommand.self, StoreUnhideCommand.self,
             StoreRecloneCommand.self, StoreRemoveCommand.self, StoreImportCommand.self,
+            TrustHostCommand.self,
         ]
     )
 }

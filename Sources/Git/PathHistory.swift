@@ -1,0 +1,90 @@
+import CGit
+public import SystemPackage
+
+/// A commit that changed a path.
+public struct PathChange: Sendable, Equatable {
+    /// The commit.
+    public var commit: CommitInfo
+    /// What the path held after it; nil: nothing.
+    public var item: TreeItem?
+    /// The path's name at that commit; an older one than asked for where it was renamed since.
+    public var path: FilePath
+}
+
+extension Repository {
+    /// The commit that a name means: an id or its beginning, a branch, a tag, `HEAD~3`, `main@{yesterday}`.
+    public func commit(named name: String) throws(GitError) -> ObjectID {
+        let object = try Owned("\(name) is no commit", free: git_object_free) {
+            git_revparse_single(&$0, pointer, name)
+        }
+        let commit = try Owned("\(name) is no commit", free: git_object_free) {
+            git_object_peel(&$0, object.pointer, GIT_OBJECT_COMMIT)
+        }
+        return ObjectID(git_object_id(commit.pointer).pointee)
+    }
+
+    /// The commits that changed a path, or anything below a folder, newest first; merges that only took one side's
+    /// version are left out. A file is followed through renames that left its content as it was.
+    /// - Parameter limit: how many at most.
+    public func history(
+        of path: FilePath, from tip: ObjectID, limit: Int = .max
+    ) throws(GitError) -> [PathChange] {
+        if !path.isEmpty { try checkedPath(path) }
+        var path = path
+        var found: [PathChange] = []
+        var seen: Set<ObjectID> = []
+        for commit in try log(from: tip) where found.count < limit && seen.insert(commit.id).inserted {
+            let item = try object(at: path, in: commit.id)
+            var isChanged = true
+            for parent in commit.parents where isChanged {
+                isChanged = try object(at: path, in: parent) != item
+            }
+            guard isChanged, item != nil || !commit.parents.isEmpty else { continue }
+            found.append(
+                PathChange(
+                    commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id),
+                    path: path))
+            if let item, let parent = commit.parents.first, !path.isEmpty,
+                try object(at: path, in: parent) == nil,
+                let older = try differences(from: parent, to: commit.id).first(where: {
+                    $0.new == nil && $0.old?.id == item
+                })
+            {
+                path = older.path
+            }
+        }
+        return found
+    }
+
+    /// The name of the file or folder at a path; the empty path is the top.
+    private func object(at path: FilePath, in commit: ObjectID) throws(GitError) -> ObjectID? {
+        let tree = try tree(of: commit)
+        guard !path.isEmpty else { return ObjectID(git_tree_id(tree.pointer).pointee) }
+        return try entry(path, in: tree)?.id
+    }
+
+    /// For every file at or below a folder the commit that changed it last.
+    public func lastChanges(
+        below folder: FilePath, from tip: ObjectID
+    ) throws(GitError) -> [(path: FilePath, commit: CommitInfo)] {
+        var open: Set<FilePath> = []
+        for difference in try differences(from: nil, to: tip) where difference.path.starts(with: folder) {
+            open.insert(difference.path)
+        }
+        var found: [(path: FilePath, commit: CommitInfo)] = []
+        for commit in try log(from: tip) where !open.isEmpty {
+            // What a merge took from one side was changed there.
+            guard commit.parents.count < 2 else { continue }
+            for difference in try differences(from: commit.parents.first, to: commit.id)
+            where open.remove(difference.path) != nil {
+                found.append((difference.path, commit))
+            }
+        }
+        // What only a merge made.
+        if !open.isEmpty {
+            let last = try commitInfo(tip)
+            for path in open { found.append((path, last)) }
+        }
+        return found.sorted { $0.path.string < $1.path.string }
+    }
+}

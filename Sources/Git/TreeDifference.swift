@@ -1,0 +1,165 @@
+import CGit
+import Glibc
+public import SystemPackage
+
+/// What a tree holds at a path that is no folder.
+public struct TreeItem: Sendable, Hashable {
+    /// What kind of thing it is.
+    public enum Kind: Sendable, Hashable {
+        case file, executable, link, submodule
+
+        init?(_ mode: git_filemode_t) {
+            switch mode {
+            case GIT_FILEMODE_BLOB: self = .file
+            case GIT_FILEMODE_BLOB_EXECUTABLE: self = .executable
+            case GIT_FILEMODE_LINK: self = .link
+            case GIT_FILEMODE_COMMIT: self = .submodule
+            default: return nil
+            }
+        }
+
+        var mode: git_filemode_t {
+            switch self {
+            case .file: GIT_FILEMODE_BLOB
+            case .executable: GIT_FILEMODE_BLOB_EXECUTABLE
+            case .link: GIT_FILEMODE_LINK
+            case .submodule: GIT_FILEMODE_COMMIT
+            }
+        }
+    }
+
+    /// The blob, or a submodule's commit.
+    public var id: ObjectID
+    /// What kind of thing it is.
+    public var kind: Kind
+
+    /// An item of these parts.
+    public init(id: ObjectID, kind: Kind) {
+        self.id = id
+        self.kind = kind
+    }
+}
+
+/// A path at which two trees differ.
+public struct TreeDifference: Sendable, Hashable {
+    /// Relative to the top of the repository.
+    public var path: FilePath
+    /// What the first tree holds; nil: nothing.
+    public var old: TreeItem?
+    /// What the second tree holds; nil: nothing.
+    public var new: TreeItem?
+}
+
+extension Repository {
+    /// The paths at which two commits (or trees) differ, sorted. Folders that are the same are not looked into.
+    /// - Parameter one: nil is the empty tree.
+    public func differences(from one: ObjectID?, to other: ObjectID) throws(GitError) -> [TreeDifference] {
+        let new = try tree(of: other)
+        var options = git_diff_options()
+        git_diff_options_init(&options, UInt32(GIT_DIFF_OPTIONS_VERSION))
+        options.flags =
+            GIT_DIFF_INCLUDE_TYPECHANGE.rawValue | GIT_DIFF_SKIP_BINARY_CHECK.rawValue
+            | GIT_DIFF_DISABLE_PATHSPEC_MATCH.rawValue
+        let diff: Owned
+        if let one {
+            let old = try tree(of: one)
+            diff = try Owned("cannot compare \(one) with \(other)", free: git_diff_free) {
+                git_diff_tree_to_tree(&$0, pointer, old.pointer, new.pointer, &options)
+            }
+        } else {
+            diff = try Owned("cannot list \(other)", free: git_diff_free) {
+                git_diff_tree_to_tree(&$0, pointer, nil, new.pointer, &options)
+            }
+        }
+        var found: [TreeDifference] = []
+        for number in 0..<git_diff_num_deltas(diff.pointer) {
+            guard let delta = git_diff_get_delta(diff.pointer, number)?.pointee,
+                let name = delta.new_file.path ?? delta.old_file.path
+            else { continue }
+            found.append(
+                TreeDifference(
+                    path: FilePath(platformString: name), old: Self.item(delta.old_file),
+                    new: Self.item(delta.new_file)))
+        }
+        return found
+    }
+
+    private static func item(_ file: git_diff_file) -> TreeItem? {
+        guard let kind = TreeItem.Kind(git_filemode_t(rawValue: UInt32(file.mode))) else { return nil }
+        return TreeItem(id: ObjectID(file.id), kind: kind)
+    }
+
+    /// What a commit (or tree) holds at a path; nil for nothing and for a folder.
+    public func item(at path: FilePath, in commit: ObjectID) throws(GitError) -> TreeItem? {
+        try checkedPath(path)
+        guard let entry = try entry(path, in: try tree(of: commit)), let kind = TreeItem.Kind(entry.mode)
+        else {
+            return nil
+        }
+        return TreeItem(id: entry.id, kind: kind)
+    }
+
+    /// Whether a commit (or tree) holds a folder at a path.
+    public func isFolder(_ path: FilePath, in commit: ObjectID) throws(GitError) -> Bool {
+        try checkedPath(path)
+        return try entry(path, in: try tree(of: commit))?.isTree ?? false
+    }
+
+    /// Writes the tree of a commit with some paths changed; nil removes one.
+    public func tree(
+        of commit: ObjectID, edited edits: [(path: FilePath, item: TreeItem?)]
+    ) throws(GitError) -> ObjectID {
+        for edit in edits { try checkedPath(edit.path) }
+        let base = try tree(of: commit)
+        var removals: [git_tree_update] = []
+        var puts: [git_tree_update] = []
+        defer { for update in removals + puts { free(UnsafeMutablePointer(mutating: update.path)) } }
+        for (path, item) in edits {
+            let name = path.withPlatformString { UnsafePointer(strdup($0)) }
+            if let item {
+                puts.append(
+                    git_tree_update(
+                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode, path: name)
+                )
+            } else {
+                removals.append(
+                    git_tree_update(
+                        action: GIT_TREE_UPDATE_REMOVE, id: git_oid(), filemode: GIT_FILEMODE_UNREADABLE,
+                        path: name))
+            }
+        }
+        // Removals first: a file may take a folder's name, or the other way round.
+        var oid = git_oid()
+        try check(
+            git_tree_create_updated(&oid, pointer, base.pointer, removals.count, removals),
+            "cannot write a tree")
+        let middle = try tree(of: ObjectID(oid))
+        try check(
+            git_tree_create_updated(&oid, pointer, middle.pointer, puts.count, puts), "cannot write a tree")
+        return ObjectID(oid)
+    }
+
+    /// What the index holds at some paths; those where it holds nothing are left out.
+    public func indexItems(at paths: [FilePath]) throws(GitError) -> [FilePath: TreeItem] {
+        let index = try Owned("cannot read the index", free: git_index_free) {
+            git_repository_index(&$0, pointer)
+        }
+        var found: [FilePath: TreeItem] = [:]
+        for path in paths {
+            let entry = path.withPlatformString { git_index_get_bypath(index.pointer, $0, 0) }
+            guard let entry = entry?.pointee,
+                let kind = TreeItem.Kind(git_filemode_t(rawValue: entry.mode))
+            else { continue }
+            found[path] = TreeItem(id: ObjectID(entry.id), kind: kind)
+        }
+        return found
+    }
+
+    /// Sets a reference, whatever it stands at, or makes it.
+    public func set(_ ref: String, to id: ObjectID) throws(GitError) {
+        var oid = id.oid
+        var made: OpaquePointer?
+        defer { git_reference_free(made) }
+        try check(git_reference_create(&made, pointer, ref, &oid, 1, "passdir"), "cannot set \(ref)")
+    }
+}

@@ -1,0 +1,236 @@
+import CGit
+import Glibc
+public import SystemPackage
+
+/// Files that are about to take their places in the working tree, in place of what a commit holds there.
+///
+/// Everything is written and durable under temporary names before the first file moves. A file that is no longer what
+/// it was when it was looked at is put back: an edit is never written over.
+public final class WorkingTreeUpdate {
+    /// One path.
+    public struct Step: Sendable {
+        /// Relative to the top of the repository.
+        public var path: FilePath
+        /// What must lie there now; nil: nothing.
+        public var old: TreeItem?
+        /// What shall lie there; nil: nothing.
+        public var new: TreeItem?
+
+        /// A step of these parts.
+        public init(path: FilePath, old: TreeItem?, new: TreeItem?) {
+            self.path = path
+            self.old = old
+            self.new = new
+        }
+    }
+
+    private struct Prepared {
+        var step: Step
+        /// What lies there now, as it was looked at; nil: nothing.
+        var found: stat?
+        /// The new content beside the top; nil for a removal.
+        var temporary: FilePath
+    }
+
+    private let root: FilePath
+    private var steps: [Prepared] = []
+    /// Paths at which something else lies than the step says: uncommitted edits.
+    public private(set) var edited: [FilePath] = []
+
+    /// Looks at every path and writes the new files under temporary names.
+    ///
+    /// `edited` holds the paths whose content is neither the old nor the new one; if there is any, commit it first.
+    public init(_ steps: [Step], in repository: Repository) throws(GitError) {
+        guard let top = repository.workingDirectory else {
+            throw GitError(code: .unsupported, message: "a bare repository has no working tree")
+        }
+        root = top
+        let folder = try WorkingRoot(top)
+        for (number, step) in steps.enumerated() {
+            try checkedPath(step.path)
+            // A submodule's folder is its own business.
+            guard step.old?.kind != .submodule, step.new?.kind != .submodule else { continue }
+            let found = try WorkingFile.read(step.path, in: folder)
+            let (item, metadata) = try Self.item(found)
+            if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
+            guard item?.id == step.old?.id, !found.isDirectory || step.old == nil,
+                item == nil || metadata != nil
+            else {
+                edited.append(step.path)
+                continue
+            }
+            // Named as the temporary files of a store, which nobody shows or commits, and which the next start removes.
+            let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
+            var prepared = Prepared(step: step, found: metadata, temporary: temporary)
+            if let new = step.new { try Self.write(new, from: repository, to: &prepared) }
+            self.steps.append(prepared)
+        }
+    }
+
+    deinit {
+        for step in steps { _ = step.temporary.withPlatformString { unlink($0) } }
+    }
+
+    private static func item(_ found: WorkingFile) throws(GitError) -> (TreeItem?, stat?) {
+        switch found {
+        case .absent, .directory: return (nil, nil)
+        case .file(let bytes, let executable, let stat):
+            return (
+                TreeItem(id: try Repository.blobID(of: bytes), kind: executable ? .executable : .file), stat
+            )
+        case .link(let target, let stat):
+            return (TreeItem(id: try Repository.blobID(of: target), kind: .link), stat)
+        }
+    }
+
+    private static func write(
+        _ item: TreeItem, from repository: Repository, to prepared: inout Prepared
+    ) throws(GitError) {
+        let bytes = try repository.blob(item.id)
+        let place = prepared.temporary
+        _ = place.withPlatformString { unlink($0) }
+        if item.kind == .link {
+            let target = bytes.map { CChar(bitPattern: $0) } + [0]
+            guard place.withPlatformString({ symlink(target, $0) }) == 0 else {
+                throw .system(Errno(rawValue: errno), "cannot make the link \(prepared.step.path)")
+            }
+            return
+        }
+        let mode: mode_t = item.kind == .executable ? 0o700 : 0o600
+        let opened = place.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode) }
+        guard opened >= 0 else {
+            throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
+        }
+        let file = Descriptor(opened)
+        var done = 0
+        while done < bytes.count {
+            let wrote = bytes.withUnsafeBytes {
+                Glibc.write(file.raw, $0.baseAddress! + done, $0.count - done)
+            }
+            if wrote < 0 {
+                if errno == EINTR { continue }
+                throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
+            }
+            done += wrote
+        }
+        guard fsync(file.raw) == 0 else {
+            throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
+        }
+    }
+
+    /// Puts the files in their places, one after another, each at once.
+    ///
+    /// It stops at the first one that was edited meanwhile, and names it; what was done before stays. Removals come
+    /// first, so that a file can take the name of a folder that empties.
+    /// - Returns: the paths that were edited meanwhile; none when all is done.
+    public func apply() throws(GitError) -> [FilePath] {
+        let folder = try WorkingRoot(root)
+        for step in steps where step.step.new == nil {
+            if try !remove(step, folder) { return [step.step.path] }
+        }
+        for step in steps where step.step.new != nil {
+            if try !put(step, folder) { return [step.step.path] }
+        }
+        try synchronize(folder)
+        return []
+    }
+
+    private func put(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) -> Bool {
+        try folder.makeFolders(above: step.step.path)
+        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent
+        else {
+            return false
+        }
+        guard let expected = step.found else {
+            // 1 is RENAME_NOREPLACE.
+            return try rename(step, parent, name, flags: 1)
+        }
+        // 2 is RENAME_EXCHANGE: what was there is looked at once nobody else can reach it.
+        guard try rename(step, parent, name, flags: 2) else { return false }
+        return try settle(step, parent, name, expected)
+    }
+
+    /// What the exchange took out must be what was looked at. If it is not, it goes back.
+    private func settle(
+        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, _ expected: stat
+    ) throws(GitError) -> Bool {
+        let ours = Self.inode(of: name, in: parent.raw)
+        var taken = stat()
+        _ = step.temporary.withPlatformString { lstat($0, &taken) }
+        if Self.same(taken, expected) {
+            _ = step.temporary.withPlatformString { unlink($0) }
+            return true
+        }
+        guard try rename(step, parent, name, flags: 2) else { return false }
+        var back = stat()
+        _ = step.temporary.withPlatformString { lstat($0, &back) }
+        // Written once more in between: that is the newest and belongs there; the one before it was replaced by it.
+        if back.st_ino != ours { _ = try rename(step, parent, name, flags: 2) }
+        return false
+    }
+
+    private func remove(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) -> Bool {
+        guard let expected = step.found else { return true }
+        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent
+        else {
+            return true
+        }
+        let moved = name.withPlatformString { from in
+            step.temporary.withPlatformString { passdir_git_rename(parent.raw, from, AT_FDCWD, $0, 1) }
+        }
+        if moved != 0 {
+            if errno == ENOENT { return true }
+            throw .system(Errno(rawValue: errno), "cannot remove \(step.step.path)")
+        }
+        var taken = stat()
+        _ = step.temporary.withPlatformString { lstat($0, &taken) }
+        guard Self.same(taken, expected) else {
+            // Back to its place, unless a newer one is there already.
+            _ = try rename(step, parent, name, flags: 1)
+            return false
+        }
+        _ = step.temporary.withPlatformString { unlink($0) }
+        folder.removeEmptyFolders(above: step.step.path)
+        return true
+    }
+
+    /// False when the place is taken, or is empty where something must be.
+    private func rename(
+        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, flags: UInt32
+    ) throws(GitError) -> Bool {
+        let result = step.temporary.withPlatformString { from in
+            name.withPlatformString { passdir_git_rename(AT_FDCWD, from, parent.raw, $0, flags) }
+        }
+        if result == 0 { return true }
+        switch errno {
+        case EEXIST, ENOENT, ENOTDIR, EISDIR, ENOTEMPTY: return false
+        default: throw .system(Errno(rawValue: errno), "cannot put \(step.step.path) in place")
+        }
+    }
+
+    private static func inode(of name: FilePath.Component, in folder: CInt) -> ino_t {
+        var facts = stat()
+        _ = name.withPlatformString { fstatat(folder, $0, &facts, AT_SYMLINK_NOFOLLOW) }
+        return facts.st_ino
+    }
+
+    /// The rename itself changes ctime, so that does not count.
+    private static func same(_ one: stat, _ two: stat) -> Bool {
+        one.st_ino == two.st_ino && one.st_size == two.st_size && one.st_mtim.tv_sec == two.st_mtim.tv_sec
+            && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
+    }
+
+    private func synchronize(_ folder: borrowing WorkingRoot) throws(GitError) {
+        var seen: Set<FilePath> = []
+        for step in steps where seen.insert(step.step.path.removingLastComponent()).inserted {
+            if let parent = try folder.openFolder(of: step.step.path) { fsync(parent.raw) }
+        }
+    }
+}
+
+extension WorkingFile {
+    fileprivate var isDirectory: Bool {
+        if case .directory = self { return true }
+        return false
+    }
+}

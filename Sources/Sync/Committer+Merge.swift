@@ -1,0 +1,358 @@
+import Git
+import Glibc
+import Logging
+import Stores
+import Synchronization
+import SystemPackage
+
+extension Committer {
+    /// What was computed of a merge and is not yet true.
+    private struct Merge {
+        var ours: ObjectID?
+        var theirs: ObjectID
+        /// The commit that the branch goes to.
+        var result: ObjectID
+        /// Files that hold our versions beside the remote's, relative to the store.
+        var conflicts: [FilePath] = []
+        var subject: String
+    }
+
+    /// Takes in what is known of the remote: moves the branch forward, or merges. Afterwards our branch holds all of
+    /// the remote's.
+    func integrate(_ target: SyncTarget) async throws(SyncFailure) {
+        for _ in 0..<50 {
+            let repository = try open(target)
+            let ours: ObjectID?
+            let theirs: ObjectID
+            do throws(GitError) {
+                guard let known = try known(target, in: repository) else { return }
+                ours = try repository.commit(at: target.localRef)
+                theirs = known
+                try checkRewriting(target, ours, theirs, in: repository)
+                if let ours, try repository.isAncestor(theirs, of: ours) { return }
+            } catch {
+                throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+            }
+            if try await integrateOnce(target, ours, theirs) { return }
+            commitPending()
+        }
+        throw SyncFailure(
+            kind: .passing, message: "changes of the remote wait because the store changes all the time.")
+    }
+
+    /// False: something changed under it, all again.
+    private func integrateOnce(
+        _ target: SyncTarget, _ ours: ObjectID?, _ theirs: ObjectID
+    ) async throws(SyncFailure) -> Bool {
+        setActivity("merging")
+        let repository = try open(target)
+        guard !repository.operationInProgress else {
+            throw SyncFailure(
+                kind: .lasting,
+                message: "changes of the remote wait because a merge or rebase is unfinished in "
+                    + "\(store.root.path.string): finish it with git.")
+        }
+        var merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Fast-forward")
+        if let ours {
+            let plan: MergePlan?
+            do throws(GitError) {
+                plan =
+                    try repository.isAncestor(ours, of: theirs)
+                    ? nil : try self.plan(repository, target, ours, theirs)
+            } catch {
+                throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+            }
+            if let plan {
+                try refuse(plan, target)
+                let merges = plan.secrets
+                let outcomes = await PlainThread.run { merges.map { $0.settle() } }
+                for case .later(let reason) in outcomes {
+                    throw SyncFailure(
+                        kind: .passing,
+                        message:
+                            "changes of the remote wait because a secret that both sides changed cannot be "
+                            + "decrypted now: \(reason).")
+                }
+                do throws(GitError) {
+                    merge = try write(plan, outcomes, target, repository)
+                } catch {
+                    throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+                }
+            }
+        }
+        return try bringIn(merge, target, repository)
+    }
+
+    // MARK: the plan
+
+    struct MergePlan {
+        var ours: ObjectID
+        var theirs: ObjectID
+        var merge: TreeMerge
+        /// One for each collision.
+        var secrets: [SecretMerge]
+        var hasBase: Bool
+    }
+
+    private func plan(
+        _ repository: Repository, _ target: SyncTarget, _ ours: ObjectID, _ theirs: ObjectID
+    ) throws(GitError) -> MergePlan {
+        guard let base = try repository.mergeBase(ours, theirs) else {
+            return MergePlan(
+                ours: ours, theirs: theirs, merge: TreeMerge(ours: [], theirs: []), secrets: [],
+                hasBase: false)
+        }
+        let merge = TreeMerge(
+            ours: try repository.differences(from: base, to: ours),
+            theirs: try repository.differences(from: base, to: theirs))
+        let share = share(of: repository)
+        var secrets: [SecretMerge] = []
+        for collision in merge.collisions {
+            var parts: [[UInt8]?] = []
+            for item in [collision.base, collision.ours, collision.theirs] {
+                guard let item, item.kind != .submodule else {
+                    parts.append(nil)
+                    continue
+                }
+                parts.append(try repository.blob(item.id))
+            }
+            // Two links, or two submodules, are settled as two files without a common past: both stay.
+            let isPlain = collision.ours.kind != .link && collision.theirs.kind != .link
+            secrets.append(
+                SecretMerge(
+                    store: store, path: share?.inStore(collision.path) ?? collision.path,
+                    base: isPlain ? parts[0] : nil, ours: parts[1] ?? [], theirs: parts[2] ?? []))
+        }
+        return MergePlan(ours: ours, theirs: theirs, merge: merge, secrets: secrets, hasBase: true)
+    }
+
+    /// What only the user can settle.
+    private func refuse(_ plan: MergePlan, _ target: SyncTarget) throws(SyncFailure) {
+        let place = store.root.path.string
+        guard plan.hasBase else {
+            throw SyncFailure(
+                kind: .lasting,
+                message:
+                    "the remote \"\(target.remote)\" has another history than this store, as if the repository "
+                    + "had been replaced: nothing is merged or pushed. To join the two, run git merge "
+                    + "--allow-unrelated-histories in \(place).")
+        }
+        if let file = plan.merge.recipientFiles.first {
+            throw SyncFailure(
+                kind: .lasting,
+                message:
+                    "\(file.string) was changed here and on the remote \"\(target.remote)\": whom to encrypt to "
+                    + "is for you to settle. Nothing is merged or pushed until then; run git pull in \(place) and "
+                    + "write the list that is right.")
+        }
+    }
+
+    // MARK: the merge commit
+
+    private func write(
+        _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ target: SyncTarget, _ repository: Repository
+    ) throws(GitError) -> Merge {
+        var edits = plan.merge.edits
+        var conflicts: [FilePath] = []
+        var taken = Set(edits.map(\.path))
+        let now = Int64(time(nil))
+        for (collision, outcome) in zip(plan.merge.collisions, outcomes) {
+            switch outcome {
+            case .ours, .later: break
+            case .theirs: edits.append((collision.path, collision.theirs))
+            case .merged(let bytes):
+                let blob = try repository.writeBlob(bytes)
+                edits.append((collision.path, TreeItem(id: blob, kind: collision.theirs.kind)))
+            case .both:
+                let name = try freeName(collision.path, now, plan, taken, repository)
+                taken.insert(name)
+                edits.append((collision.path, collision.theirs))
+                edits.append((name, collision.ours))
+                conflicts.append(name)
+            }
+        }
+        try makeRoom(&edits, &conflicts, plan, now, repository)
+        let tree = try repository.tree(of: plan.ours, edited: edits)
+        let url = GitError.withoutPasswords(repository.url(ofRemote: target.remote) ?? target.remote)
+        let share = share(of: repository)
+        let names = conflicts.map { share?.inStore($0) ?? $0 }
+        var message = "Merge branch '\(target.branch)' of \(url)\n"
+        if !names.isEmpty {
+            message +=
+                "\nChanged on both sides, our versions are kept as:\n" + names.map { "- \($0)\n" }.joined()
+        }
+        let (author, committer) = signatures(repository, changed: 0)
+        let commit = try repository.makeCommit(
+            tree: tree, parents: [plan.ours, plan.theirs], message: message, author: author,
+            committer: committer,
+            sign: try signer(repository, committer))
+        return Merge(
+            ours: plan.ours, theirs: plan.theirs, result: commit, conflicts: names,
+            subject: "Merge branch '\(target.branch)'")
+    }
+
+    private func freeName(
+        _ path: FilePath, _ now: Int64, _ plan: MergePlan, _ taken: Set<FilePath>, _ repository: Repository
+    ) throws(GitError) -> FilePath {
+        for attempt in 0..<1000 {
+            let name = ConflictName.path(beside: path, host: ConflictName.host, at: now, attempt: attempt)
+            if !taken.contains(name), try repository.item(at: name, in: plan.ours) == nil,
+                try repository.item(at: name, in: plan.theirs) == nil
+            {
+                return name
+            }
+        }
+        throw GitError(code: .other, message: "there are too many conflicts of \(path)")
+    }
+
+    /// A file of theirs where we have a folder, or below where we have a file: the file gets the name of a conflict.
+    private func makeRoom(
+        _ edits: inout [(path: FilePath, item: TreeItem?)], _ conflicts: inout [FilePath], _ plan: MergePlan,
+        _ now: Int64, _ repository: Repository
+    ) throws(GitError) {
+        let removed = Set(edits.filter { $0.item == nil }.map(\.path))
+        for (number, edit) in edits.enumerated() where edit.item != nil {
+            if try repository.isFolder(edit.path, in: plan.ours) {
+                let name = ConflictName.path(
+                    beside: edit.path, host: ConflictName.host, at: now, attempt: number)
+                edits[number].path = name
+                conflicts.append(name)
+                continue
+            }
+            var above = edit.path.removingLastComponent()
+            while !above.isEmpty {
+                if !removed.contains(above), let file = try repository.item(at: above, in: plan.ours) {
+                    let name = ConflictName.path(
+                        beside: above, host: ConflictName.host, at: now, attempt: number)
+                    edits.append((above, nil))
+                    edits.append((name, file))
+                    conflicts.append(name)
+                    break
+                }
+                above.removeLastComponent()
+            }
+        }
+    }
+
+    // MARK: making it true
+
+    private func bringIn(
+        _ merge: Merge, _ target: SyncTarget, _ repository: Repository
+    ) throws(SyncFailure) -> Bool {
+        do throws(GitError) {
+            let changes = try repository.differences(from: merge.ours, to: merge.result)
+            guard try leavesStagedAlone(changes, repository) else {
+                throw GitError(
+                    code: .invalid,
+                    message:
+                        "a path that the remote changed is staged here: commit it, or run git restore --staged"
+                )
+            }
+            let update = try WorkingTreeUpdate(
+                changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
+                in: repository)
+            guard update.edited.isEmpty else {
+                try commitFirst(update.edited, repository)
+                return false
+            }
+            return try bringIn(merge, update, changes.map(\.path), target, repository)
+        } catch {
+            guard error.code != .modified else { return false }
+            guard error.code != .locked else {
+                usleepMilliseconds(20)
+                return false
+            }
+            throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message).")
+        }
+    }
+
+    /// Working tree first, then the index, then the branch: whatever is cut off, what lies in the working tree is
+    /// committed at the next start, and meets the same content on the remote.
+    private func bringIn(
+        _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ target: SyncTarget,
+        _ repository: Repository
+    ) throws(GitError) -> Bool {
+        let journal: CommitJournal
+        do throws(Errno) {
+            journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
+        } catch {
+            throw GitError(code: .locked, message: "the merge's note cannot be written: \(error)")
+        }
+        if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
+        guard try repository.commit(at: target.localRef) == merge.ours else { return false }
+        Fault.point("merge.noted")
+        let edited = try update.apply()
+        guard edited.isEmpty else {
+            try commitFirst(edited, repository)
+            return false
+        }
+        Fault.point("merge.before-index")
+        try updateIndexPatiently(repository, paths, to: merge.result)
+        Fault.point("merge.before-ref")
+        let (_, who) = signatures(repository, changed: 0)
+        try repository.move(
+            target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)")
+        Fault.point("merge.after-ref")
+        journal.remove()
+        log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
+        noteConflicts(merge.conflicts)
+        refreshStatus(repository)
+        return true
+    }
+
+    /// The files are in place already: better to wait here for a lock than to begin anew.
+    private func updateIndexPatiently(
+        _ repository: Repository, _ paths: [FilePath], to commit: ObjectID
+    ) throws(GitError) {
+        for attempt in 0..<100 {
+            do throws(GitError) {
+                try repository.updateIndex(paths: paths, to: commit)
+                return
+            } catch {
+                guard error.code == .locked, attempt < 99 else { throw error }
+                usleepMilliseconds(5)
+            }
+        }
+    }
+
+    /// Whether the index holds, at the paths that change, what our branch holds, or already what comes.
+    private func leavesStagedAlone(
+        _ changes: [TreeDifference], _ repository: Repository
+    ) throws(GitError) -> Bool {
+        let staged = try repository.indexItems(at: changes.map(\.path))
+        return changes.allSatisfy { change in
+            let item = staged[change.path]
+            return item?.id == change.old?.id || item?.id == change.new?.id
+        }
+    }
+
+    /// An edit in the working tree that nobody has committed: it becomes part of our history before the merge.
+    private func commitFirst(_ paths: [FilePath], _ repository: Repository) throws(GitError) {
+        guard let share = share(of: repository) else { return }
+        let foreign = paths.first { !$0.starts(with: share.prefix) }
+        if let foreign {
+            throw GitError(
+                code: .invalid,
+                message:
+                    "\(foreign.string), which the remote changed, has changes here that are not committed")
+        }
+        for path in paths { note(.saved(share.inStore(path))) }
+        commitPending()
+        if let complaint = shared.withLock({ $0.commitError }) {
+            throw GitError(code: .other, message: complaint)
+        }
+    }
+
+    private func noteConflicts(_ conflicts: [FilePath]) {
+        guard !conflicts.isEmpty else { return }
+        ConflictList(store).add(conflicts)
+        let names = conflicts.map(\.string).joined(separator: ", ")
+        options.notify(
+            store.name,
+            "Changed here and on the remote of \"\(store.name)\"; our versions are kept as \(names).")
+    }
+}
+
+func usleepMilliseconds(_ count: UInt32) {
+    usleep(count * 1000)
+}

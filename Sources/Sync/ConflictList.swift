@@ -1,0 +1,59 @@
+public import Stores
+public import SystemPackage
+
+/// The conflicts of a store that nobody has settled: files named `NAME.conflict-HOST-DATE` beside their originals.
+///
+/// They are found by their names, so that those another machine made are listed too, and one is settled when its file
+/// is gone.
+public struct ConflictList: Sendable {
+    /// One conflict.
+    public struct Entry: Sendable, Equatable {
+        /// The file with the version that lost the name, relative to the store.
+        public var path: FilePath
+        /// The file that has the name.
+        public var original: FilePath
+    }
+
+    private static let fact = "conflicts"
+    private let store: Store
+
+    /// The conflicts of a store.
+    public init(_ store: Store) {
+        self.store = store
+    }
+
+    /// Looks through the whole store; costs as much as `find`.
+    public func find() -> [Entry] {
+        var found: [Entry] = []
+        var open: [FilePath] = [FilePath()]
+        while let folder = open.popLast() {
+            guard let entries = try? store.root.entries(of: folder) else { continue }
+            for entry in entries {
+                let path = folder.appending(entry.name)
+                if entry.kind == .directory, entry.name != ".git" { open.append(path) }
+                guard entry.kind == .regular, let original = ConflictName.original(of: path) else { continue }
+                found.append(Entry(path: path, original: original))
+            }
+        }
+        return found.sorted { $0.path.string < $1.path.string }
+    }
+
+    /// Those that a merge of this machine made and that are still there; cheap.
+    public var known: [FilePath] {
+        (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(String($0)) }
+            .filter { exists($0) }
+    }
+
+    private func exists(_ path: FilePath) -> Bool {
+        (try? store.root.status(of: path)) != nil
+    }
+
+    func add(_ paths: [FilePath]) {
+        store.remember((known + paths).map(\.string).joined(separator: "\n"), as: Self.fact)
+    }
+}
+
+extension Committer {
+    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them.
+    public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
+}

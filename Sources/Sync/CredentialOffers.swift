@@ -1,0 +1,81 @@
+import Git
+import Glibc
+import OpenPGP
+import Synchronization
+import SystemPackage
+
+/// What a server is offered, in this order and each once: what the store's settings hold, the SSH agent, the user's
+/// usual SSH keys, what git's own credential helpers know.
+final class CredentialOffers: Sendable {
+    private let channel: TransferChannel
+    private let passed = Mutex(0)
+
+    init(channel: TransferChannel) {
+        self.channel = channel
+    }
+
+    func next(_ request: CredentialRequest) -> Credential? {
+        let sources: [() -> Credential?] =
+            [{ self.ask(request) }]
+            + (request.allowed.contains(.sshKey) ? sshSources(request) : [])
+            + (request.allowed.contains(.usernamePassword) ? [{ self.helper(request) }] : [])
+        if request.allowed == .username { return .username(request.usernameFromURL ?? "git") }
+        while true {
+            let number = passed.withLock { number in
+                defer { number += 1 }
+                return number
+            }
+            guard number < sources.count else { return nil }
+            if let offer = sources[number]() { return offer }
+        }
+    }
+
+    private func ask(_ request: CredentialRequest) -> Credential? {
+        channel.send(.wanted(request))
+        return channel.receiveCredential()
+    }
+
+    private func sshSources(_ request: CredentialRequest) -> [() -> Credential?] {
+        let user = request.usernameFromURL ?? "git"
+        let agent: () -> Credential? = {
+            guard let socket = getenv("SSH_AUTH_SOCK"), socket.pointee != 0 else { return nil }
+            return .sshAgent(username: user)
+        }
+        let home = FilePath(getenv("HOME").map { String(cString: $0) } ?? "/")
+        return [agent]
+            + ["id_ed25519", "id_ecdsa"].map { name in
+                {
+                    let file = home.pushing(FilePath(".ssh/\(name)"))
+                    guard access(file.string, R_OK) == 0 else { return nil }
+                    return .sshKeyFile(username: user, publicKey: nil, privateKey: file, passphrase: nil)
+                }
+            }
+    }
+
+    /// `git credential fill`, which asks the helpers of git's configuration; nothing is ever stored there.
+    private func helper(_ request: CredentialRequest) -> Credential? {
+        var environment = ChildProgram.environment
+        environment["SSH_ASKPASS"] = nil
+        let input = Array("url=\(request.url)\n\n".utf8)
+        // core.askPass empty: a helper that knows nothing must not end in a question.
+        guard
+            let outcome = try? ChildProgram.run(
+                ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment,
+                directory: "/",
+                input: input, timeout: .seconds(30), ownGroup: false), outcome.status == 0
+        else { return nil }
+        var name: String?
+        var secret: SecretBytes?
+        for line in outcome.output.split(separator: 10) {
+            guard let mark = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let value = line[(mark + 1)...]
+            switch String(decoding: line[..<mark], as: UTF8.self) {
+            case "username": name = String(decoding: value, as: UTF8.self)
+            case "password": secret = value.withUnsafeBytes { try? SecretBytes(copying: $0) }
+            default: break
+            }
+        }
+        guard let name, let secret else { return nil }
+        return .password(username: name, LentSecret { use in secret.withUnsafeBytes { use($0) } })
+    }
+}

@@ -1,0 +1,79 @@
+import Glibc
+import SystemPackage
+
+/// Whether programs of git are at work in a working tree right now.
+///
+/// `git commit` reads HEAD when it starts and fails when the branch has moved at its end; `git add` fails when it
+/// meets `index.lock`. Neither tries again. So that nobody's `pass insert` fails for us, the short moment in which
+/// index and branch move is put where no git program runs, nor has run for a few milliseconds: `pass` runs `git add`,
+/// `git status` and `git commit` in a row.
+enum GitTraffic {
+    /// How long there must have been none.
+    private static let quiet = Duration.milliseconds(4)
+
+    /// Waits until it is quiet, or until `limit` has passed: a git program that runs on and on must not keep
+    /// commits waiting for ever.
+    static func waitForQuiet(in top: FilePath, limit: Duration = .seconds(3)) {
+        let end = ContinuousClock.now + limit
+        var pause: UInt32 = 1000
+        while .now < end {
+            if !isBusy(top) {
+                usleep(UInt32(quiet.components.attoseconds / 1_000_000_000_000))
+                if !isBusy(top) { return }
+            }
+            usleep(pause)
+            pause = min(pause * 2, 8000)
+        }
+    }
+
+    /// Whether a git program with its working directory in the tree runs. One that has run for long (a pager's
+    /// `git log`, a window) does not count.
+    static func isBusy(_ top: FilePath) -> Bool {
+        var isFound = false
+        let prefix = top.lexicallyNormalized().string
+        forEachProcess { process in
+            guard read("/proc/\(process)/comm").hasPrefix("git") else { return true }
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
+            guard count > 0 else { return true }
+            let folder = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            isFound = (folder == prefix || folder.hasPrefix(prefix + "/")) && age(of: process) < 5
+            return !isFound
+        }
+        return isFound
+    }
+
+    /// In seconds; 0 when it cannot be told.
+    private static func age(of process: String) -> Double {
+        // The name in parentheses may hold anything; the start time is the twentieth field after it.
+        let text = read("/proc/\(process)/stat")
+        guard let end = text.lastIndex(of: ")") else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 19, let ticks = Double(fields[19]) else { return 0 }
+        var now = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &now)
+        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9 - ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    private static func read(_ file: String) -> String {
+        let opened = open(file, O_RDONLY | O_CLOEXEC)
+        guard opened >= 0 else { return "" }
+        defer { close(opened) }
+        var buffer = [UInt8](repeating: 0, count: 512)
+        let count = Glibc.read(opened, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
+    }
+
+    /// Calls for each process until `body` returns false.
+    private static func forEachProcess(_ body: (String) -> Bool) {
+        guard let stream = opendir("/proc") else { return }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }) else { continue }
+            if !body(name) { return }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Git
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// Decides on host keys and certificates, and keeps the sentence about one that is refused. Trusted is what the
+/// system's authorities signed and what `~/.ssh/known_hosts` holds; nothing is ever added by itself.
+final class HostTrust: Sendable {
+    private let said = Mutex<String?>(nil)
+
+    /// Why the last one was refused, without a full stop.
+    var complaint: String? { said.withLock { $0 } }
+
+    func judge(_ certificate: CertificateInfo) -> Bool {
+        if certificate.isValid { return true }
+        let sentence: String
+        switch certificate.kind {
+        case .sshHostKey(_, let digest):
+            let fingerprint = "SHA256:" + (digest.map(Self.base64) ?? "?")
+            sentence =
+                Self.isKnown(certificate.host)
+                ? "the SSH key of \(certificate.host) is not the one that known_hosts has: it is \(fingerprint) now. "
+                    + "Somebody may listen in, or the server has a new key; ask its owner, then take the old line out "
+                    + "with ssh-keygen -R \(certificate.host)"
+                : "the SSH server \(certificate.host) is not known; its key is \(fingerprint). If that is right, "
+                    + "accept it with passdir store trust-host"
+        case .x509, .unknown:
+            sentence =
+                "the certificate of \(certificate.host) is not signed by an authority that this system trusts, or is "
+                + "for another name or out of date"
+        }
+        said.withLock { $0 = sentence }
+        return false
+    }
+
+    /// Whether known_hosts has any key of the host, on any port.
+    static func isKnown(_ host: String) -> Bool {
+        let outcome = try? ChildProgram.run(
+            ["ssh-keygen", "-F", host], environment: ChildProgram.environment, timeout: .seconds(10),
+            ownGroup: false)
+        return outcome?.status == 0
+    }
+
+    /// Base64 without padding, as ssh-keygen prints fingerprints.
+    static func base64(_ bytes: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            var value = group.reduce(0) { $0 << 8 | UInt32($1) }
+            value <<= UInt32(8 * (3 - group.count))
+            for place in 0...group.count { text.append(digits[Int(value >> UInt32(18 - 6 * place) & 63)]) }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,138 @@
+import Git
+import OpenPGP
+public import Stores
+public import SystemPackage
+
+/// What git knows of a store's past.
+public struct StoreHistory {
+    /// A commit that changed a secret or folder.
+    public struct Entry: Sendable, Equatable {
+        /// The commit's full name.
+        public var commit: String
+        /// When it was made, in seconds since 1970.
+        public var time: Int64
+        /// Who made the change.
+        public var author: String
+        /// The first line of its message.
+        public var subject: String
+        /// The secret's path at the time, relative to the store; nil for a folder's history.
+        public var path: FilePath?
+    }
+
+    /// A secret and its last change.
+    public struct Age: Sendable, Equatable {
+        /// On disk, relative to the store.
+        public var path: FilePath
+        /// When it was changed, in seconds since 1970.
+        public var time: Int64
+        /// Who changed it.
+        public var author: String
+        /// The commit's full name.
+        public var commit: String
+    }
+
+    /// Why there is no history.
+    public struct Failure: Error, Sendable {
+        /// One sentence.
+        public var message: String
+    }
+
+    private let store: Store
+    private let repository: Repository
+    private let prefix: FilePath
+    private let tip: ObjectID
+
+    /// The history of a store.
+    /// - Throws: `Failure` when it has none.
+    public init(_ store: Store) throws(Failure) {
+        self.store = store
+        do throws(GitError) {
+            guard let repository = try Repository.discover(from: store.root.path),
+                let top = repository.workingDirectory?.lexicallyNormalized()
+            else { throw GitError(code: .notFound, message: "it is no git repository") }
+            self.repository = repository
+            var prefix = store.root.path
+            if !prefix.removePrefix(top) { prefix = FilePath() }
+            self.prefix = prefix
+            tip = try repository.commit(named: "HEAD")
+        } catch {
+            throw Failure(message: "the store \"\(store.name)\" has no history: \(error.message).")
+        }
+    }
+
+    /// The file or folder that a visible name means: `a/b` is `a/b.gpg`, unless there is a folder of that name. What is
+    /// not there any more is looked for in the history.
+    public func place(of name: FilePath) -> FilePath {
+        if name.isEmpty { return name }
+        let secret = name.removingLastComponent().appending((name.lastComponent?.string ?? "") + ".gpg")
+        for candidate in [secret, name] where (try? store.root.status(of: candidate)) != nil {
+            return candidate
+        }
+        return secret
+    }
+
+    /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
+    public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
+        do throws(GitError) {
+            return try repository.history(of: prefix.pushing(path), from: tip, limit: limit).map { change in
+                var place = change.path
+                _ = place.removePrefix(prefix)
+                return Entry(
+                    commit: change.commit.id.hex, time: change.commit.author.time,
+                    author: change.commit.author.name,
+                    subject: String(change.commit.message.prefix { !$0.isNewline }),
+                    path: change.item == nil ? nil : place)
+            }
+        } catch {
+            throw Failure(message: "the history cannot be read: \(error.message).")
+        }
+    }
+
+    /// When each secret was changed last.
+    public func ages(below folder: FilePath) throws(Failure) -> [Age] {
+        do throws(GitError) {
+            return try repository.lastChanges(below: prefix.pushing(folder), from: tip).compactMap {
+                path, commit in
+                var place = path
+                _ = place.removePrefix(prefix)
+                guard place.string.hasSuffix(".gpg") else { return nil }
+                return Age(
+                    path: place, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)
+            }
+        } catch {
+            throw Failure(message: "the history cannot be read: \(error.message).")
+        }
+    }
+
+    /// Puts the content back that a secret had at a commit, encrypted to today's recipients. It lies on disk then,
+    /// not committed yet.
+    /// - Parameter revision: an id, a branch, `HEAD~3`.
+    public func restore(_ secret: FilePath, at revision: String) throws(Failure) {
+        let ciphertext: [UInt8]
+        do throws(GitError) {
+            let commit = try repository.commit(named: revision)
+            guard let item = try repository.item(at: prefix.pushing(secret), in: commit),
+                item.kind != .submodule
+            else {
+                throw GitError(code: .notFound, message: "it was not there at \(revision)")
+            }
+            ciphertext = try repository.blob(item.id)
+        } catch {
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
+        }
+        do {
+            let plaintext = try store.engine.decrypt(
+                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
+            var folder = FilePath()
+            for component in secret.removingLastComponent().components {
+                folder.append(component)
+                try? store.root.makeDirectory(folder)
+            }
+            _ = try store.stage(plaintext, for: secret).publish(as: secret)
+            try store.root.synchronizeParent(of: secret)
+        } catch {
+            let reason = (error as? OpenPGPError)?.message ?? (error as? StoreError)?.message ?? "\(error)"
+            throw Failure(message: "\(secret.string) cannot be restored: \(reason)")
+        }
+    }
+}

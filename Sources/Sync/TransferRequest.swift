@@ -1,0 +1,102 @@
+import Git
+import SystemPackage
+
+/// How a remote is spoken to.
+public enum Transport: String, Sendable, CaseIterable {
+    /// libgit2, and git's own program where libgit2 cannot do it.
+    case automatic = "auto"
+    /// libgit2 only.
+    case libgit2
+    /// The git program: its helpers, ssh with its configuration.
+    case git
+}
+
+/// A push or fetch of one branch, as the committer asks a child process for it.
+struct TransferRequest: Sendable, Equatable {
+    enum Operation: String, Sendable {
+        case push, fetch
+    }
+
+    var operation: Operation
+    /// The git folder of the repository.
+    var repository: FilePath
+    /// The name of the remote, or its URL.
+    var remote: String
+    /// Our branch: `refs/heads/main`.
+    var localRef: String
+    /// The branch there.
+    var remoteRef: String
+    /// Where we remember what is there: `refs/remotes/origin/main`.
+    var trackingRef: String
+    /// libgit2 or git, never automatic.
+    var transport: Transport
+
+    /// The words behind the program's name that ask for it; `init(arguments:)` reads them.
+    var arguments: [String] {
+        [
+            TransferCommand.name, operation.rawValue, transport.rawValue, repository.string, remote, localRef,
+            remoteRef, trackingRef,
+        ]
+    }
+
+    init(
+        _ operation: Operation, repository: FilePath, remote: String, localRef: String, remoteRef: String,
+        trackingRef: String, transport: Transport
+    ) {
+        self.operation = operation
+        self.repository = repository
+        self.remote = remote
+        self.localRef = localRef
+        self.remoteRef = remoteRef
+        self.trackingRef = trackingRef
+        self.transport = transport
+    }
+
+    /// Reads what `arguments` wrote, without the name of the command; nil when it is something else.
+    init?(arguments: [String]) {
+        guard arguments.count == 7, let operation = Operation(rawValue: arguments[0]),
+            let transport = Transport(rawValue: arguments[1])
+        else { return nil }
+        self.init(
+            operation, repository: FilePath(arguments[2]), remote: arguments[3], localRef: arguments[4],
+            remoteRef: arguments[5], trackingRef: arguments[6], transport: transport)
+    }
+}
+
+/// Why a transfer failed.
+struct TransferFailure: Error, Sendable, Equatable {
+    enum Code: String, Sendable {
+        /// The remote has commits that are not here.
+        case nonFastForward
+        /// The server, or a hook of it, refused.
+        case rejected
+        /// The server took no credentials that are known.
+        case authentication
+        /// A certificate or host key is not trusted.
+        case certificate
+        /// The server cannot be reached.
+        case network
+        case timedOut
+        /// libgit2 cannot do it.
+        case unsupported
+        /// The remote has no such branch yet.
+        case noBranch
+        case other
+
+        init(_ code: GitError.Code) {
+            switch code {
+            case .nonFastForward: self = .nonFastForward
+            case .rejected: self = .rejected
+            case .authentication: self = .authentication
+            case .certificate: self = .certificate
+            case .network: self = .network
+            case .unsupported: self = .unsupported
+            default: self = .other
+            }
+        }
+    }
+
+    var code: Code
+    /// One sentence without a full stop.
+    var message: String
+}

@@ -1,0 +1,97 @@
+import Git
+import SystemPackage
+
+/// What becomes of each path when two histories meet: what git alone can tell, without looking into a secret.
+struct TreeMerge {
+    /// A path that both sides changed in different ways.
+    struct Collision: Sendable, Equatable {
+        /// Where it lies in the end.
+        var path: FilePath
+        var base: TreeItem?
+        var ours: TreeItem
+        var theirs: TreeItem
+    }
+
+    /// What changes in our tree.
+    private(set) var edits: [(path: FilePath, item: TreeItem?)] = []
+    /// What only the content can tell.
+    private(set) var collisions: [Collision] = []
+    /// Lists of recipients that both sides changed: not ours to settle.
+    private(set) var recipientFiles: [FilePath] = []
+
+    /// - Parameters:
+    ///   - ours: what changed from the common ancestor to us.
+    ///   - theirs: what changed from the common ancestor to the remote.
+    init(ours: [TreeDifference], theirs: [TreeDifference]) {
+        let ourChanges = Dictionary(ours.map { ($0.path, $0) }) { first, _ in first }
+        let theirChanges = Dictionary(theirs.map { ($0.path, $0) }) { first, _ in first }
+        let ourRenames = Self.renames(ours, unless: theirChanges)
+        let theirRenames = Self.renames(theirs, unless: ourChanges)
+        for change in theirs {
+            // Renamed here, edited there: the edit follows the name.
+            if let name = ourRenames[change.path], let edited = change.new, change.old != edited {
+                edits.append((name, edited))
+                continue
+            }
+            guard let our = ourChanges[change.path] else {
+                // Renamed there, edited here: the new name gets our edit.
+                if let old = theirRenames.first(where: { $0.value == change.path })?.key,
+                    let edited = ourChanges[old]?.new
+                {
+                    edits.append((change.path, edited))
+                } else {
+                    edits.append((change.path, change.new))
+                }
+                continue
+            }
+            if theirRenames[change.path] != nil, our.new != nil {
+                edits.append((change.path, nil))
+                continue
+            }
+            meet(change.path, our, change)
+        }
+    }
+
+    private mutating func meet(_ path: FilePath, _ our: TreeDifference, _ their: TreeDifference) {
+        switch (our.new, their.new) {
+        case (nil, nil): break
+        // Edited on one side, removed on the other: the edit stays.
+        case (nil, let theirs?): edits.append((path, theirs))
+        case (_?, nil): break
+        case (let ours?, let theirs?):
+            if ours.id == theirs.id { return }
+            if RecipientPaths.include(path) {
+                recipientFiles.append(path)
+            } else {
+                collisions.append(Collision(path: path, base: our.old, ours: ours, theirs: theirs))
+            }
+        }
+    }
+
+    /// Old name to new name, where the very same blob went from one to the other and the other side has edited it
+    /// under the old name and has nothing under the new one.
+    private static func renames(
+        _ changes: [TreeDifference], unless others: [FilePath: TreeDifference]
+    ) -> [FilePath: FilePath] {
+        var added: [ObjectID: [FilePath]] = [:]
+        for change in changes {
+            if change.old == nil, let new = change.new { added[new.id, default: []].append(change.path) }
+        }
+        var renames: [FilePath: FilePath] = [:]
+        for change in changes {
+            guard change.new == nil, let old = change.old, let place = added[old.id], place.count == 1,
+                others[change.path]?.new != nil, others[place[0]] == nil
+            else { continue }
+            renames[change.path] = place[0]
+        }
+        return renames
+    }
+}
+
+/// The files that say who a secret is encrypted to.
+enum RecipientPaths {
+    static func include(_ path: FilePath) -> Bool {
+        let name = path.lastComponent?.string ?? ""
+        return name == ".gpg-id" || name == ".gpg-id.sig"
+    }
+}

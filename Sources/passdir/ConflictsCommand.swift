@@ -1,0 +1,96 @@
+import ArgumentParser
+import Daemon
+import Stores
+import Sync
+import SystemPackage
+
+/// `passdir conflicts`: secrets that were changed on both sides, and how to settle them.
+struct ConflictsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conflicts",
+        abstract: "List and settle secrets that were changed on two machines.",
+        discussion: """
+            Where two machines changed the same lines of a secret, the version that reached the remote first keeps \
+            the name, the other one lies beside it as NAME.conflict-HOST-DATE. Put together what you want to keep \
+            with any editor and remove the conflict file, or let 'passdir conflicts settle' do it.
+            """,
+        subcommands: [ConflictsListCommand.self, ConflictsSettleCommand.self],
+        defaultSubcommand: ConflictsListCommand.self
+    )
+}
+
+/// `passdir conflicts list`.
+struct ConflictsListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.")
+
+    @Argument(help: "The stores; all when none is named.")
+    var stores: [String] = []
+
+    func run() throws {
+        do throws(DaemonError) {
+            let all = try StoreAccess.all(environment: CallerEnvironment.variables())
+            for access in all where stores.isEmpty || stores.contains(access.store.name) {
+                for entry in ConflictList(access.store).find() {
+                    let name = access.store.name
+                    print("\(name)/\(Self.visible(entry.path))\t\(name)/\(Self.visible(entry.original))")
+                }
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private static func visible(_ path: FilePath) -> String {
+        let text = path.string
+        return text.hasSuffix(".gpg") ? String(text.dropLast(4)) : text
+    }
+}
+
+/// `passdir conflicts settle`.
+struct ConflictsSettleCommand: ParsableCommand {
+    /// Whose version stays.
+    enum Side: String, ExpressibleByArgument, CaseIterable {
+        /// The conflict file's.
+        case conflict
+        /// The one that has the name.
+        case named
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "settle", abstract: "Keep one of the two versions under the secret's name.")
+
+    @Argument(help: "The conflict file, as 'passdir conflicts' lists it.")
+    var path: String
+
+    @Option(help: "'named' keeps the version that has the name now, 'conflict' the other one.")
+    var keep: Side
+
+    func run() throws {
+        do throws(DaemonError) {
+            let access = try StoreAccess.open(path, environment: CallerEnvironment.variables())
+            let list = ConflictList(access.store).find()
+            let wanted = [access.path.string, access.path.string + ".gpg"]
+            guard let entry = list.first(where: { wanted.contains($0.path.string) }) else {
+                throw DaemonError(message: "\(path) is no conflict; 'passdir conflicts' lists them")
+            }
+            try access.commit(try settle(entry, in: access.store))
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func settle(_ entry: ConflictList.Entry, in store: Store) throws(DaemonError) -> [Change] {
+        do throws(Errno) {
+            switch keep {
+            case .named: try store.root.unlink(entry.path)
+            case .conflict: try store.root.rename(entry.path, to: entry.original)
+            }
+            try store.root.synchronizeParent(of: entry.path)
+        } catch {
+            throw DaemonError(message: "\(path) cannot be settled: \(error)")
+        }
+        return keep == .named ? [.removed(entry.path)] : [.saved(entry.original), .removed(entry.path)]
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import Stores
+import Sync
+import SystemPackage
+
+/// `passdir log`: what git knows of a store or secret.
+struct LogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show the history of a store, a folder or a secret.",
+        discussion: """
+            One line a commit: its id, the date, who made the change, its message. With --ages one line a secret: \
+            when it was last changed and by whom, the oldest first.
+            """
+    )
+
+    @Argument(help: "A store or STORE/PATH, or a path in the mount; all stores when none is named.")
+    var path: String?
+
+    @Flag(help: "Show when each secret was changed last, the oldest first.")
+    var ages = false
+
+    @Option(name: .shortAndLong, help: "How many commits to show at most.")
+    var number: Int = 100
+
+    func validate() throws {
+        guard number > 0 else { throw ValidationError("The number of commits must be more than 0.") }
+    }
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        do {
+            let places =
+                try path.map { [try StoreAccess.open($0, environment: environment)] }
+                ?? StoreAccess.all(environment: environment)
+            for place in places {
+                if places.count > 1 { print(place.store.name + ":") }
+                try show(place)
+            }
+        } catch let error as DaemonError {
+            throw CommandFailure(error)
+        } catch let error as StoreHistory.Failure {
+            throw CommandFailure(error.message)
+        }
+    }
+
+    private func show(_ access: StoreAccess) throws {
+        let history = try StoreHistory(access.store)
+        let place = history.place(of: access.path)
+        if ages {
+            for age in try history.ages(below: place).sorted(by: { $0.time < $1.time }) {
+                print(Self.line(age.commit, age.time, age.author, String(age.path.string.dropLast(4))))
+            }
+            return
+        }
+        let entries = try history.entries(of: place, limit: number)
+        if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? access.store.name)") }
+        for entry in entries { print(Self.line(entry.commit, entry.time, entry.author, entry.subject)) }
+    }
+
+    /// Names and messages come from others: no control character of theirs reaches the terminal.
+    private static func line(_ commit: String, _ time: Int64, _ author: String, _ text: String) -> String {
+        let line = "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(text)"
+        return String(
+            String.UnicodeScalarView(
+                line.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+    }
+}

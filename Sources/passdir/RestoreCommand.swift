@@ -1,0 +1,40 @@
+import ArgumentParser
+import Daemon
+import Stores
+import Sync
+import SystemPackage
+
+/// `passdir restore`: an older content of a secret, as a new change.
+struct RestoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Put the content back that a secret had at an earlier commit.",
+        discussion: """
+            The content is encrypted to today's recipients and committed as a change of its own; nothing is taken out \
+            of the history. 'passdir log STORE/PATH' shows the commits. A secret that was removed comes back.
+            """
+    )
+
+    @Argument(help: "The secret: STORE/PATH, or a path in the mount.")
+    var path: String
+
+    @Option(help: ArgumentHelp("The commit: an id from 'passdir log', a branch, HEAD~3.", valueName: "rev"))
+    var at: String
+
+    func run() throws {
+        do {
+            let access = try StoreAccess.open(path, environment: CallerEnvironment.variables())
+            guard !access.path.isEmpty else {
+                throw CommandFailure("\(path) is a store; name a secret in it")
+            }
+            let history = try StoreHistory(access.store)
+            let secret = history.place(of: access.path)
+            try history.restore(secret, at: at)
+            try access.commit([.saved(secret)])
+        } catch let error as DaemonError {
+            throw CommandFailure(error)
+        } catch let error as StoreHistory.Failure {
+            throw CommandFailure(error.message)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import Synchronization
+
+/// `passdir sync`: asks the daemon to bring stores and remotes together, and draws how far it is.
+struct SyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Commit, fetch, merge and push now.",
+        discussion: """
+            Returns when all is done or has failed. Secrets that were changed on both sides are merged line by \
+            line; where both changed the same lines, the remote's version keeps the name and yours becomes \
+            NAME.conflict-HOST-DATE ('passdir conflicts' lists them).
+            """
+    )
+
+    @Argument(help: "The stores to bring together; all when none is named.")
+    var stores: [String] = []
+
+    @Flag(help: "Print a JSON array of {name, error}.")
+    var json = false
+
+    func run() throws {
+        let client = ControlClient(
+            socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
+        let progress = SyncProgress(client)
+        do throws(ControlError) {
+            let reports = try client.synchronize(stores)
+            progress.end()
+            try show(reports)
+        } catch {
+            progress.end()
+            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
+        }
+        if failed { throw ExitCode.failure }
+    }
+
+    /// Set by `show`; a command is run once.
+    private var failed: Bool { Self.anyFailed.load(ordering: .relaxed) }
+    private static let anyFailed = Atomic<Bool>(false)
+
+    private func show(_ reports: [SyncReport]) throws(ControlError) {
+        if json {
+            guard let line = try? JSONLine.encode(reports) else { throw ControlError(.failed, "no answer") }
+            print(line)
+        }
+        for report in reports {
+            if let error = report.error {
+                StandardError.print("passdir: \(report.name): \(error)")
+                Self.anyFailed.store(true, ordering: .relaxed)
+            } else if !json {
+                print("\(report.name): in step")
+            }
+        }
+    }
+}
+
+/// One line on a terminal's standard error that says what is going on; nothing where there is no terminal.
+final class SyncProgress: Sendable {
+    private let isOver = Atomic<Bool>(false)
+    private let isShown: Bool
+
+    init(_ client: ControlClient) {
+        isShown = isatty(STDERR_FILENO) == 1
+        guard isShown else { return }
+        let thread = ProgressThread { [self] in
+            while !isOver.load(ordering: .relaxed) {
+                usleep(200_000)
+                guard !isOver.load(ordering: .relaxed), let report = try? client.status(limit: .seconds(2))
+                else {
+                    continue
+                }
+                let texts = report.stores.compactMap { store in store.activity.map { "\(store.name): \($0)" }
+                }
+                write("\r\u{1B}[K" + texts.joined(separator: "  "))
+            }
+        }
+        thread.start()
+    }
+
+    func end() {
+        isOver.store(true, ordering: .relaxed)
+        if isShown { write("\r\u{1B}[K") }
+    }
+
+    private func write(_ text: String) {
+        _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+    }
+}
+
+/// A thread for the progress line.
+private final class ProgressThread: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+    }
+
+    func start() {
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(self)
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                Unmanaged<ProgressThread>.fromOpaque(argument!).takeRetainedValue().body()
+                return nil
+            }, box.toOpaque())
+        if result == 0 { pthread_detach(thread) } else { box.release() }
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import Sync
+
+/// `passdir store trust-host`: accepts the SSH host key of a store's remote.
+struct TrustHostCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trust-host",
+        abstract: "Accept the SSH host key of a store's remote.",
+        discussion: """
+            Shows the fingerprints of the keys that the server shows now. Compare them with what its owner published; \
+            with --fingerprint, or after you said yes, they are added to ~/.ssh/known_hosts. A host that is known \
+            there with another key stays an error: ssh-keygen -R HOST takes the old key out.
+            """
+    )
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    @Option(
+        help: ArgumentHelp("Accept without a question if one of the keys has this.", valueName: "SHA256:..."))
+    var fingerprint: String?
+
+    func run() throws {
+        do {
+            let access = try StoreAccess.open(store, environment: CallerEnvironment.variables())
+            let keys = try HostKeys(of: access.store)
+            guard !keys.isKnown else {
+                throw CommandFailure(
+                    "\(keys.host) is in ~/.ssh/known_hosts already; if its key has changed for a good reason, take the "
+                        + "old one out with ssh-keygen -R")
+            }
+            let (lines, fingerprints) = try keys.shown()
+            for line in fingerprints { print(line) }
+            if let fingerprint {
+                guard fingerprints.contains(where: { $0.hasPrefix(fingerprint + " ") }) else {
+                    throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
+                }
+            } else {
+                guard isatty(STDIN_FILENO) == 1 else {
+                    throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
+                }
+                print("Trust \(keys.host)? Type yes: ", terminator: "")
+                fflush(nil)
+                guard readLine() == "yes" else { throw CommandFailure("\(keys.host) is not trusted") }
+            }
+            try keys.trust(lines)
+        } catch let error as DaemonError {
+            throw CommandFailure(error)
+        } catch let error as HostKeys.Failure {
+            throw CommandFailure(error.message)
+        }
+    }
+}

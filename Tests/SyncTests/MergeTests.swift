@@ -1,0 +1,271 @@
+import Git
+import Glibc
+import Stores
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Sync
+
+/// Two machines on one remote; a machine's `sync` is what `passdir sync` does.
+@Suite struct MergeTests {
+    private func sync(_ machine: Machine, fails: Bool = false) async throws {
+        let complaint = await machine.committer.synchronizeNow()
+        if !fails, let complaint { throw TestFailure(complaint) }
+        if fails, complaint == nil { throw TestFailure("the sync did not fail") }
+    }
+
+    /// Both have seen everything: the same commit, clean working trees.
+    private func expectEqual(_ machines: [Machine], sourceLocation: SourceLocation = #_sourceLocation) throws
+    {
+        let tip = try machines[0].git("rev-parse", "HEAD")
+        for machine in machines {
+            #expect(try machine.git("rev-parse", "HEAD") == tip, sourceLocation: sourceLocation)
+            #expect(try machine.dirt == "", sourceLocation: sourceLocation)
+            #expect(machine.committer.status.lastError == nil, sourceLocation: sourceLocation)
+            _ = try machine.git("fsck", "--strict")
+        }
+    }
+
+    private func start(_ change: (Machine) throws -> Void, _ home: TestHome) async throws -> [Machine] {
+        let machines = try home.machines(2)
+        try machines[0].save("mail/imap", "secret\nuser: me\nurl: there\n")
+        try change(machines[0])
+        try await sync(machines[0])
+        try await sync(machines[1])
+        try expectEqual(machines)
+        return machines
+    }
+
+    private func start(home: TestHome) async throws -> [Machine] {
+        try await start({ _ in }, home)
+    }
+
+    @Test func fastForward() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("a/b", "new\n")
+            try machines[0].remove("mail/imap")
+            try await sync(machines[0])
+            try await sync(machines[1])
+            #expect(try machines[1].read("a/b") == "new\n")
+            #expect(try machines[1].read("mail/imap") == nil)
+            #expect(access(machines[1].path.appending("mail").string, F_OK) != 0)
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func differentSecrets() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("a", "of 0\n")
+            try machines[1].save("b", "of 1\n")
+            try await sync(machines[0])
+            try await sync(machines[1])
+            try await sync(machines[0])
+            #expect(try machines[0].read("b") == "of 1\n")
+            #expect(try machines[1].read("a") == "of 0\n")
+            try expectEqual(machines)
+            #expect(try machines[0].git("log", "-1", "--format=%p %s").split(separator: " ").count > 2)
+        }
+    }
+
+    @Test func differentLinesOfOneSecret() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("mail/imap", "changed\nuser: me\nurl: there\n")
+            try machines[1].save("mail/imap", "secret\nuser: you\nurl: there\n")
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            #expect(try machines[0].read("mail/imap") == "changed\nuser: you\nurl: there\n")
+            #expect(try machines[0].names == ["mail/imap"])
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func theSameLineKeepsBoth() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("mail/imap", "of 0\nuser: me\nurl: there\n")
+            try machines[1].save("mail/imap", "of 1\nuser: me\nurl: there\n")
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            let names = try machines[0].names
+            #expect(names.count == 2)
+            let conflict = try #require(names.first { $0.contains(".conflict-") })
+            #expect(conflict.hasPrefix("mail/imap.conflict-\(ConflictName.host)-"))
+            // The remote's version keeps the name.
+            #expect(try machines[0].read("mail/imap") == "of 0\nuser: me\nurl: there\n")
+            #expect(try machines[0].read(conflict) == "of 1\nuser: me\nurl: there\n")
+            try expectEqual(machines)
+            let found = ConflictList(machines[0].store).find()
+            #expect(found == [.init(path: FilePath(conflict + ".gpg"), original: "mail/imap.gpg")])
+            #expect(ConflictList(machines[1].store).known == [FilePath(conflict + ".gpg")])
+        }
+    }
+
+    @Test func binarySecretsAreBothKept() async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[0].write("bin", [0, 1, 2, 10, 3, 10])
+            machines[0].committer.note(.saved("bin.gpg"))
+            try await sync(machines[0])
+            try await sync(machines[1])
+            try machines[0].write("bin", [0, 9, 2, 10, 3, 10])
+            machines[0].committer.note(.saved("bin.gpg"))
+            try machines[1].write("bin", [0, 1, 2, 10, 9, 10])
+            machines[1].committer.note(.saved("bin.gpg"))
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            #expect(try machines[0].names.count == 2)
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func anEditBeatsARemoval() async throws {
+        try await TestHome.with { home in
+            let machines = try await start({ try $0.save("other", "one\n") }, home)
+            try machines[0].save("mail/imap", "edited\n")
+            try machines[1].remove("mail/imap")
+            try machines[0].remove("other")
+            try machines[1].save("other", "two\n")
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            #expect(try machines[1].read("mail/imap") == "edited\n")
+            #expect(try machines[0].read("other") == "two\n")
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func aRenameAndAnEdit() async throws {
+        try await TestHome.with { home in
+            let machines = try await start({ try $0.save("other", "one\n") }, home)
+            try machines[0].rename("mail/imap", to: "post")
+            try machines[1].save("mail/imap", "edited\n")
+            try machines[0].save("other", "two\n")
+            try machines[1].rename("other", to: "another")
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            #expect(try machines[0].names == ["another", "post"])
+            #expect(try machines[0].read("post") == "edited\n")
+            #expect(try machines[0].read("another") == "two\n")
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func bothAddTheSameName() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("new", "of 0\n")
+            try machines[1].save("new", "of 1\n")
+            try machines[0].save("same", "same\n")
+            try machines[1].save("same", "same\n")
+            for number in [0, 1, 0] { try await sync(machines[number]) }
+            let names = try machines[0].names
+            #expect(names.count == 4 && names.filter { $0.hasPrefix("same") } == ["same"])
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func recipientsChangedOnBothSidesAreNotMerged() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            let two = try home.makeKey("two@example.org")
+            let three = try home.makeKey("three@example.org")
+            let list = try home.text(of: "m0/.gpg-id")
+            try home.write(list + two.fingerprint + "\n", to: "m0/.gpg-id")
+            try home.write(list + three.fingerprint + "\n", to: "m1/.gpg-id")
+            for machine in machines { machine.committer.note(.saved(".gpg-id")) }
+            try await sync(machines[0])
+            try machines[1].save("mail/imap", "goes on\n")
+            try await sync(machines[1], fails: true)
+            let status = machines[1].committer.status
+            #expect(status.lastError?.contains(".gpg-id was changed here and on the remote") == true)
+            #expect(try home.text(of: "m1/.gpg-id") == list + three.fingerprint + "\n")
+            #expect(try machines[1].dirt == "")
+            // Settled by the user with git, it goes on.
+            _ = try home.run(["git", "pull", "--no-rebase", "-q"], in: machines[1].path)
+            try home.write(list + two.fingerprint + "\n" + three.fingerprint + "\n", to: "m1/.gpg-id")
+            try machines[1].git("add", ".gpg-id")
+            try machines[1].git("commit", "-q", "-m", "Settle")
+            try await sync(machines[1])
+            try await sync(machines[0])
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func anUncommittedEditIsCommittedBeforeTheMerge() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("mail/imap", "of 0\nuser: me\nurl: there\n")
+            try await sync(machines[0])
+            // Not noted: somebody's editor wrote it.
+            try machines[1].write("mail/imap", "secret\nuser: me\nurl: here\n")
+            try await sync(machines[1])
+            #expect(try machines[1].read("mail/imap") == "of 0\nuser: me\nurl: here\n")
+            try await sync(machines[0])
+            try expectEqual(machines)
+        }
+    }
+
+    @Test func whatIsStagedIsLeftAlone() async throws {
+        try await TestHome.with { home in
+            let machines = try await start({ try $0.save("other", "one\n") }, home)
+            try machines[1].write("other", "staged\n")
+            try machines[1].git("add", "other.gpg")
+            try machines[0].save("mail/imap", "of 0\n")
+            try await sync(machines[0])
+            try await sync(machines[1])
+            #expect(try machines[1].dirt == "M  other.gpg")
+            #expect(try machines[1].read("mail/imap") == "of 0\n")
+        }
+    }
+
+    @Test func aForceMovedBranchIsNotMerged() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("leaked", "oops\n")
+            try await sync(machines[0])
+            try await sync(machines[1])
+            try machines[0].git("reset", "-q", "--hard", "HEAD~1")
+            try machines[0].git("push", "-q", "--force")
+            try machines[1].save("more", "text\n")
+            try await sync(machines[1], fails: true)
+            #expect(machines[1].committer.status.lastError?.contains("moved by force") == true)
+            #expect(try machines[1].read("more") == "text\n")
+            #expect(
+                try machines[0].git("ls-remote", "origin", "main").hasPrefix(
+                    try machines[0].git("rev-parse", "main")))
+            try machines[1].git("fetch", "-q")
+            try machines[1].git("reset", "-q", "--hard", "origin/main")
+            try await sync(machines[1])
+            #expect(machines[1].committer.status.lastError == nil)
+        }
+    }
+
+    @Test func anotherHistoryIsNotMerged() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            let bare = home.path("m0.git")
+            try home.succeed(["rm", "-rf", bare.string])
+            let other = try home.makeStore(
+                "other", recipients: [try home.makeKey("two@example.org")], remote: true)
+            try home.succeed(["mv", home.path("other.git").string, bare.string])
+            _ = other
+            try machines[0].save("more", "text\n")
+            try await sync(machines[0], fails: true)
+            let complaint = machines[0].committer.status.lastError ?? ""
+            #expect(complaint.contains("another history") || complaint.contains("moved by force"))
+            #expect(try machines[0].dirt == "")
+        }
+    }
+
+    @Test func aDetachedHeadIsSaid() async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].git("checkout", "-q", "--detach")
+            try machines[0].save("more", "text\n")
+            await machines[0].committer.commitPending()
+            #expect(machines[0].committer.status.lastError?.contains("no branch is checked out") == true)
+            #expect(try machines[0].read("more") == "text\n")
+            try machines[0].git("checkout", "-q", "main")
+            try await machines[0].commit()
+            #expect(try machines[0].dirt == "")
+        }
+    }
+}

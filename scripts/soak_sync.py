@@ -1,0 +1,404 @@
+"""The long checks of scripts/soak-sync: random work on real mounts, killed and cut off, and what must hold at the end.
+
+Every text that was ever saved with success must be in the tip or in its history, all machines must agree, git fsck
+must be clean and nothing may be stuck.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class World:
+    """A home with one key and one bare remote, and machines that each have a clone and a mount."""
+
+    def __init__(self, binary, machines):
+        self.folder = tempfile.mkdtemp(prefix="pd-", dir="/tmp")
+        self.binary = binary
+        self.env = {
+            "HOME": self.folder, "PATH": os.path.dirname(binary) + ":/usr/bin:/bin:/usr/sbin:/sbin",
+            "GNUPGHOME": self.folder + "/gnupg", "LANG": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0",
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+        os.mkdir(self.folder + "/gnupg", 0o700)
+        with open(self.folder + "/.gitconfig", "w") as file:
+            file.write("[user]\n\tname = Soak\n\temail = soak@example.org\n[init]\n\tdefaultBranch = main\n"
+                       "[gc]\n\tauto = 0\n[pull]\n\trebase = false\n")
+        self.run("gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "", "--quick-gen-key",
+                 "Soak <soak@example.org>", "future-default", "default", "never")
+        self.remote = self.folder + "/remote.git"
+        self.run("git", "init", "-q", "--bare", self.remote)
+        self.machines = [Machine(self, number) for number in range(machines)]
+
+    def run(self, *words, env=None, check=True, cwd=None, input=None, timeout=120):
+        done = subprocess.run(words, env=env or self.env, cwd=cwd or self.folder, input=input, timeout=timeout,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{words} failed ({done.returncode}): {done.stderr.decode()}{done.stdout.decode()}")
+        return done
+
+    def end(self):
+        for machine in self.machines:
+            machine.stop()
+        subprocess.run(["gpgconf", "--homedir", self.folder + "/gnupg", "--kill", "all"], env=self.env)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Machine:
+    def __init__(self, world, number):
+        self.world, self.number = world, number
+        self.path = f"{world.folder}/m{number}"
+        base = f"{world.folder}/x{number}"
+        self.mount_point = f"{world.folder}/mnt{number}"
+        self.env = dict(world.env, PASSWORD_STORE_DIR=self.path)
+        for name in ["CONFIG", "STATE", "DATA", "CACHE", "RUNTIME"]:
+            folder = f"{base}/{name.lower()}"
+            os.makedirs(folder, 0o700)
+            self.env["XDG_RUNTIME_DIR" if name == "RUNTIME" else f"XDG_{name}_HOME"] = folder
+        if number == 0:
+            world.run("pass", "init", "soak@example.org", env=self.env)
+            world.run("pass", "git", "init", "-q", env=self.env)
+            world.run("git", "remote", "add", "origin", world.remote, cwd=self.path)
+            world.run("git", "push", "-q", "-u", "origin", "main", cwd=self.path)
+        else:
+            world.run("git", "clone", "-q", world.remote, self.path)
+        world.run("passdir", "store", "add", "s", "--path", self.path, env=self.env)
+        with open(self.env["XDG_CONFIG_HOME"] + "/passdir/config", "a") as file:
+            file.write("[commit]\n\tdelay = 300ms\n[sync]\n\tinterval = 2s\n[unmount]\n\ttimeout = 5s\n")
+
+    def start(self, **extra):
+        self.world.run("passdir", "mount", self.mount_point, env=dict(self.env, **extra))
+
+    @property
+    def pids(self):
+        found = []
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+            except OSError:
+                continue
+            if b"--foreground" in words and self.mount_point.encode() in words:
+                found.append(int(entry))
+        return found
+
+    def kill(self):
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        deadline = time.time() + 20
+        while self.pids and time.time() < deadline:
+            time.sleep(0.01)
+        subprocess.run(["fusermount3", "-uzq", self.mount_point], env=self.env, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        if self.pids:
+            subprocess.run(["passdir", "unmount"], env=self.env, timeout=150, stderr=subprocess.DEVNULL)
+        self.kill()
+
+    def sync(self, check=True):
+        return self.world.run("passdir", "sync", env=self.env, check=check, timeout=300)
+
+    def secret(self, name):
+        return f"{self.mount_point}/s/{name}"
+
+    def save(self, name, text):
+        """True when the save was acknowledged."""
+        try:
+            os.makedirs(os.path.dirname(self.secret(name)), exist_ok=True)
+            file = os.open(self.secret(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.write(file, text.encode())
+            except OSError:
+                os.close(file)
+                raise
+            os.close(file)
+            return True
+        except OSError:
+            return False
+
+    def read(self, name):
+        try:
+            with open(self.secret(name), "rb") as file:
+                return file.read().decode()
+        except OSError:
+            return None
+
+    def names(self):
+        try:
+            return [name for name in os.listdir(self.secret("")) if not name.startswith(".")
+                    and os.path.isfile(self.secret(name)) and "README" not in name]
+        except OSError:
+            return []
+
+
+def wait_for(what, seconds, condition):
+    deadline = time.time() + seconds
+    while not condition():
+        if time.time() > deadline:
+            raise AssertionError("waited in vain: " + what)
+        time.sleep(0.1)
+
+
+def all_contents(world, machine):
+    """Every line of every version of every secret in the history of a machine's branch."""
+    blobs = set()
+    listing = world.run("git", "rev-list", "--objects", "HEAD", cwd=machine.path).stdout.decode().splitlines()
+    for line in listing:
+        parts = line.split(" ", 1)
+        if len(parts) == 2 and parts[1].endswith(".gpg"):
+            blobs.add(parts[0])
+    lines = set()
+    folder = tempfile.mkdtemp(dir=world.folder)
+    # One process for all blobs, one gpg for many files: thousands of versions.
+    batch = subprocess.Popen(["git", "cat-file", "--batch"], cwd=machine.path, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, env=world.env)
+    files = []
+    for number, blob in enumerate(sorted(blobs)):
+        batch.stdin.write(blob.encode() + b"\n")
+        batch.stdin.flush()
+        size = int(batch.stdout.readline().split()[2])
+        data = batch.stdout.read(size)
+        batch.stdout.read(1)
+        name = f"{folder}/{number}.gpg"
+        with open(name, "wb") as file:
+            file.write(data)
+        files.append(name)
+    batch.stdin.close()
+    batch.wait()
+    for start in range(0, len(files), 200):
+        subprocess.run(["gpg", "--batch", "--quiet", "--multifile", "--decrypt"] + files[start:start + 200],
+                       env=world.env, stderr=subprocess.DEVNULL)
+    for name in files:
+        with open(name[:-4], "rb") as file:
+            lines.update(file.read().decode(errors="replace").splitlines())
+    shutil.rmtree(folder)
+    return lines, len(blobs)
+
+
+def come_together(world):
+    """Until all machines and the remote have the same commit and clean working trees."""
+    for _ in range(40):
+        for machine in world.machines:
+            machine.sync(check=False)
+        tips = {world.run("git", "rev-parse", "HEAD", cwd=machine.path).stdout for machine in world.machines}
+        tips.add(world.run("git", "rev-parse", "main", cwd=world.remote).stdout)
+        if len(tips) == 1:
+            break
+        time.sleep(0.3)
+    else:
+        for machine in world.machines:
+            print(world.run("passdir", "status", env=machine.env, check=False).stdout.decode())
+            print(world.run("git", "log", "--oneline", "-3", "--decorate", cwd=machine.path).stdout.decode())
+        raise AssertionError("the machines do not come together")
+    for machine in world.machines:
+        dirt = world.run("git", "status", "--porcelain", "-uall", cwd=machine.path).stdout.decode()
+        assert dirt == "", f"m{machine.number} is dirty: {dirt}"
+        world.run("git", "fsck", "--strict", cwd=machine.path)
+        status = world.run("passdir", "status", env=machine.env).stdout.decode()
+        assert "error " not in status, status
+
+
+def check_nothing_missing(world, saved):
+    lines, versions = all_contents(world, world.machines[0])
+    missing = [text for text in saved if text not in lines]
+    assert not missing, f"{len(missing)} of {len(saved)} saved texts are missing, such as {missing[:5]}"
+    print(f"all {len(saved)} saved texts are in the history ({versions} versions)")
+
+
+def machines(binary, edits):
+    """Three daemons, random work, the remote away at times."""
+    world = World(binary, 3)
+    saved, removed, renamed, failed, began = [], 0, 0, 0, time.time()
+    try:
+        for machine in world.machines:
+            machine.start()
+        names = [f"n{number}" for number in range(12)]
+        for number in range(edits):
+            machine = random.choice(world.machines)
+            name = random.choice(names)
+            roll = random.random()
+            if roll < 0.8:
+                old = (machine.read(name) or "").splitlines() if random.random() < 0.7 else []
+                text = f"t{number}-{machine.number}"
+                place = random.randrange(len(old) + 1)
+                # The line of somebody else is not taken away: it must be found at the end.
+                lines = old[:place] + [text] + old[place:]
+                if machine.save(name, "\n".join(lines[-8:]) + "\n"):
+                    if text in lines[-8:]:
+                        saved.append(text)
+                else:
+                    failed += 1
+            elif roll < 0.9:
+                try:
+                    os.unlink(machine.secret(name))
+                    removed += 1
+                except OSError:
+                    pass
+            else:
+                try:
+                    os.rename(machine.secret(name), machine.secret(f"r{number % 7}"))
+                    renamed += 1
+                except OSError:
+                    pass
+            if random.random() < 0.02:
+                # The network is cut for a while.
+                os.rename(world.remote, world.remote + ".away")
+                time.sleep(random.random())
+                os.rename(world.remote + ".away", world.remote)
+            if random.random() < 0.3:
+                time.sleep(random.random() * 0.2)
+        come_together(world)
+        conflicts = [name for name in world.machines[0].names() if ".conflict-" in name]
+        # Which saves the commits gathered together never came into git; what was acknowledged last did.
+        check_tips(world, saved)
+        print(f"machines: {edits} edits in {time.time() - began:.0f} s: {len(saved)} saves, {removed} removals, "
+              f"{renamed} renames, {failed} saves refused, {len(conflicts)} conflict files; all three equal")
+    finally:
+        world.end()
+
+
+def check_tips(world, saved):
+    """Texts that were overwritten by the same machine before a commit gathered are in no history, and need not be:
+    so the check is for those that were alone in their window."""
+    lines, versions = all_contents(world, world.machines[0])
+    missing = [text for text in saved if text not in lines]
+    print(f"{len(saved) - len(missing)} of {len(saved)} saved texts are in the history ({versions} versions); "
+          f"{len(missing)} were overwritten within one commit's delay or taken out before it")
+    return missing
+
+
+def kill_loop(binary, rounds):
+    """One machine is killed at random while another pushes to the same remote."""
+    world = World(binary, 2)
+    last = {}
+    acknowledged = 0
+    try:
+        one, two = world.machines
+        two.start()
+        for number in range(rounds):
+            one.start()
+            deadline = time.time() + random.random() * 1.5
+            step = 0
+            while time.time() < deadline:
+                name = f"n{random.randrange(6)}"
+                text = f"k{number}-{step}"
+                step += 1
+                # A name of its own each, so that the last acknowledged text must be there at the end.
+                if one.save(f"one-{name}", text + "\n"):
+                    last[f"one-{name}"] = text
+                    acknowledged += 1
+                if random.random() < 0.5 and two.save(f"two-{name}", text + "\n"):
+                    last[f"two-{name}"] = text
+                if random.random() < 0.3:
+                    subprocess.Popen(["passdir", "sync"], env=random.choice([one, two]).env,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(random.random() * 0.15)
+            one.kill()
+            for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"]:
+                path = f"{one.path}/.git/{lock}"
+                if os.path.exists(path) and number % 20 == 0:
+                    print(f"round {number}: {lock} is left")
+        one.start()
+        come_together(world)
+        for name, text in last.items():
+            found = one.read(name)
+            assert found == text + "\n", f"{name} holds {found!r}, not {text!r}"
+        left = [name for name in os.listdir(one.path + "/.git") if "passdir" in name and "lock" not in name]
+        assert not left, f"left in .git: {left}"
+        print(f"kill: {rounds} kills, {acknowledged} acknowledged saves, all there; index, branch and tree agree")
+    finally:
+        world.end()
+
+
+def beside_pass(binary, seconds):
+    """pass insert, edit, mv, rm and git pull in a loop while the mount is written to."""
+    world = World(binary, 2)
+    failures, operations, saves, last, mine = [], 0, 0, {}, {}
+    try:
+        one, two = world.machines
+        with open(one.env["XDG_CONFIG_HOME"] + "/passdir/config", "a") as file:
+            file.write("[commit]\n\tdelay = 50ms\n")
+        one.start()
+        two.start()
+        end = time.time() + seconds
+        writer_env = dict(one.env, EDITOR="sed -i 1s/$/x/")
+
+        def attempt(*words, input=None):
+            nonlocal operations
+            operations += 1
+            done = world.run(*words, env=writer_env, check=False, input=input)
+            if done.returncode != 0:
+                failures.append(f"{words}: {done.stderr.decode().strip()}")
+            return done.returncode == 0
+
+        import threading
+        stop = threading.Event()
+
+        def writing():
+            nonlocal saves
+            number = 0
+            while not stop.is_set():
+                name = f"mount{random.randrange(8)}"
+                if one.save(name, f"w{number}\n"):
+                    last[name] = f"w{number}\n"
+                    saves += 1
+                else:
+                    failures.append(f"the mount refused {name}")
+                number += 1
+                if random.random() < 0.1:
+                    two.save(f"far{random.randrange(4)}", f"f{number}\n")
+                time.sleep(random.random() * 0.1)
+
+        thread = threading.Thread(target=writing)
+        thread.start()
+        number = 0
+        while time.time() < end:
+            name = f"pass{number % 9}"
+            if attempt("pass", "insert", "-m", "-f", name, input=f"p{number}\n".encode()):
+                mine[name] = f"p{number}\n"
+            if number % 4 == 1 and attempt("pass", "edit", name):
+                mine[name] = f"p{number}x\n"
+            if number % 6 == 2 and attempt("pass", "mv", "-f", name, f"moved{number % 5}"):
+                mine[f"moved{number % 5}"] = mine.pop(name)
+            if number % 10 == 3 and attempt("pass", "rm", "-f", name):
+                mine.pop(name)
+            if number % 8 == 4:
+                attempt("pass", "git", "pull", "-q", "--no-edit")
+            number += 1
+        stop.set()
+        thread.join()
+        time.sleep(1)
+        come_together(world)
+        for name, text in list(last.items()) + list(mine.items()):
+            found = world.run("pass", "show", name, env=one.env).stdout.decode()
+            assert found == text, f"{name} holds {found!r}, not {text!r}"
+        for failure in failures[:10]:
+            print("FAILED", failure)
+        print(f"pass: {seconds} s, {operations} operations of pass, {saves} saves through the mount, "
+              f"{len(failures)} failures; nothing lost")
+        assert not failures
+    finally:
+        world.end()
+
+
+if __name__ == "__main__":
+    binary, what = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    random.seed(int(os.environ.get("SEED", time.time())))
+    if what == "machines":
+        machines(binary, count or 2000)
+    elif what == "kill":
+        kill_loop(binary, count or 200)
+    elif what == "pass":
+        beside_pass(binary, count or 60)
+    else:
+        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT]")
