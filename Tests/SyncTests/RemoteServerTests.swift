@@ -6,13 +6,18 @@ import Testing
 /// The short forms of what scripts/soak-sync runs for long: real servers, several machines, kills, pass beside the
 /// mount. Each brings its own world and ends it.
 @Suite(.serialized) struct RemoteServerTests {
-    private static let hasServers = ["/usr/sbin/sshd", "/usr/sbin/nginx", "/usr/sbin/fcgiwrap", "/usr/bin/openssl"]
-        .allSatisfy { access($0, X_OK) == 0 }
+    private static let programs: [String] = [
+        "/usr/sbin/sshd", "/usr/sbin/nginx", "/usr/sbin/fcgiwrap", "/usr/bin/openssl",
+    ]
+    private static let hasServers = programs.allSatisfy { access($0, X_OK) == 0 }
 
     private func soak(_ words: String...) throws {
-        let script = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
+        let script = FilePath(#filePath).removingLastComponent().removingLastComponent()
+            .removingLastComponent()
             .pushing("scripts/soak_sync.py")
-        let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SEED": "1"]
+        let environment = [
+            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SEED": "1",
+        ]
         let program = try Program(
             ["python3", script.string, try TestHome.passdirBinary().string] + words, environment: environment,
             directory: "/tmp")
