@@ -6,8 +6,10 @@ must be clean and nothing may be stuck.
 
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -69,7 +71,7 @@ class Machine:
             world.run("git", "clone", "-q", world.remote, self.path)
         world.run("passdir", "store", "add", "s", "--path", self.path, env=self.env)
         with open(self.env["XDG_CONFIG_HOME"] + "/passdir/config", "a") as file:
-            file.write("[commit]\n\tdelay = 300ms\n[sync]\n\tinterval = 2s\n[unmount]\n\ttimeout = 5s\n")
+            file.write("[commit]\n\tdelay = 0ms\n[sync]\n\tinterval = 2s\n[unmount]\n\ttimeout = 5s\n")
 
     def start(self, **extra):
         self.world.run("passdir", "mount", self.mount_point, env=dict(self.env, **extra))
@@ -390,6 +392,304 @@ def beside_pass(binary, seconds):
         world.end()
 
 
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def wait_for_port(port):
+    def answers():
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+    wait_for(f"a server on port {port}", 10, answers)
+
+
+class Servers:
+    """Programs that serve a world's remote, ended with their groups."""
+
+    def __init__(self, world):
+        self.world, self.running, self.made_folder = world, [], False
+
+    def start(self, *words):
+        log = open(f"{self.world.folder}/servers.log", "ab")
+        process = subprocess.Popen(words, env=self.world.env, cwd=self.world.folder, stdout=log, stderr=log,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        self.running.append(process)
+        return process
+
+    def end(self, process=None):
+        for each in [process] if process else list(self.running):
+            try:
+                os.killpg(each.pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+            try:
+                each.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(each.pid, signal.SIGKILL)
+                each.wait()
+            self.running.remove(each)
+        if not process and self.made_folder:
+            os.rmdir("/run/sshd")
+
+    def git_daemon(self):
+        port = free_port()
+        path = self.world.run("git", "--exec-path").stdout.decode().strip()
+        process = self.start(f"{path}/git-daemon", "--listen=127.0.0.1", f"--port={port}", "--reuseaddr",
+                             "--export-all", "--enable=receive-pack", "--informative-errors",
+                             f"--base-path={self.world.folder}", self.world.folder)
+        wait_for_port(port)
+        return process, f"git://127.0.0.1:{port}/remote.git"
+
+    def sshd(self, port=None, host="host"):
+        top, port = self.world.folder, port or free_port()
+        if os.getuid() == 0 and not os.path.isdir("/run/sshd"):
+            os.mkdir("/run/sshd", 0o755)
+            self.made_folder = True
+        for name, kind, phrase in [(host, "ed25519", ""), ("client", "ed25519", ""), ("rsa", "rsa", ""),
+                                   ("locked", "ed25519", "open sesame")]:
+            if not os.path.exists(f"{top}/{name}"):
+                self.world.run("ssh-keygen", "-q", "-t", kind, "-N", phrase, "-f", f"{top}/{name}")
+        with open(f"{top}/authorized", "w") as file:
+            file.write("".join(open(f"{top}/{name}.pub").read() for name in ["client", "rsa", "locked"]))
+        with open(f"{top}/sshd_config", "w") as file:
+            file.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {top}/{host}\n"
+                       f"AuthorizedKeysFile {top}/authorized\nPidFile none\nStrictModes no\n"
+                       "PermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n")
+        process = self.start("/usr/sbin/sshd", "-D", "-e", "-f", f"{top}/sshd_config")
+        wait_for_port(port)
+        user = self.world.run("id", "-un").stdout.decode().strip()
+        return process, port, f"ssh://{user}@localhost:{port}{self.world.remote}"
+
+    def nginx(self):
+        top, port = self.world.folder, free_port()
+        run = self.world.run
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", "/CN=test CA", "-keyout", f"{top}/ca.key", "-out", f"{top}/ca.pem")
+        run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", "/CN=localhost", "-keyout", f"{top}/web.key", "-out", f"{top}/web.csr")
+        with open(f"{top}/web.ext", "w") as file:
+            file.write("subjectAltName=DNS:localhost\n")
+        run("openssl", "x509", "-req", "-in", f"{top}/web.csr", "-CA", f"{top}/ca.pem", "-CAkey", f"{top}/ca.key",
+            "-CAcreateserial", "-days", "2", "-extfile", f"{top}/web.ext", "-out", f"{top}/web.pem")
+        password = run("openssl", "passwd", "-apr1", "right").stdout.decode().strip()
+        with open(f"{top}/passwords", "w") as file:
+            file.write(f"tester:{password}\n")
+        programs = run("git", "--exec-path").stdout.decode().strip()
+        with open(f"{top}/nginx.conf", "w") as file:
+            file.write(f"""
+                daemon off; master_process off; pid {top}/nginx.pid; error_log {top}/nginx-error.log;
+                events {{}}
+                http {{
+                  access_log off; client_max_body_size 100m;
+                  client_body_temp_path {top}/t1; proxy_temp_path {top}/t2; fastcgi_temp_path {top}/t3;
+                  uwsgi_temp_path {top}/t4; scgi_temp_path {top}/t5;
+                  server {{
+                    listen 127.0.0.1:{port} ssl;
+                    ssl_certificate {top}/web.pem; ssl_certificate_key {top}/web.key;
+                    auth_basic git; auth_basic_user_file {top}/passwords;
+                    location / {{
+                      fastcgi_pass unix:{top}/cgi;
+                      fastcgi_param SCRIPT_FILENAME {programs}/git-http-backend;
+                      fastcgi_param GIT_PROJECT_ROOT {top}; fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+                      fastcgi_param PATH_INFO $uri; fastcgi_param QUERY_STRING $query_string;
+                      fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
+                      fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param REMOTE_USER $remote_user;
+                      fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding;
+                    }}
+                  }}
+                }}
+                """)
+        self.start("/usr/sbin/fcgiwrap", "-s", f"unix:{top}/cgi")
+        wait_for("fcgiwrap", 10, lambda: os.path.exists(f"{top}/cgi"))
+        process = self.start("/usr/sbin/nginx", "-p", top, "-c", f"{top}/nginx.conf", "-e", f"{top}/nginx-error.log")
+        wait_for_port(port)
+        run("git", "config", "http.receivepack", "true", cwd=self.world.remote)
+        return process, f"https://localhost:{port}/remote.git"
+
+
+class Complaint:
+    """Runs passdir sync, which must fail with these words, while reading and saving go on."""
+
+    def __init__(self, machine):
+        self.machine, self.count = machine, 0
+
+    def expect(self, *words):
+        self.count += 1
+        assert self.machine.save("goes-on", f"{self.count}\n"), "saving does not go on"
+        began = time.time()
+        done = self.machine.sync(check=False)
+        said = done.stderr.decode()
+        assert done.returncode == 1, f"the sync did not fail, it should say {words}: {done.stdout.decode()}"
+        for word in words:
+            assert word in said, f"no {word!r} in: {said}"
+        assert self.machine.read("goes-on") == f"{self.count}\n", "reading does not go on"
+        print(f"  {time.time() - began:.1f} s: {said.strip()}")
+
+    def works(self, what):
+        self.count += 1
+        assert self.machine.save("goes-on", f"{self.count}\n")
+        began = time.time()
+        self.machine.sync()
+        tip = self.machine.world.run("git", "rev-parse", "HEAD", cwd=self.machine.path).stdout
+        assert tip == self.machine.world.run("git", "rev-parse", "main", cwd=self.machine.world.remote).stdout
+        print(f"  {time.time() - began:.1f} s: {what} works")
+
+
+def use(machine, url):
+    machine.world.run("git", "remote", "set-url", "origin", url, cwd=machine.path)
+
+
+def serve_git(world, servers, machine, check):
+    """git daemon: works, stopped in the middle, silent, a hook that refuses, a full disk."""
+    process, url = servers.git_daemon()
+    use(machine, url)
+    check.works("git daemon")
+    hook = world.remote + "/hooks/pre-receive"
+    with open(hook, "w") as file:
+        file.write("#!/bin/sh\necho no secrets on Fridays >&2\nexit 1\n")
+    os.chmod(hook, 0o755)
+    check.expect("refused", "pre-receive hook declined", "no secrets on Fridays")
+    os.unlink(hook)
+    check.works("git daemon without the hook")
+    servers.end(process)
+    check.expect("failed")
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(16)
+    use(machine, f"git://127.0.0.1:{silent.getsockname()[1]}/remote.git")
+    check.expect("did not answer within 3 s")
+    silent.close()
+    # Stopped in the middle: the daemon is frozen while it serves.
+    process, url = servers.git_daemon()
+    use(machine, url)
+    os.killpg(process.pid, signal.SIGSTOP)
+    check.expect("did not answer within 3 s")
+    os.killpg(process.pid, signal.SIGCONT)
+    check.works("git daemon, awake again")
+    use(machine, world.remote)
+    check.works("the bare repository by its path")
+    full_disk(world, machine, check)
+
+
+def full_disk(world, machine, check):
+    """The remote lies on a file system without a free byte."""
+    place = world.folder + "/small"
+    os.mkdir(place)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], stderr=subprocess.DEVNULL).returncode:
+        print("  no right to mount a small disk: left out")
+        return
+    try:
+        world.run("git", "clone", "-q", "--bare", world.remote, place + "/remote.git")
+        try:
+            with open(place + "/filler", "wb", buffering=0) as file:
+                while True:
+                    file.write(b"x" * 4096)
+        except OSError:
+            pass
+        use(machine, place + "/remote.git")
+        check.expect("failed")
+        os.unlink(place + "/filler")
+        machine.sync()
+        print("  a disk with room again works")
+        use(machine, world.remote)
+        check.works("the bare repository")
+    finally:
+        subprocess.run(["umount", "-l", place])
+
+
+def serve_ssh(world, servers, machine, check):
+    """sshd: unknown host, trust-host, an Ed25519 key, an RSA key through git, a changed host key, no key."""
+    process, port, url = servers.sshd()
+    use(machine, url)
+    os.makedirs(world.folder + "/.ssh", 0o700, exist_ok=True)
+    shutil.copy(world.folder + "/client", world.folder + "/.ssh/id_ed25519")
+    # OpenSSH looks for the user's folder in the password file, not in HOME.
+    with open(world.folder + "/ssh_config", "w") as file:
+        file.write(f"UserKnownHostsFile {world.folder}/.ssh/known_hosts\n")
+    shown = world.run("ssh-keygen", "-l", "-f", world.folder + "/host.pub").stdout.decode().split()[1]
+    check.expect("is not known", shown, "passdir store trust-host")
+    done = world.run("passdir", "store", "trust-host", "s", "--fingerprint", "SHA256:wrong", env=machine.env, check=False)
+    assert done.returncode == 1, done
+    world.run("passdir", "store", "trust-host", "s", "--fingerprint", shown, env=machine.env)
+    check.works("sshd with an Ed25519 key")
+    servers.end(process)
+    process, _, _ = servers.sshd(port, host="host2")
+    check.expect("is not the one that known_hosts has")
+    servers.end(process)
+    process, _, _ = servers.sshd(port)
+    check.works("sshd with its old key again")
+    os.unlink(world.folder + "/.ssh/id_ed25519")
+    check.expect("failed")
+    # An agent with a key that has a passphrase.
+    agent = world.run("ssh-agent", "-s").stdout.decode()
+    variables = dict(re.findall(r"(SSH_\w+)=([^;]+);", agent))
+    try:
+        env = dict(machine.env, **variables, SSH_ASKPASS=world.folder + "/askpass", SSH_ASKPASS_REQUIRE="force")
+        with open(world.folder + "/askpass", "w") as file:
+            file.write("#!/bin/sh\necho open sesame\n")
+        os.chmod(world.folder + "/askpass", 0o700)
+        world.run("ssh-add", "-q", world.folder + "/locked", env=env)
+        machine.stop()
+        machine.start(**variables)
+        check.works("the agent with a key that has a passphrase")
+    finally:
+        os.kill(int(variables["SSH_AGENT_PID"]), signal.SIGTERM)
+    # RSA: libssh2 cannot sign with SHA-2, so the git program does it, by itself.
+    machine.stop()
+    machine.start(GIT_SSH_COMMAND=f"ssh -F {world.folder}/ssh_config -o BatchMode=yes -i {world.folder}/rsa")
+    check.works("an RSA key through the git program")
+    log = open(machine.env["XDG_STATE_HOME"] + "/passdir/log").read()
+    assert "the git program talks to" in log, log
+
+
+def serve_https(world, servers, machine, check):
+    """nginx with git-http-backend: certificate, wrong and right password, through a credential helper of git's."""
+    process, url = servers.nginx()
+    use(machine, url)
+    check.expect("certificate of localhost is not signed by an authority")
+    world.run("git", "config", "http.sslCAInfo", world.folder + "/ca.pem", cwd=machine.path)
+    check.expect("credentials")
+    helper = world.folder + "/helper"
+
+    def answer(password):
+        with open(helper, "w") as file:
+            file.write(f"#!/bin/sh\n[ $1 = get ] && echo username=tester && echo password={password}\necho $1 >> {helper}.log\n")
+        os.chmod(helper, 0o700)
+    answer("wrong")
+    world.run("git", "config", "credential.helper", helper, cwd=machine.path)
+    world.run("git", "config", "--global", "credential.helper", helper)
+    check.expect("refused the credentials", "not tried again before passdir sync")
+    asked = open(helper + ".log").read().count("get")
+    time.sleep(5)
+    assert open(helper + ".log").read().count("get") == asked, "wrong credentials are tried again and again"
+    answer("right")
+    check.works("HTTPS with a test CA and a password of a credential helper")
+    words = subprocess.run(["ps", "axeww"], stdout=subprocess.PIPE).stdout.decode()
+    assert "password=right" not in words
+    servers.end(process)
+    check.expect("failed")
+
+
+def serve(binary, which):
+    """Real servers on loopback."""
+    world = World(binary, 1)
+    servers = Servers(world)
+    try:
+        machine = world.machines[0]
+        with open(machine.env["XDG_CONFIG_HOME"] + "/passdir/config", "a") as file:
+            file.write("[push]\n\ttimeout = 3s\n")
+        machine.start()
+        check = Complaint(machine)
+        {"git": serve_git, "ssh": serve_ssh, "https": serve_https}[which](world, servers, machine, check)
+        world.run("git", "fsck", "--strict", cwd=machine.path)
+        print(f"{which}: all as it should be")
+    finally:
+        servers.end()
+        world.end()
+
+
 if __name__ == "__main__":
     binary, what = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     count = int(sys.argv[3]) if len(sys.argv) > 3 else None
@@ -400,5 +700,7 @@ if __name__ == "__main__":
         kill_loop(binary, count or 200)
     elif what == "pass":
         beside_pass(binary, count or 60)
+    elif what in ["git", "ssh", "https"]:
+        serve(binary, what)
     else:
-        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT]")
+        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT], or git|ssh|https")

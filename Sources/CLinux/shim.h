@@ -25,6 +25,9 @@
 /// O_PATH of open(2), which glibc declares under _GNU_SOURCE only; the number is that of all Linux ports.
 static const int PASSDIR_O_PATH = 010000000;
 
+/// O_NOATIME of open(2), likewise; the same on all Linux ports.
+static const int PASSDIR_O_NOATIME = 01000000;
+
 /// openat2(2): glibc has no wrapper. `resolve` takes the RESOLVE_ flags of linux/openat2.h.
 static inline int passdir_openat2(int directory, const char *path, uint64_t flags, uint64_t mode,
                                   uint64_t resolve) {

@@ -102,7 +102,9 @@ final class LiveStores: Sendable {
     private func show(_ served: ServedStore) {
         guard let store = served.store, let committer = served.committer else { return }
         do throws(Errno) {
-            try filesystem.add(store, sink: committer, isReadOnly: served.definition.isReadOnly)
+            try filesystem.add(
+                store, sink: committer, changeRecipients: RecipientSaving.changer(store, committer),
+                isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")
         }

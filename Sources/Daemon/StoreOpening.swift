@@ -36,6 +36,9 @@ final class StoreOpening: Sendable {
             remote: [
                 definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
                 definition.sshKey?.string,
+                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
+                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
+                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
             ],
             delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
             pushTimeout: try configuration.value(Catalogue.pushTimeout),

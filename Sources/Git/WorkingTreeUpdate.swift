@@ -28,8 +28,10 @@ public final class WorkingTreeUpdate {
         var step: Step
         /// What lies there now, as it was looked at; nil: nothing.
         var found: stat?
-        /// The new content beside the top; nil for a removal.
+        /// The new content until it is in its place, then the old one until all is done.
         var temporary: FilePath
+        /// Of the new content.
+        var inode: ino_t = 0
     }
 
     private let root: FilePath
@@ -62,7 +64,10 @@ public final class WorkingTreeUpdate {
             // Named as the temporary files of a store, which nobody shows or commits, and which the next start removes.
             let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
             var prepared = Prepared(step: step, found: metadata, temporary: temporary)
-            if let new = step.new { try Self.write(new, from: repository, to: &prepared) }
+            if let new = step.new {
+                try Self.write(new, from: repository, to: &prepared)
+                prepared.inode = Self.facts(of: temporary).st_ino
+            }
             self.steps.append(prepared)
         }
     }
@@ -120,17 +125,22 @@ public final class WorkingTreeUpdate {
 
     /// Puts the files in their places, one after another, each at once.
     ///
-    /// It stops at the first one that was edited meanwhile, and names it; what was done before stays. Removals come
-    /// first, so that a file can take the name of a folder that empties.
+    /// It stops at the first one that was edited meanwhile, and takes back what was done before. Removals come first,
+    /// so that a file can take the name of a folder that empties.
     /// - Returns: the paths that were edited meanwhile; none when all is done.
     public func apply() throws(GitError) -> [FilePath] {
         let folder = try WorkingRoot(root)
-        for step in steps where step.step.new == nil {
-            if try !remove(step, folder) { return [step.step.path] }
+        var done: [Prepared] = []
+        let ordered = steps.filter { $0.step.new == nil } + steps.filter { $0.step.new != nil }
+        for step in ordered {
+            if try step.step.new == nil ? remove(step, folder) : put(step, folder) {
+                done.append(step)
+                continue
+            }
+            for each in done.reversed() { try takeBack(each, folder) }
+            return [step.step.path]
         }
-        for step in steps where step.step.new != nil {
-            if try !put(step, folder) { return [step.step.path] }
-        }
+        for step in done where step.step.new == nil { folder.removeEmptyFolders(above: step.step.path) }
         try synchronize(folder)
         return []
     }
@@ -150,22 +160,17 @@ public final class WorkingTreeUpdate {
         return try settle(step, parent, name, expected)
     }
 
-    /// What the exchange took out must be what was looked at. If it is not, it goes back.
+    /// What the exchange took out must be what was looked at, and stays beside until all is done. If it is not, it goes
+    /// back.
     private func settle(
         _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, _ expected: stat
     ) throws(GitError) -> Bool {
-        let ours = Self.inode(of: name, in: parent.raw)
-        var taken = stat()
-        _ = step.temporary.withPlatformString { lstat($0, &taken) }
-        if Self.same(taken, expected) {
-            _ = step.temporary.withPlatformString { unlink($0) }
-            return true
-        }
+        if Self.same(Self.facts(of: step.temporary), expected) { return true }
         guard try rename(step, parent, name, flags: 2) else { return false }
-        var back = stat()
-        _ = step.temporary.withPlatformString { lstat($0, &back) }
         // Written once more in between: that is the newest and belongs there; the one before it was replaced by it.
-        if back.st_ino != ours { _ = try rename(step, parent, name, flags: 2) }
+        if Self.facts(of: step.temporary).st_ino != step.inode {
+            _ = try rename(step, parent, name, flags: 2)
+        }
         return false
     }
 
@@ -175,23 +180,48 @@ public final class WorkingTreeUpdate {
         else {
             return true
         }
+        guard try takeOut(step, parent, name) else { return true }
+        if Self.same(Self.facts(of: step.temporary), expected) { return true }
+        // Back to its place, unless a newer one is there already.
+        _ = try rename(step, parent, name, flags: 1)
+        return false
+    }
+
+    /// Makes one step undone, unless its place was edited since.
+    private func takeBack(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) {
+        if step.step.new == nil { try folder.makeFolders(above: step.step.path) }
+        guard let parent = try folder.openFolder(of: step.step.path), let name = step.step.path.lastComponent
+        else {
+            return
+        }
+        if step.step.new == nil {
+            if step.found != nil { _ = try rename(step, parent, name, flags: 1) }
+        } else if step.found != nil {
+            guard try rename(step, parent, name, flags: 2) else { return }
+            if Self.facts(of: step.temporary).st_ino != step.inode {
+                _ = try rename(step, parent, name, flags: 2)
+            }
+        } else if try takeOut(step, parent, name), Self.facts(of: step.temporary).st_ino != step.inode {
+            _ = try rename(step, parent, name, flags: 1)
+        }
+    }
+
+    /// Moves what lies in the place to the temporary name; false when nothing does.
+    private func takeOut(
+        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component
+    ) throws(GitError) -> Bool {
         let moved = name.withPlatformString { from in
             step.temporary.withPlatformString { passdir_git_rename(parent.raw, from, AT_FDCWD, $0, 1) }
         }
-        if moved != 0 {
-            if errno == ENOENT { return true }
-            throw .system(Errno(rawValue: errno), "cannot remove \(step.step.path)")
-        }
-        var taken = stat()
-        _ = step.temporary.withPlatformString { lstat($0, &taken) }
-        guard Self.same(taken, expected) else {
-            // Back to its place, unless a newer one is there already.
-            _ = try rename(step, parent, name, flags: 1)
-            return false
-        }
-        _ = step.temporary.withPlatformString { unlink($0) }
-        folder.removeEmptyFolders(above: step.step.path)
-        return true
+        if moved == 0 { return true }
+        if errno == ENOENT { return false }
+        throw .system(Errno(rawValue: errno), "cannot remove \(step.step.path)")
+    }
+
+    private static func facts(of path: FilePath) -> stat {
+        var facts = stat()
+        _ = path.withPlatformString { lstat($0, &facts) }
+        return facts
     }
 
     /// False when the place is taken, or is empty where something must be.
@@ -206,12 +236,6 @@ public final class WorkingTreeUpdate {
         case EEXIST, ENOENT, ENOTDIR, EISDIR, ENOTEMPTY: return false
         default: throw .system(Errno(rawValue: errno), "cannot put \(step.step.path) in place")
         }
-    }
-
-    private static func inode(of name: FilePath.Component, in folder: CInt) -> ino_t {
-        var facts = stat()
-        _ = name.withPlatformString { fstatat(folder, $0, &facts, AT_SYMLINK_NOFOLLOW) }
-        return facts.st_ino
     }
 
     /// The rename itself changes ctime, so that does not count.

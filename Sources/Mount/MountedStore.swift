@@ -8,6 +8,9 @@ final class MountedStore: Sendable {
     /// Where changes go once they are durable on disk.
     let sink: any ChangeSink
 
+    /// What saving a `.gpg-id` does; nil where it is read-only.
+    let changeRecipients: RecipientChanger?
+
     /// Held while names on disk and in `Tree` change together, or are looked up together. Never held while waiting
     /// for a key, an encryption or an fsync.
     let namespace = Mutex<Void>(())
@@ -27,9 +30,13 @@ final class MountedStore: Sendable {
     /// The memory that the scratch files of all stores share.
     let scratchMemory: ScratchMemory
 
-    init(_ store: Store, sink: any ChangeSink, isReadOnly: Bool, scratchMemory: ScratchMemory) {
+    init(
+        _ store: Store, sink: any ChangeSink, changeRecipients: RecipientChanger?, isReadOnly: Bool,
+        scratchMemory: ScratchMemory
+    ) {
         self.store = store
         self.sink = sink
+        self.changeRecipients = changeRecipients
         self.isReadOnly = Atomic(isReadOnly)
         self.scratchMemory = scratchMemory
     }

@@ -134,8 +134,10 @@ extension StoreFilesystem {
         }
         guard let store = node.store, let path = tree.backingPath(of: node) else { return }
         try store.namespace.withLock { _ throws(Errno) in
+            let earlier = try store.store.root.status(of: path)
             try store.store.root.setTimes(of: path, accessed: accessed, modified: modified)
             let status = try store.store.root.status(of: path)
+            if node.kind == .secret { store.store.keepSize(of: earlier, as: status) }
             node.secret?.state.withLock { state in
                 if state.base?.identity.inode == status.identity.inode { state.base = status }
             }

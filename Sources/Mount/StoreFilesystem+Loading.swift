@@ -1,4 +1,5 @@
 import Fuse
+import OpenPGP
 import Stores
 import Synchronization
 import SystemPackage
@@ -13,7 +14,9 @@ extension StoreFilesystem {
             case wait(SharedDecryption)
             case start(SharedDecryption)
         }
+        var attempts = 0
         while true {
+            attempts += 1
             let disk = try diskStatusIfNamed(node)
             let step = try file.state.withLock { (state) throws(Errno) -> Step in
                 if state.isLoaded {
@@ -35,9 +38,9 @@ extension StoreFilesystem {
             case .outdated: throw .staleNFSFileHandle
             case .start(let decryption):
                 startThread { self.decrypt(node, file, decryption) }
-                try finish(decryption, node, request)
+                try finish(decryption, node, request, mayRetry: attempts < 16)
             case .wait(let decryption):
-                try finish(decryption, node, request)
+                try finish(decryption, node, request, mayRetry: attempts < 16)
             }
         }
     }
@@ -71,12 +74,17 @@ extension StoreFilesystem {
         decryption.finish(outcome)
     }
 
-    private func finish(_ decryption: SharedDecryption, _ node: Node, _ request: Request?) throws(Errno) {
+    /// Returns when it is worth another look at what is loaded: after success, and after a failure that was not this
+    /// reader's, while there may be another attempt.
+    private func finish(
+        _ decryption: SharedDecryption, _ node: Node, _ request: Request?, mayRetry: Bool
+    ) throws(Errno) {
         let outcome = try decryption.wait(request)
         let path = tree.visiblePath(of: node)
         switch outcome {
         case .success:
             node.store?.failedOpen.withLock { if $0?.path == path { $0 = nil } }
+        case .failure(let error) where mayRetry && error.isOfAnother(decryption): return
         case .failure(let error):
             let errno = Errno(error)
             if let path, errno != .interrupted {
@@ -85,6 +93,18 @@ extension StoreFilesystem {
                 }
             }
             throw errno
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether somebody else's doing ended a decryption: the last of those who waited gave it up at the moment
+    /// when this reader came to wait, or the file was renamed before it was opened.
+    fileprivate func isOfAnother(_ decryption: SharedDecryption) -> Bool {
+        switch code {
+        case .openPGP(.canceled): decryption.isAbandoned
+        case .system(.noSuchFileOrDirectory): true
+        default: false
         }
     }
 }

@@ -49,6 +49,8 @@ extension StoreFilesystem {
                 return (node, nil)
             }
             guard let backing = self.tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
+            // Others would apply, and what is below would have to be encrypted to them.
+            if Store.isRecipientFile(backing), status != nil { throw .notPermitted }
             if status != nil { try store.store.root.unlink(backing) }
             self.tree.detach(node)
             // Open handles go on with what they have; it is not saved any more.

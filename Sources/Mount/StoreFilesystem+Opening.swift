@@ -110,6 +110,31 @@ extension StoreFilesystem {
         }
     }
 
+    /// mknod(2) of a regular file: nobody closes it, so it is saved right now, empty.
+    public func makeNode(
+        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
+    ) throws(Errno) -> Entry {
+        let (folderNode, store, path) = try folder(parent)
+        let node = try store.namespace.withLock { _ throws(Errno) in
+            guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
+            return try self.make(name, in: folderNode, at: path, of: store)
+        }
+        do throws(Errno) {
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            defer { endHandle(node, file) }
+            if file.state.withLock({ $0.isScratch }) {
+                keepScratch(node)
+            } else {
+                markDirty(node)
+                try save(node, file)
+            }
+            return try entry(node)
+        } catch {
+            tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
     /// A new file, in memory so far. Under the namespace lock; counts a lookup.
     private func make(
         _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
@@ -145,8 +170,10 @@ extension StoreFilesystem {
 
     /// The name on disk for a secret that is to be made.
     func newBackingName(_ name: Name, in directory: FilePath, of store: MountedStore) throws(Errno) -> Name {
-        guard !VisibleName.isHidden(name), name.string != ".gpg-id", name.string != ".gpg-id.sig" else {
-            throw .notPermitted
+        guard !VisibleName.isHidden(name), name != Store.signatureFileName else { throw .notPermitted }
+        if name == Store.recipientFileName {
+            guard store.changeRecipients != nil else { throw .notPermitted }
+            return name
         }
         let backing = name.appendingSuffix()
         guard backing.byteCount <= 255 else { throw .fileNameTooLong }

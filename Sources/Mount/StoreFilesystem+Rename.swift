@@ -119,8 +119,9 @@ extension StoreFilesystem {
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
             self.settle(move)
-            if let file = move.node.secret, let status = try root.statusIfPresent(of: move.destination) {
-                file.state.withLock { $0.base = status }
+            if move.node.kind == .secret, let status = try root.statusIfPresent(of: move.destination) {
+                if let earlier = move.sourceStatus { move.store.store.keepSize(of: earlier, as: status) }
+                move.node.secret?.state.withLock { $0.base = status }
             }
             return true
         }
@@ -193,6 +194,7 @@ extension StoreFilesystem {
             return (first, second)
         }
         guard !isScratch(first), !isScratch(second), first.kind == second.kind,
+            !isRecipientFile(first), !isRecipientFile(second),
             first.kind == .secret || first.kind == .directory
         else { throw .invalidArgument }
         for node in [first, second] {
@@ -207,10 +209,14 @@ extension StoreFilesystem {
             else {
                 throw .resourceBusy
             }
-            try store.store.root.rename(onePath, to: otherPath, flags: .exchange)
+            let root = store.store.root
+            let earlier = [try root.status(of: onePath), try root.status(of: otherPath)]
+            try root.rename(onePath, to: otherPath, flags: .exchange)
             self.tree.exchange(first, second)
-            for (node, path) in [(first, otherPath), (second, onePath)] {
-                let status = try store.store.root.status(of: path)
+            for (index, (node, path)) in [(first, otherPath), (second, onePath)].enumerated() {
+                let status = try root.status(of: path)
+                guard node.kind == .secret else { continue }
+                store.store.keepSize(of: earlier[index], as: status)
                 node.secret?.state.withLock { $0.base = status }
             }
         }

@@ -9,6 +9,10 @@ extension StoreFilesystem {
     func renameSecret(_ move: Move, _ request: Request) throws(Errno) -> Bool {
         guard let file = beginHandle(move.node) else { throw .staleNFSFileHandle }
         defer { endHandle(move.node, file) }
+        if Store.isRecipientFile(move.source), !move.isToScratch { throw .notPermitted }
+        if Store.isRecipientFile(move.destination), !move.isToScratch, !unpark(move, file) {
+            return try renameToRecipients(move, file, request)
+        }
         let (isScratch, isDirty) = file.state.withLock { ($0.isScratch, $0.isDirty) }
         switch (isScratch, move.isToScratch) {
         case (true, true): return renameInMemory(move)

@@ -70,6 +70,9 @@ extension StoreFilesystem {
             }
             guard let snapshot = try snapshot(file) else { return }
             let version = snapshot.version
+            if Store.isRecipientFile(path) {
+                return try saveRecipients(snapshot, at: path, file, store)
+            }
             let staged = try store.store.stage(
                 snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in

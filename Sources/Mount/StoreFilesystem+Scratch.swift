@@ -49,6 +49,8 @@ extension StoreFilesystem {
                 guard let disk = try? store.store.root.status(of: path), disk.isSameContent(as: status) else {
                     return false
                 }
+                // An editor that made a backup of it and never came back: the recipients stay.
+                if Store.isRecipientFile(path) { return false }
                 return (try? store.store.root.unlink(path)) != nil
             }
             guard isRemoved else { continue }

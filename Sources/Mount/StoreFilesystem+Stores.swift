@@ -4,12 +4,16 @@ import Synchronization
 public import SystemPackage
 
 extension StoreFilesystem {
-    /// Shows a store under its name, behind the others. Changes that are durable on disk go to `sink`. May be called
-    /// while mounted.
-    public func add(_ store: Store, sink: any ChangeSink, isReadOnly: Bool = false) throws(Errno) {
+    /// Shows a store under its name, behind the others. Changes that are durable on disk go to `sink`, a `.gpg-id` that is
+    /// saved goes to `changeRecipients`. May be called while mounted.
+    public func add(
+        _ store: Store, sink: any ChangeSink, changeRecipients: RecipientChanger? = nil,
+        isReadOnly: Bool = false
+    ) throws(Errno) {
         guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
         let mounted = MountedStore(
-            store, sink: sink, isReadOnly: isReadOnly, scratchMemory: scratchMemory)
+            store, sink: sink, changeRecipients: changeRecipients, isReadOnly: isReadOnly,
+            scratchMemory: scratchMemory)
         stores.withLock { $0.append((name, mounted)) }
         tree.add(mounted, name: name)
     }

@@ -49,7 +49,9 @@ enum VisibleName {
             case .regular, .symbolicLink:
                 let kind: BackingEntry.Kind = status.kind == .symbolicLink ? .symbolicLink : .plain
                 guard let stripped = visible.strippingSuffix() else {
-                    return BackingEntry(kind: kind, name: visible, status: status)
+                    // Opened and saved like a secret: what it holds is not encrypted, who may read is decided by it.
+                    let isRecipients = kind == .plain && visible == Store.recipientFileName
+                    return BackingEntry(kind: isRecipients ? .secret : kind, name: visible, status: status)
                 }
                 // Shown under its full name only when the bare one is taken by something that is shown.
                 guard try isTaken(stripped, in: directory, of: root) else { return nil }

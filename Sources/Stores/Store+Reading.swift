@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 public import OpenPGP
 public import SystemPackage
@@ -33,6 +34,7 @@ extension Store {
             } catch {
                 throw StoreError(error, "read", secret)
             }
+            if Self.isRecipientFile(secret) { return try unencrypted(ciphertext, status) }
             let bytes: SecretBytes
             do {
                 // `Array.withUnsafeBytes` forgets the type of an error; a result keeps it.
@@ -52,16 +54,36 @@ extension Store {
         throw StoreError(.unstable, "\(secret.string) changes faster than it can be read: try again.")
     }
 
+    /// A `.gpg-id` is as it lies on disk.
+    private func unencrypted(_ content: [UInt8], _ status: FileStatus) throws(StoreError) -> Plaintext {
+        do {
+            let bytes = try content.withUnsafeBytes { buffer in
+                Result { () throws(Errno) in try SecretBytes(copying: buffer) }
+            }.get()
+            return Plaintext(bytes: bytes, status: status)
+        } catch {
+            throw StoreError(error, "read", FilePath(root: nil, [Self.recipientFileName]))
+        }
+    }
+
     /// What is known of a secret's size without a key: the size learned when this very ciphertext was open, else
     /// the one that its packets tell, else 0. Never prompts, never decrypts (rule 3 of the map).
     public func knownSize(of secret: FilePath, status: FileStatus) -> (bytes: Int64, isLearned: Bool) {
+        if Self.isRecipientFile(secret) { return (status.identity.size, true) }
         if let learned = learned?.size(of: status.identity) { return (learned, true) }
         return (predictedSize(of: secret), false)
     }
 
+    /// A ciphertext whose identity has changed but not its bytes, as by a rename: what was learned of it still holds.
+    public func keepSize(of earlier: FileStatus, as now: FileStatus) {
+        guard earlier.identity != now.identity, let learned, let size = learned.size(of: earlier.identity)
+        else { return }
+        learned.remember(size: size, of: now.identity, store: identifier)
+    }
+
     private func predictedSize(of secret: FilePath) -> Int64 {
         do {
-            let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+            let file = try openToLook(secret)
             let size = try file.status().identity.size
             let predicted = try Packets.predictPlaintextSize(fileSize: size) {
                 (offset, count) throws(Errno) in
@@ -70,6 +92,15 @@ extension Store {
             return predicted ?? 0
         } catch {
             return 0
+        }
+    }
+
+    /// A look is not to be seen in the access time; the system allows that to the owner.
+    private func openToLook(_ secret: FilePath) throws(Errno) -> OwnedDescriptor {
+        do throws(Errno) {
+            return try root.open(secret, flags: O_RDONLY | O_NONBLOCK | PASSDIR_O_NOATIME)
+        } catch .notPermitted {
+            return try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
         }
     }
 

@@ -13,6 +13,11 @@ public struct RecipientList: Sendable, Equatable {
 extension Store {
     /// The name of the file that lists the recipients of a folder.
     public static let recipientFileName: FilePath.Component = ".gpg-id"
+    /// Whether a path is that of a `.gpg-id`: a file that is shown like a secret but is not encrypted.
+    public static func isRecipientFile(_ path: FilePath) -> Bool {
+        path.lastComponent == recipientFileName
+    }
+
     /// The name of its signature.
     public static let signatureFileName: FilePath.Component = ".gpg-id.sig"
 

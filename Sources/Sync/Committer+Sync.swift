@@ -58,6 +58,12 @@ extension Committer {
     }
 
     private func bringTogether(fetching: Bool) async throws(SyncFailure) {
+        do throws(GitError) {
+            // A store may be asked for before its committer was started.
+            if let own = try ownRepository() { try mend(own) }
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
+        }
         var mustFetch = fetching
         for round in 0..<20 {
             guard let target = try currentTarget() else { return }

@@ -7,6 +7,12 @@ import SystemPackage
 /// system's authorities signed and what `~/.ssh/known_hosts` holds; nothing is ever added by itself.
 final class HostTrust: Sendable {
     private let said = Mutex<String?>(nil)
+    /// The remote's URL: libgit2 tells the server's name only, known_hosts goes by name and port.
+    private let url: String
+
+    init(url: String) {
+        self.url = url
+    }
 
     /// Why the last one was refused, without a full stop.
     var complaint: String? { said.withLock { $0 } }
@@ -17,11 +23,12 @@ final class HostTrust: Sendable {
         switch certificate.kind {
         case .sshHostKey(_, let digest):
             let fingerprint = "SHA256:" + (digest.map(Self.base64) ?? "?")
+            let name = HostKeys.server(of: url).map { HostKeys.name($0, $1) } ?? certificate.host
             sentence =
-                Self.isKnown(certificate.host)
+                Self.isKnown(name)
                 ? "the SSH key of \(certificate.host) is not the one that known_hosts has: it is \(fingerprint) now. "
                     + "Somebody may listen in, or the server has a new key; ask its owner, then take the old line out "
-                    + "with ssh-keygen -R \(certificate.host)"
+                    + "with ssh-keygen -R '\(name)'"
                 : "the SSH server \(certificate.host) is not known; its key is \(fingerprint). If that is right, "
                     + "accept it with passdir store trust-host"
         case .x509, .unknown:
@@ -35,8 +42,11 @@ final class HostTrust: Sendable {
 
     /// Whether known_hosts has any key of the host, on any port.
     static func isKnown(_ host: String) -> Bool {
+        // Where libgit2 looks; OpenSSH itself goes by the password file's home.
+        let home = getenv("HOME").map { String(cString: $0) } ?? "/"
         let outcome = try? ChildProgram.run(
-            ["ssh-keygen", "-F", host], environment: ChildProgram.environment, timeout: .seconds(10),
+            ["ssh-keygen", "-F", host, "-f", home + "/.ssh/known_hosts"],
+            environment: ChildProgram.environment, timeout: .seconds(10),
             ownGroup: false)
         return outcome?.status == 0
     }

@@ -47,8 +47,16 @@ public enum TransferCommand {
 private struct LibGit2Transfer {
     let channel: TransferChannel
 
+    private static func url(_ request: TransferRequest) -> String {
+        let repository = try? Repository.open(request.repository)
+        let url =
+            request.operation == .push
+            ? repository?.pushURL(ofRemote: request.remote) : repository?.url(ofRemote: request.remote)
+        return url ?? request.remote
+    }
+
     func run(_ request: TransferRequest) throws(TransferFailure) {
-        let hosts = HostTrust()
+        let hosts = HostTrust(url: Self.url(request))
         let offers = CredentialOffers(channel: channel)
         let pace = ProgressPace(channel: channel)
         let callbacks = TransferCallbacks(
@@ -71,7 +79,7 @@ private struct LibGit2Transfer {
             switch request.operation {
             case .push:
                 try repository.push(
-                    remote: repository.pushURL(ofRemote: request.remote) ?? request.remote,
+                    remote: Self.url(request),
                     localRef: request.localRef, remoteRef: request.remoteRef, callbacks: callbacks)
             case .fetch:
                 try repository.fetch(

@@ -49,6 +49,8 @@ struct Passdir: ParsableCommand {
             print(text)
             Glibc.exit(EXIT_SUCCESS)
         }
+        // What went wrong is said already.
+        if text.isEmpty { Glibc.exit(code.rawValue) }
         let prefix = "Error: "
         StandardError.print(
             "passdir: " + (text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text))

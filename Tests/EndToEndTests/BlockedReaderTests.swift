@@ -42,6 +42,8 @@ import Testing
         try home.succeed(["passdir", "status"], limit: .seconds(20))
     }
 
+    /// Holds:
+    /// - An open that waits for a passphrase blocks no other reader, writer or looker, however many wait.
     @Test func aBlockedReaderLeavesTheOthersRunning() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 1) { store, pinentry in
@@ -55,6 +57,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A signal, such as that of Ctrl-C, ends an open that waits: EINTR. Others who wait for the same
+    ///   secret go on waiting.
     @Test func interruptionEndsTheWaitWithEINTR() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 2) { store, pinentry in

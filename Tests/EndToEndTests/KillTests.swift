@@ -7,6 +7,9 @@ import Testing
 /// The daemon is killed in the middle of saves: what was acknowledged is there, nothing is half, and the next mount
 /// commits everything.
 @Suite struct KillTests {
+    /// Holds:
+    /// - A save that was acknowledged outlives a crash of the daemon at any moment, none is half, and the
+    ///   next mount commits it.
     @Test func acknowledgedSavesSurviveAKill() throws {
         let rounds = Soak.count(inSuite: 5)
         try TestHome.guarded(limit: .seconds(120 + rounds * 20)) { home in

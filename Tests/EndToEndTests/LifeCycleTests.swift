@@ -26,6 +26,9 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
+    /// Holds:
+    /// - Changes are committed with pass's messages after `commit.delay`, and pushed; unmounting commits and
+    ///   pushes what waits.
     @Test func unmountingCommitsAndPushesWhatWaits() throws {
         try prepared(["commit.delay": "1h"], remote: true) { home, store in
             try home.mount()
@@ -39,6 +42,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A remote that does not answer delays unmounting by `unmount.timeout` at most; what was not pushed is
+    ///   pushed by the next mount.
     @Test func aRemoteThatDoesNotAnswerHoldsUnmountingOnlyForAWhile() throws {
         try prepared(["commit.delay": "1h", "unmount.timeout": "2s"]) { home, store in
             let port = try SilentServer()
@@ -53,6 +59,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A push that fails is told by `passdir status`, and does not keep anything from being saved or
+    ///   committed.
     @Test func aRemoteThatIsNotThereIsTold() throws {
         try prepared(["commit.delay": "50ms"], remote: true) { home, store in
             try home.succeed(["mv", "work.git", "gone.git"])
@@ -72,6 +81,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Unmounting is refused while a program has a file in the mount open.
     @Test func aFileInUseRefusesUnmounting() throws {
         try prepared { home, store in
             try store.insert("s", "text\n")
@@ -84,6 +95,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A store that is no git repository is read and saved to without commits.
     @Test func aStoreWithoutGitIsSavedToAndNotCommitted() throws {
         try prepared(git: false) { home, store in
             try home.mount()
@@ -98,6 +111,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - While no branch is checked out, saves wait for one; `passdir status` says so.
     @Test func aDetachedHeadIsSavedToAndCommittedOnceABranchIsThere() throws {
         try prepared(["commit.delay": "50ms"]) { home, store in
             try store.git("checkout", "--quiet", "--detach")
@@ -121,6 +136,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - What the user has staged in git stays staged and is not committed.
     @Test func theUsersStagedWorkStaysStaged() throws {
         try prepared(["commit.delay": "50ms"]) { home, store in
             try home.write("staged\n", to: "work/README")
@@ -135,6 +152,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Where git has no identity, commits are made under the login name and the host's.
     @Test func aUserWithoutAnIdentityCommitsUnderTheLoginName() throws {
         try prepared(["commit.delay": "50ms"]) { home, store in
             try home.succeed(["git", "config", "--global", "--remove-section", "user"])
@@ -149,6 +168,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A mount that cannot be made says why in one line, with exit status 1, and leaves no daemon behind.
     @Test func aStartThatFailsSaysWhyInOneLine() throws {
         try prepared { home, _ in
             try home.write("", to: "file")
@@ -177,6 +198,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A store that cannot be opened is left out of the mount and told by `passdir status`; the other
+    ///   stores work.
     @Test func oneBrokenStoreLeavesTheOthers() throws {
         try prepared { home, store in
             let key = try home.makeKey("b@example.org")
@@ -192,6 +216,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - The control socket answers the user who mounted, and nobody else.
     @Test func theControlSocketRefusesAnotherUser() throws {
         guard geteuid() == 0 else {
             print("not run: only root can be another user")

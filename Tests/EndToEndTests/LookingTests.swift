@@ -4,6 +4,8 @@ import Testing
 
 /// Looking at names, sizes and times asks for no passphrase and decrypts nothing.
 @Suite struct LookingTests {
+    /// Holds:
+    /// - Listing directories and asking for attributes decrypt nothing and prompt for nothing.
     @Test func lookingPromptsForNothing() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "correct horse")

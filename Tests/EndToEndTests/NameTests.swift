@@ -6,11 +6,14 @@ import Testing
 /// How names on disk and names in the mount belong together.
 @Suite struct NameTests {
     /// Holds:
-    /// - Every visible store is a directory in the mount point; a secret `a/b.gpg` of the store `work` is the file `work/a/b`.
-    /// - Where `foo` and `foo.gpg` both are on disk, `foo` keeps its name and the secret is shown as `foo.gpg`.
+    /// - Every visible store is a directory in the mount point; a secret `a/b.gpg` of the store `work` is the
+    ///   file `work/a/b`.
+    /// - Where `foo` and `foo.gpg` both are on disk, `foo` keeps its name and the secret is shown as
+    ///   `foo.gpg`.
     /// - A directory keeps its name, even one that ends with `.gpg`.
     /// - `.git` and passdir's temporary files are not shown, and nothing can be made under such a name.
-    /// - Other files of the store, such as `.gitattributes`, are shown as they are and cannot be written: opening one for writing is EACCES.
+    /// - Other files of the store, such as `.gitattributes`, are shown as they are and cannot be written:
+    ///   opening one for writing is EACCES.
     @Test func everyEntryHasOneVisibleName() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -62,7 +65,8 @@ import Testing
     }
 
     /// Holds:
-    /// - A name of up to 251 bytes can be given to a secret, as `.gpg` is added on disk; a longer one is ENAMETOOLONG.
+    /// - A name of up to 251 bytes can be given to a secret, as `.gpg` is added on disk; a longer one is
+    ///   ENAMETOOLONG.
     /// - Nothing can be made in the mount point itself: EPERM.
     @Test func namesHaveTheirLimits() throws {
         try TestHome.guarded { home in

@@ -10,6 +10,8 @@ import Testing
     /// nobody's user and group, with nothing of root's.
     private static let become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
+    /// Holds:
+    /// - A mount that a crash has left stale is mended by the next mount, for root and for ordinary users.
     @Test func anOrdinaryUserMountsReadsSavesAndUnmounts() throws {
         try TestHome.guarded { home in
             let isRoot = geteuid() == 0

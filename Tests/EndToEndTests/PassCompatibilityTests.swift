@@ -10,6 +10,10 @@ import Testing
         var recipients: [TestKey]
     }
 
+    /// Holds:
+    /// - What `pass` has saved is read byte for byte as `pass show` prints it.
+    /// - A secret is encrypted to all recipients that the nearest `.gpg-id` names, and `pass show` prints it
+    ///   byte for byte.
     @Test func passAndTheMountReadEachOther() throws {
         let count = Soak.count(inSuite: 40)
         try TestHome.guarded(limit: .seconds(120 + count)) { home in

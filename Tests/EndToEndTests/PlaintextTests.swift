@@ -10,6 +10,9 @@ import Testing
         "mk" + (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
     }
 
+    /// Holds:
+    /// - Plaintext is in the memory of the daemon and of the kernel only: not in a file, an object of git,
+    ///   the log, or a core dump.
     @Test func noPlaintextIsLeftAnywhere() throws {
         let rounds = Soak.count(inSuite: 3)
         try TestHome.guarded(limit: .seconds(180 + rounds * 10)) { home in

@@ -5,6 +5,9 @@ import Testing
 
 /// What a program sees of a secret that cannot be read, is too large, or changes under it.
 @Suite struct ReadErrorTests {
+    /// Holds:
+    /// - A secret that none of our keys can decrypt is EACCES on open, a damaged one or one that is no
+    ///   OpenPGP message is EIO; either can be replaced.
     @Test func aSecretThatCannotBeReadSaysWhy() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -42,6 +45,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A secret larger than `limits.secret` is EFBIG on write(2), truncate(2) and open(2).
     @Test func aSecretBeyondTheLimitIsRefused() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -75,6 +80,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - When another program replaces or removes a file of the store, the next open sees it; who has the old
+    ///   one open keeps reading the old one.
     @Test func theNextOpenSeesWhatOthersDidToTheFile() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")

@@ -24,10 +24,12 @@ import Testing
     }
 
     /// Holds:
-    /// - rename(2) of a secret renames the ciphertext, or, where other recipients apply, encrypts it anew for them.
+    /// - rename(2) of a secret renames the ciphertext, or, where other recipients apply, encrypts it anew for
+    ///   them.
     /// - A rename within a store is committed as one, in pass's words: `Rename A to B.`
     /// - rename(2) over another secret replaces it; with RENAME_NOREPLACE it is EEXIST.
-    /// - Renaming from one store to another is EXDEV, and so is renaming a directory to where other recipients apply; mv(1) then copies, and each file is encrypted anew.
+    /// - Renaming from one store to another is EXDEV, and so is renaming a directory to where other
+    ///   recipients apply; mv(1) then copies, and each file is encrypted anew.
     @Test func renamingFollowsTheRecipients() throws {
         try mounted { home, store in
             let before = try home.bytes(of: "work/one.gpg")
@@ -65,9 +67,11 @@ import Testing
     }
 
     /// Holds:
-    /// - Removing a secret removes its ciphertext; who has it open keeps reading, and what is written to it after that is saved nowhere.
+    /// - Removing a secret removes its ciphertext; who has it open keeps reading, and what is written to it
+    ///   after that is saved nowhere.
     /// - A directory that is not empty, or in which something is not saved yet, cannot be removed: ENOTEMPTY.
-    /// - Directories are made and removed on disk at once; git, and so the remote, sees them when there is a secret in them.
+    /// - Directories are made and removed on disk at once; git, and so the remote, sees them when there is a
+    ///   secret in them.
     @Test func removingIsFinal() throws {
         try mounted { home, store in
             let held = try FileDescriptor.open(home.visible("work/one"), .readWrite)
@@ -98,7 +102,8 @@ import Testing
     /// Programs that save by a temporary name, against others that remove and rename the same names.
     ///
     /// Holds:
-    /// - Saves, renames and removals of the same name by several programs follow one another: what is there in the end is what one of them saved whole.
+    /// - Saves, renames and removals of the same name by several programs follow one another: what is there
+    ///   in the end is what one of them saved whole.
     @Test func savesAgainstRenamesAndRemovals() throws {
         try mounted { home, store in
             let names = ["x", "y", "shared/x"].map { home.visible("work/\($0)") }

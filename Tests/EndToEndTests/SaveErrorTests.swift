@@ -67,6 +67,12 @@ import Testing
             mend: mendRecipients),
     ]
 
+    /// Holds:
+    /// - A save that cannot be encrypted fails at fsync(2) and close(2): ENOKEY without a `.gpg-id` or for a
+    ///   recipient without a key, EKEYEXPIRED and EKEYREVOKED for one whose key is expired or revoked.
+    /// - After that the old ciphertext stays on disk, while the new content stays in memory, is what the
+    ///   mount shows, is listed by `passdir status` with a sentence that names the key, and is saved by
+    ///   itself when that becomes possible.
     @Test(arguments: troubles)
     func aSaveThatFailsIsReportedKeptAndMadeUpFor(_ trouble: Trouble) throws {
         try TestHome.guarded { home in
@@ -113,6 +119,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Unmounting is refused while a save is unsaved, unless `--discard-unsaved` is given.
     @Test func unmountingMayDiscardWhatIsUnsaved() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -129,6 +137,9 @@ import Testing
     }
 
     /// An unsaved secret that is removed, or saved again elsewhere, is not unsaved any more.
+    ///
+    /// Holds:
+    /// - Removing an unsaved secret gives it up; renaming it to where it can be encrypted saves it.
     @Test func removingAnUnsavedSecretEndsIt() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")

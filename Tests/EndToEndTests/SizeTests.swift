@@ -64,6 +64,9 @@ import Testing
         ),
     ]
 
+    /// Holds:
+    /// - open(2) for reading decrypts; from then on the size is right, so that programs that rely on it, and
+    ///   those that map the file, see exactly the secret's bytes.
     @Test func everyReaderSeesTheRightBytesOfASecretNeverOpened() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizesForTools, copies: Self.tools.map(\.0))
@@ -86,6 +89,10 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - The size of a secret that `pass` has made is right before it is opened for the first time.
+    /// - A secret that gpg has compressed, armored or given a file name may be shown with another size until
+    ///   it is opened for the first time; after that its size is right, and is remembered across restarts.
     @Test func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizes, copies: ["copy"])

@@ -28,6 +28,7 @@ import Testing
                 #expect(
                     store.keys == [
                         "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges",
+                        "recipientChanges",
                         "state",
                         "unpushedCommits", "unsaved",
                     ])

@@ -51,7 +51,7 @@ private struct Model {
             let crash = crashEvery.map { [command, "\($0)"] } ?? []
             let output = try home.succeed(
                 [
-                    "/usr/bin/python3", Programs.path("model.py"), place, "\(seed)", "\(count)",
+                    "/usr/bin/python3", "-B", Programs.path("model.py"), place, "\(seed)", "\(count)",
                     home.path(command.isEmpty ? "tmpfs" : "mount").string,
                 ] + crash, limit: .seconds(280 + count / 20))
             Soak.say("\(place): \(String(decoding: output, as: UTF8.self))")

@@ -33,6 +33,9 @@ def fallocate(descriptor, mode, offset, length):
 
 def name_of(error):
     """ENOENT for errno 2."""
+    # Linux has two names for one number.
+    if error.errno == errno.EOPNOTSUPP:
+        return "EOPNOTSUPP"
     return errno.errorcode.get(error.errno, str(error.errno))
 
 

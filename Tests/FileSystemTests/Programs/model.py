@@ -16,8 +16,7 @@ import sys
 import zlib
 
 from calls import (
-    FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE, RENAME_EXCHANGE, RENAME_NOREPLACE, fallocate,
-    name_of, renameat2,
+    FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, RENAME_EXCHANGE, RENAME_NOREPLACE, fallocate, name_of, renameat2,
 )
 
 FILE_NAMES = ["a", "b", "c", "d", "note", "a~", "b~", ".a.swp", "#c#", "sedXy12Zz", ".d.Ab3xYz"]

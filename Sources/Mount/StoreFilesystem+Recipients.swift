@@ -1,0 +1,84 @@
+import Fuse
+import OpenPGP
+import Stores
+import Synchronization
+import SystemPackage
+
+extension StoreFilesystem {
+    /// Whether a node is a `.gpg-id`, whose content is no secret.
+    func isRecipientFile(_ node: Node) -> Bool {
+        tree.backingPath(of: node).map(Store.isRecipientFile) ?? false
+    }
+
+    /// Saves a `.gpg-id`: what is below is encrypted to the keys that it names, then it is put in place.
+    func saveRecipients(
+        _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile, _ store: MountedStore
+    ) throws(StoreError) {
+        let status = try changeRecipients(snapshot, at: path, store)
+        file.state.withLock { $0.markSaved(snapshot.version, as: status) }
+        store.parked.remove(path)
+    }
+
+    private func changeRecipients(
+        _ snapshot: Snapshot, at path: FilePath, _ store: MountedStore
+    ) throws(StoreError) -> FileStatus {
+        guard let change = store.changeRecipients else {
+            throw StoreError(.system(.permissionDenied), "\(path.string) cannot be changed here.")
+        }
+        // It is no secret, and who reads it must parse it.
+        let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
+        try change(path.removingLastComponent(), bytes)
+        do {
+            return try store.store.root.status(of: path)
+        } catch {
+            throw StoreError(error, "look at", path)
+        }
+    }
+
+    /// A file gets the name `.gpg-id`, as editors and tools do that write a new file and rename it: its content is the
+    /// new `.gpg-id`. Returns false when what was looked at has changed.
+    func renameToRecipients(_ move: Move, _ file: SecretFile, _ request: Request) throws(Errno) -> Bool {
+        try load(move.node, file, request)
+        let isScratch = file.state.withLock { $0.isScratch }
+        do throws(StoreError) {
+            try file.saving.withLock { _ throws(StoreError) in
+                let snapshot = try self.recipientSnapshot(of: file)
+                let status = try self.changeRecipients(snapshot, at: move.destination, move.store)
+                file.state.withLock { state in
+                    state.isScratch = false
+                    state.markSaved(snapshot.version, as: status)
+                }
+            }
+        } catch {
+            // Seen in status although the program may not say why it could not rename.
+            let path = move.destination
+            move.store.failedOpen.withLock { $0 = FailedOpen(path: path, message: error.message) }
+            throw Errno(error)
+        }
+        let isDone = try move.store.namespace.withLock { _ throws(Errno) -> Bool in
+            guard self.tree.backingPath(of: move.node) == move.source else { return false }
+            if move.sourceStatus != nil { try move.store.store.root.unlink(move.source) }
+            self.settle(move)
+            return true
+        }
+        guard isDone else { return true }
+        if isScratch {
+            file.returnScratchMemory()
+            endScratch(move.node)
+        }
+        unmarkIfSaved(move.node, file)
+        if move.sourceStatus != nil {
+            try synchronizeParents(move)
+            move.store.sink.note(.removed(move.source))
+        }
+        return true
+    }
+
+    private func recipientSnapshot(of file: SecretFile) throws(StoreError) -> Snapshot {
+        do throws(Errno) {
+            return try file.state.withLock { (state) throws(Errno) in try state.snapshot() }
+        } catch {
+            throw StoreError(.system(error), "there is no memory for a copy of the file.")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// Eight processes work at twenty names: no file is torn, and what they leave is a store that pass and git read.
+@Suite struct ConcurrentTests {
+    @Test func eightProcessesOnTwentyNames() throws {
+        let count = Soak.count(inSuite: 60)
+        try Mounted.with(limit: .seconds(300 + count * 2)) { mounted in
+            try mounted.bash("mkdir c")
+            let folder = mounted.folder.appending("c")
+            let workers = try (1...8).map { worker in
+                try mounted.home.start([
+                    "/usr/bin/python3", "-B", Programs.path("worker.py"), folder.string, "\(worker)",
+                    "\(count)",
+                ])
+            }
+            for worker in workers {
+                let result = try worker.wait(limit: .seconds(280 + count * 2))
+                #expect(result.exitCode == 0 && !result.timedOut, "\(result.errors)\(result.output)")
+            }
+            try mounted.waitUntilCommitted()
+            let names = try mounted.names(in: "c")
+            #expect(names.allSatisfy { $0.hasPrefix("n") && !$0.contains("conflict") }, "\(names)")
+            for name in names {
+                #expect(try mounted.read("c/\(name)") == mounted.show("c/\(name)"), "\(name)")
+            }
+            #expect(try mounted.backingFiles() == names.map { "c/\($0).gpg" })
+            #expect(try mounted.store.git("status", "--porcelain") == "")
+            try mounted.store.git("fsck", "--strict", "--full")
+            try mounted.home.unmount()
+            #expect(try mounted.backingFiles() == names.map { "c/\($0).gpg" })
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// `pass`, `git` and others change the store while it is mounted: the mount shows it at once, and nothing is lost.
+@Suite struct OutsideChangeTests {
+    @Test func whatPassChangesIsSeenAtOnce() throws {
+        try Mounted.with { mounted in
+            let store = mounted.store
+            try store.insert("d/a", "one")
+            #expect(try mounted.names(in: "d") == ["a"])
+            #expect(try mounted.read("d/a") == "one")
+            try store.insert("d/a", "another, longer")
+            #expect(try mounted.read("d/a") == "another, longer")
+            #expect(try mounted.bash("stat -c %s d/a") == "15\n")
+            try store.insert("d/e/f/b", "new folders")
+            #expect(try mounted.read("d/e/f/b") == "new folders")
+            try store.pass(["mv", "d/a", "d/c"])
+            #expect(try mounted.names(in: "d") == ["c", "e"])
+            #expect(try mounted.run("cat d/a").errors.contains("No such file"))
+            #expect(try mounted.read("d/c") == "another, longer")
+            try store.pass(["rm", "--recursive", "--force", "d"])
+            #expect(try mounted.run("ls d").errors.contains("No such file"))
+        }
+    }
+
+    /// A program that has the directory open sees what came and went when it looks again.
+    @Test func anOpenDirectoryIsUpToDate() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("d/a", "one")
+            let directory = try #require(opendir(mounted.folder.appending("d").string))
+            defer { closedir(directory) }
+            #expect(names(in: directory) == ["a"])
+            try mounted.store.insert("d/b", "two")
+            try mounted.store.pass(["rm", "--force", "d/a"])
+            rewinddir(directory)
+            #expect(names(in: directory) == ["b"])
+            // A shell that stands in it.
+            let script =
+                "cd d; pass insert -m c <<<three >/dev/null 2>&1; cat c; git -C $S mv d/b.gpg d/e.gpg; ls"
+            let output = try mounted.home.succeed(
+                ["bash", "-c", script.replacing("insert -m c", with: "insert -m d/c")], in: mounted.folder,
+                extra: ["PASSWORD_STORE_DIR": mounted.store.path.string, "S": mounted.store.path.string])
+            #expect(String(decoding: output, as: UTF8.self) == "three\nc\ne\n")
+        }
+    }
+
+    private func names(in directory: OpaquePointer) -> [String] {
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names.filter { $0 != "." && $0 != ".." }.sorted()
+    }
+
+    /// `git checkout` of another branch: thousands of files come, go and change while they are looked at.
+    @Test func anotherBranchIsCheckedOut() throws {
+        let count = Soak.count(inSuite: 2000)
+        try Mounted.with { mounted in
+            let store = mounted.store
+            try store.insert("here/stays", "on main")
+            try store.insert("only-main", "main")
+            try store.git("checkout", "-q", "-b", "other")
+            try store.insert("here/stays", "on the other branch")
+            try store.git("rm", "-q", "only-main.gpg")
+            try mounted.bash(
+                """
+                cd $S; mkdir many; seq -f 'many/s%g.gpg' \(count) | xargs sh -c 'tee "$@" <here/stays.gpg >/dev/null' tee
+                git add many; git commit -qm many; git checkout -q main
+                """)
+            #expect(try mounted.names() == [".gitattributes", ".gpg-id", "here", "only-main"])
+            let reader = try FileDescriptor.open(mounted.folder.appending("here/stays"), .readOnly)
+            defer { try? reader.close() }
+            try store.git("checkout", "-q", "other")
+            #expect(try mounted.names() == [".gitattributes", ".gpg-id", "here", "many"])
+            #expect(try mounted.names(in: "many").count == count)
+            #expect(try mounted.read("here/stays") == "on the other branch")
+            #expect(try mounted.read("many/s\(count)") == "on the other branch")
+            var bytes = [UInt8](repeating: 0, count: 100)
+            let length = try bytes.withUnsafeMutableBytes { try reader.read(fromAbsoluteOffset: 0, into: $0) }
+            #expect(String(decoding: bytes.prefix(length), as: UTF8.self) == "on main")
+            try store.git("checkout", "-q", "main")
+            #expect(try mounted.run("ls many").errors.contains("No such file"))
+            #expect(try mounted.read("here/stays") == "on main")
+        }
+    }
+
+    /// > A file that is open for reading keeps what it opened when the secret is changed outside; who opens it then
+    /// > gets the new one.
+    @Test func aReaderKeepsWhatItOpened() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("a", "the first one")
+            let reader = try FileDescriptor.open(mounted.folder.appending("a"), .readOnly)
+            defer { try? reader.close() }
+            try mounted.store.insert("a", "the second, which is longer")
+            var bytes = [UInt8](repeating: 0, count: 100)
+            #expect(try mounted.read("a") == "the second, which is longer")
+            let length = try bytes.withUnsafeMutableBytes { try reader.read(fromAbsoluteOffset: 0, into: $0) }
+            #expect(String(decoding: bytes.prefix(length), as: UTF8.self) == "the first one")
+            try mounted.store.pass(["rm", "--force", "a"])
+            let again = try bytes.withUnsafeMutableBytes { try reader.read(fromAbsoluteOffset: 4, into: $0) }
+            #expect(String(decoding: bytes.prefix(again), as: UTF8.self) == "first one")
+        }
+    }
+
+    /// > A secret that was changed outside since it was opened is not lost when the older one is saved: it is kept
+    /// > beside it as `NAME.conflict-HOST-DATE`.
+    @Test func savingOverAnotherVersionKeepsBoth() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("d/a", "old")
+            let start = try mounted.head()
+            let writer = try FileDescriptor.open(mounted.folder.appending("d/a"), .readWrite)
+            try writer.writeAll(fromContent: "our")
+            try mounted.store.insert("d/a", "theirs")
+            try writer.close()
+            #expect(try mounted.show("d/a") == "our")
+            let names = try mounted.names(in: "d")
+            try #require(names.count == 2)
+            #expect(names[1].wholeMatch(of: #/a\.conflict-[A-Za-z0-9-]+-\d{8}T\d{6}Z/#) != nil, "\(names)")
+            #expect(try mounted.show("d/\(names[1])") == "theirs")
+            #expect(try mounted.read("d/\(names[1])") == "theirs")
+            try mounted.waitUntilCommitted()
+            #expect(try mounted.store.git("status", "--porcelain") == "")
+            #expect(try mounted.subjects(since: start).last == "Change 2 secrets.")
+        }
+    }
+
+    /// > A secret that is truncated when it is opened is saved over whatever lies there then, as by a shell's `>`.
+    @Test func aNewContentReplacesTheLatest() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("a", "old")
+            #expect(try mounted.read("a") == "old")
+            try mounted.store.insert("a", "newer")
+            try mounted.save("newest", to: "a")
+            #expect(try mounted.show("a") == "newest")
+            #expect(try mounted.names() == [".gitattributes", ".gpg-id", "a"])
+        }
+    }
+}
+
+extension FileDescriptor {
+    fileprivate func writeAll(fromContent text: String) throws {
+        _ = try writeAll(text.utf8)
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// `.gpg-id` saved in the mount: the same as `passdir recipients set`.
+@Suite struct MountedRecipientsTests {
+    @Test func savingTheFileChangesTheRecipients() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let (ann, bob, cyd) = (fixture.ann.fingerprint, fixture.bob.fingerprint, fixture.cyd.fingerprint)
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try store.insert("a", "one")
+            try store.insert("sub/b", "two")
+            try home.mount()
+            #expect(try home.text(of: "mnt/work/.gpg-id") == ann + "\n")
+
+            // Written in place, with a comment that stays.
+            try home.write("# ours\n\(ann)\n\(bob)\n", to: "mnt/work/.gpg-id")
+            #expect(try home.text(of: "work/.gpg-id") == "# ours\n\(ann)\n\(bob)\n")
+            #expect(try store.recipientKeyIDs(of: "a").count == 2)
+            #expect(
+                try store.git("log", "-1", "--format=%s")
+                    == "Reencrypt password store using new GPG id \(ann), \(bob).")
+
+            // As `sed -i` and others do: a new file that is renamed over it.
+            try home.succeed(["sed", "-i", "/\(bob)/d", "mnt/work/.gpg-id"])
+            #expect(try store.recipientKeyIDs(of: "a").count == 1)
+            #expect(try home.text(of: "mnt/work/.gpg-id") == "# ours\n\(ann)\n")
+            // As editors do: the old one becomes a backup, a new one is written.
+            try home.succeed(["mv", "mnt/work/.gpg-id", "mnt/work/.gpg-id~"])
+            try home.write("\(ann)\n\(cyd)\n", to: "mnt/work/.gpg-id")
+            try home.succeed(["rm", "mnt/work/.gpg-id~"])
+            #expect(try store.recipientKeyIDs(of: "sub/b").count == 2)
+
+            // A folder of its own.
+            try home.write("\(cyd)\n\(ann)\n\(bob)\n", to: "mnt/work/sub/.gpg-id")
+            #expect(try store.recipientKeyIDs(of: "sub/b").count == 3)
+            #expect(try store.recipientKeyIDs(of: "a").count == 2)
+            #expect(try fixture.read(store.path.appending("sub/b.gpg"), as: fixture.bob) == "two")
+
+            // It does not go away.
+            #expect(try home.run(["rm", "-f", "mnt/work/.gpg-id"]).exitCode != 0)
+            #expect(try home.run(["mv", "mnt/work/.gpg-id", "mnt/work/other"]).exitCode != 0)
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+            // Nothing of it is stored as a secret.
+            let names = String(
+                decoding: try home.succeed(["git", "ls-files"], in: store.path), as: UTF8.self)
+            #expect(
+                names.split(separator: "\n").sorted() == [
+                    ".gitattributes", ".gpg-id", "a.gpg", "sub/.gpg-id", "sub/b.gpg",
+                ])
+        }
+    }
+
+    @Test func aWrongKeyIsAnErrorAtCloseAndChangesNothing() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try store.insert("a", "one")
+            let head = try store.git("rev-parse", "HEAD")
+            try home.mount()
+            let file = try FileDescriptor.open(
+                home.mountPoint.appending("work/.gpg-id"), .writeOnly, options: .truncate)
+            try file.writeAll("\(fixture.ann.fingerprint)\nnobody@example.org\n".utf8)
+            let error = #expect(throws: Errno.self) { try file.close() }
+            #expect(error == Errno(rawValue: 126))
+            #expect(try home.passdir("status").output.contains("nobody@example.org"))
+            #expect(try home.text(of: "work/.gpg-id") == fixture.ann.fingerprint + "\n")
+            #expect(try store.git("rev-parse", "HEAD") == head)
+            #expect(try home.run(["ls", "-A", "work/.passdir-reencrypt"]).exitCode != 0)
+            // What is right is taken, and the trouble is over.
+            try home.write("\(fixture.ann.fingerprint)\n\(fixture.bob.fingerprint)\n", to: "mnt/work/.gpg-id")
+            #expect(try store.recipientKeyIDs(of: "a").count == 2)
+            #expect(try !home.passdir("status").output.contains("nobody@example.org"))
+            try home.unmount()
+        }
+    }
+
+    @Test func anEditorSavesIt() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            guard try home.run(["sh", "-c", "command -v vim && command -v nano"]).exitCode == 0 else {
+                return
+            }
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try store.insert("a", "one")
+            try home.mount()
+            let vim = try home.run(
+                [
+                    "vim", "-Nu", "NONE", "-es", "-c", "normal Go\(fixture.bob.fingerprint)", "-c", "wq",
+                    "mnt/work/.gpg-id",
+                ])
+            #expect(vim.exitCode == 0, "\(vim.errors)\(vim.output)")
+            #expect(try store.recipientKeyIDs(of: "a").count == 2)
+            let ed = try home.run(
+                ["ed", "-s", "mnt/work/.gpg-id"],
+                input: Array("$a\n\(fixture.cyd.fingerprint)\n.\nw\nq\n".utf8))
+            #expect(ed.exitCode == 0, "\(ed.errors)")
+            #expect(try store.recipientKeyIDs(of: "a").count == 3)
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+}

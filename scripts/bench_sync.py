@@ -1,0 +1,110 @@
+"""The measurements of scripts/bench-sync: what saves and commits cost, beside pass."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from soak_sync import World, wait_for
+
+
+def pushed(world, machine, count):
+    tip = world.run("git", "rev-parse", "main", cwd=world.remote).stdout.strip()
+    if tip != world.run("git", "rev-parse", "HEAD", cwd=machine.path).stdout.strip():
+        return False
+    listing = world.run("git", "ls-tree", "--name-only", "main", cwd=world.remote).stdout.decode().split()
+    return sum(name.startswith("bench") for name in listing) == count
+
+
+def saves(binary, count):
+    """1,000 saves through the mount to pushed commits, beside 1,000 `pass insert` and a push."""
+    world = World(binary, 2)
+    try:
+        one, two = world.machines
+        config = one.env["XDG_CONFIG_HOME"] + "/passdir/config"
+        text = open(config).read().replace("delay = 0ms", "delay = 500ms")
+        open(config, "w").write(text)
+        for writers in [1, 4]:
+            one.start()
+            began = time.time()
+
+            def write(start):
+                for number in range(start, count, writers):
+                    assert one.save(f"bench{writers}-{number}", f"secret {number}\n")
+
+            threads = [threading.Thread(target=write, args=[start]) for start in range(writers)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            saved = time.time() - began
+            done = count if writers == 1 else 2 * count
+            wait_for("all is pushed", 300, lambda: pushed(world, one, done))
+            commits = world.run("git", "rev-list", "--count", "HEAD", cwd=one.path).stdout.decode().strip()
+            print(f"mount, {writers} writers: {count} saves in {saved:.2f} s, pushed after {time.time() - began:.2f} s "
+                  f"({commits} commits in all)", flush=True)
+            one.stop()
+        began = time.time()
+        for number in range(count):
+            world.run("pass", "insert", "-m", f"pass{number}", env=two.env, input=f"secret {number}\n".encode())
+        inserted = time.time() - began
+        world.run("git", "pull", "-q", "--no-edit", cwd=two.path)
+        world.run("git", "push", "-q", cwd=two.path)
+        print(f"pass: {count} inserts in {inserted:.2f} s, pushed after {time.time() - began:.2f} s")
+    finally:
+        world.end()
+
+
+def commits(binary, large):
+    """The time from a save to its commit, with commit.delay = 0, at 100 and at many secrets."""
+    world = World(binary, 1)
+    try:
+        machine = world.machines[0]
+        world.run("git", "remote", "remove", "origin", cwd=machine.path)
+        medians = []
+        present = 0
+        world.run("pass", "insert", "-m", "sample", env=machine.env, input=b"secret\n")
+        sample = open(machine.path + "/sample.gpg", "rb").read()
+        for total in [100, large]:
+            for number in range(present, total):
+                folder = f"{machine.path}/d{number // 100}"
+                os.makedirs(folder, exist_ok=True)
+                with open(f"{folder}/s{number}.gpg", "wb") as file:
+                    file.write(sample)
+            present = total
+            world.run("git", "add", "-A", cwd=machine.path, timeout=600)
+            world.run("git", "commit", "-q", "-m", "Fill", cwd=machine.path, timeout=600)
+            world.run("git", "gc", "-q", cwd=machine.path, timeout=600)
+            machine.start()
+            time.sleep(5 if total > 1000 else 1)
+            log = machine.env["XDG_STATE_HOME"] + "/passdir/log"
+            times = []
+            ref = machine.path + "/.git/refs/heads/main"
+            for number in range(30):
+                old = open(ref).read() if os.path.exists(ref) else ""
+                assert machine.save("d0/s1", f"secret {number}\n")
+                began = time.perf_counter()
+                while (open(ref).read() if os.path.exists(ref) else "") == old:
+                    time.sleep(0.0002)
+                times.append((time.perf_counter() - began) * 1000)
+                time.sleep(0.05)
+            times.sort()
+            medians.append(times[len(times) // 2])
+            print(f"{total} secrets: median {medians[-1]:.1f} ms, fastest {times[0]:.1f}, slowest {times[-1]:.1f}",
+                  flush=True)
+            machine.stop()
+        print(f"factor {medians[1] / medians[0]:.2f}")
+    finally:
+        world.end()
+
+
+if __name__ == "__main__":
+    binary, what = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    if what == "saves":
+        saves(binary, count or 1000)
+    elif what == "commits":
+        commits(binary, count or 100000)
+    else:
+        sys.exit("Usage: scripts/bench-sync saves|commits [COUNT]")
