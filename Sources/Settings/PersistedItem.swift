@@ -114,6 +114,12 @@ extension Catalogue {
             "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
             "A secret while it is saved; gone then"),
         item(
+            "recipient record", "text", .data, "recipients", .personal, .stores,
+            "Whom each .gpg-id named when you last agreed to it"),
+        item(
+            "change of recipients", "folder", .store, ".passdir-reencrypt", .ciphertext, .stores,
+            "Secrets that are encrypted to new recipients, until all of them are; gone then"),
+        item(
             "new clone", "git repository", .besideStore, ".passdir-*.new/**", .ciphertext, .stores,
             "A store that is cloned anew, until it is in its place"),
         item(
