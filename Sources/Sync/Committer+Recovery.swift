@@ -8,12 +8,20 @@ extension Committer {
     /// Looks at the repositories: mends what a crash left half done, finds what was saved but never committed, brings
     /// store and remote together, and does so regularly from then on.
     public func start() async {
+        guard !hasLooked, lookAround() else { return }
+        Task { await self.synchronizeRegularly() }
+        await synchronize(options.interval == nil ? .push : .everything)
+    }
+
+    /// Mends and commits what a crash left. Returns whether there is a repository to be brought together with a remote.
+    func lookAround() -> Bool {
+        hasLooked = true
         do {
             guard let own = try ownRepository() else {
                 shared.withLock { $0.status.state = .noRepository }
                 for share in nestedRepositories() { try recover(share) }
                 commitPending()
-                return
+                return false
             }
             refreshStatus(own.repository)
             for share in [own] + nestedRepositories() { try recover(share) }
@@ -24,11 +32,10 @@ extension Committer {
                     "commits are off for this store because \(error.message): reading and saving work."
             }
             log.warning("\(error.message)")
-            return
+            return false
         }
         commitPending()
-        Task { await self.synchronizeRegularly() }
-        await synchronize(options.interval == nil ? .push : .everything)
+        return true
     }
 
     private func recover(_ share: Share) throws(GitError) {

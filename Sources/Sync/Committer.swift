@@ -59,6 +59,8 @@ public actor Committer: ChangeSink {
     /// A force-moved branch that was noticed: what was remembered of it may not be written yet.
     var lastRewriting: (old: ObjectID, new: ObjectID)?
     private var failedCommits = 0
+    /// Whether what a crash left was looked for.
+    var hasLooked = false
 
     /// The thread on which all git work of the store runs.
     /// The thread on which all git work of the store runs.
@@ -154,9 +156,12 @@ public actor Committer: ChangeSink {
     }
 
     /// Commits what waits and pushes it, within `timeout`; nothing is committed on its own any more. For the end.
-    public func finish(timeout: Duration) async {
+    ///
+    /// `looksAround`: what a crash left is committed as well, where the end comes before `start()` had its turn.
+    public func finish(timeout: Duration, looksAround: Bool = false) async {
         let end = ContinuousClock.now + timeout
         shared.withLock { $0.isFinishing = true }
+        if looksAround, !hasLooked { _ = lookAround() }
         commitPending()
         // A lock that another program holds for a moment.
         while shared.withLock({ !$0.pending.isEmpty }), .now < end {
