@@ -255,6 +255,8 @@ def machines(binary, edits):
                 # The network is cut for a while.
                 os.rename(world.remote, world.remote + ".away")
                 time.sleep(random.random())
+                # A push that was cut off may have made folders where the remote was.
+                shutil.rmtree(world.remote, ignore_errors=True)
                 os.rename(world.remote + ".away", world.remote)
             if random.random() < 0.3:
                 time.sleep(random.random() * 0.2)

@@ -48,6 +48,7 @@ final class MountService: Sendable {
             registry = Registry(configuration, environment: environment)
             credentials = LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
+            _ = try registry.importAtFirstStart()
             definitions = try registry.definitions()
         } catch {
             throw DaemonError(error)

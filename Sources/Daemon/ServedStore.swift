@@ -28,7 +28,7 @@ final class ServedStore: Sendable {
     let committer: Committer?
     /// Why it could not be opened.
     let failure: String?
-    /// What others did to its recipients; nil when the store could not be opened.
+    /// What others did to its recipients; nothing is looked at before the store is used.
     let recipients: RecipientWatch?
 
     /// What a store is started with.
@@ -39,6 +39,8 @@ final class ServedStore: Sendable {
         var delay: Duration
         var pushTimeout: Duration
         var promptTimeout: Duration
+        /// The rest of its settings, as text.
+        var others: [String]
     }
 
     init(
@@ -51,7 +53,7 @@ final class ServedStore: Sendable {
         self.store = store
         self.committer = committer
         self.failure = failure
-        recipients = store.map(RecipientWatch.init)
+        recipients = store.map { RecipientWatch($0) }
     }
 
     /// As the configuration has it now.
@@ -62,7 +64,8 @@ final class ServedStore: Sendable {
 
     var name: String { definition.name }
 
-    private var isStarted: Bool { state.withLock { $0.isStarted } }
+    /// Whether anybody has looked into it since it is shown.
+    private var isInUse: Bool { store?.root.isOpen ?? false }
 
     /// Starts the committer unless that was done: it mends what a crash left, and finds what was saved but never
     /// committed. Returns at once; `done` is called when that is over.
@@ -72,6 +75,7 @@ final class ServedStore: Sendable {
             return !state.isStarted
         }
         guard isFirst, let committer else { return done() }
+        if isInUse { recipients?.start() }
         Task {
             await committer.start()
             done()
@@ -97,10 +101,10 @@ final class ServedStore: Sendable {
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
-                ?? failedOpen ?? recipients?.interrupted,
+                ?? failedOpen ?? (isInUse ? recipients?.interrupted : nil),
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            }, recipientChanges: isStarted ? recipients?.reports ?? [] : [])
+            }, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }
 }

@@ -15,11 +15,13 @@ public struct StoreAccess: Sendable {
     public let path: FilePath
     private let committing: Committer.Options
 
-    /// The store that an argument names, `STORE/PATH` or a path in the mount.
+    /// The store that an argument names: `STORE/PATH`, `ID:PATH` or a path in the mount.
     public static func open(_ argument: String, environment: [String: String]) throws(DaemonError)
         -> StoreAccess
     {
         let stores = try all(environment: environment)
+        let argument = SecretReference.expanded(
+            argument, stores: stores.map { ($0.store.identifier, $0.store.name) })
         var path = FilePath(argument).lexicallyNormalized()
         if path.isAbsolute {
             let mount =
@@ -49,15 +51,12 @@ public struct StoreAccess: Sendable {
     public static func all(environment: [String: String]) throws(DaemonError) -> [StoreAccess] {
         do {
             let configuration = try Daemon.configuration(environment)
-            let engine = try GnuPG()
             return try Registry(configuration, environment: environment).definitions().map { definition in
                 let store = Store(
                     name: definition.name, identifier: definition.identifier,
-                    root: try Root(path: definition.path), engine: engine,
-                    options: Store.Options(
-                        secretLimit: try configuration.value(Catalogue.secretLimit),
-                        promptTimeout: try configuration.value(Catalogue.promptTimeout),
-                        environment: environment),
+                    root: try Root(path: definition.path), engine: try GnuPG(home: definition.keyring),
+                    options: try Store.Options(
+                        configuration, store: definition.name, environment: environment),
                     learned: nil)
                 return StoreAccess(
                     store: store, path: FilePath(),

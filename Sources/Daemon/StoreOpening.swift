@@ -36,10 +36,21 @@ final class StoreOpening: Sendable {
             remote: [
                 definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
                 definition.sshKey?.string,
+                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
+                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
+                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
             ],
             delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
             pushTimeout: try configuration.value(Catalogue.pushTimeout),
-            promptTimeout: try configuration.value(Catalogue.promptTimeout))
+            promptTimeout: try configuration.value(Catalogue.promptTimeout),
+            others: [
+                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
+                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
+                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
+                try configuration.value(Catalogue.storeSigningKeys, store: definition.name) ?? "",
+                try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
+                "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name))",
+            ])
     }
 
     /// A store that can be shown, or one that says why not.

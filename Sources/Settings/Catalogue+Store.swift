@@ -63,16 +63,16 @@ extension Catalogue {
     /// `store.NAME.mount`: whether the mount shows it.
     public static let storeInMount = Setting<Bool>(
         "mount", default: true, description: "Whether the store is a folder of the mount", owner: .mount,
-        kind: .bool, place: .store)
+        kind: .boolean, place: .store)
     /// `store.NAME.autofill`: whether look-ups for other programs see it.
     public static let storeInAutofill = Setting<Bool>(
         "autofill", default: true,
         description: "Whether look-ups that fill credentials into other programs use the store",
-        owner: .stores, kind: .bool, place: .store)
+        owner: .stores, kind: .boolean, place: .store)
     /// `store.NAME.readOnly`: nothing is written through the mount.
     public static let storeReadOnly = Setting<Bool>(
         "readOnly", default: false, description: "Whether the mount refuses to change the store",
-        owner: .mount, kind: .bool, place: .store)
+        owner: .mount, kind: .boolean, place: .store)
 
     /// What only a store has.
     static let storeSettings: [AnySetting] = [

@@ -33,7 +33,7 @@ public enum Catalogue {
     public static let commitEach = Setting<Bool>(
         "commit.each", default: false,
         description: "Whether each secret that changed gets a commit of its own",
-        owner: .sync, kind: .bool, storeKey: "commitEach")
+        owner: .sync, kind: .boolean, storeKey: "commitEach")
     /// How often the remote is asked.
     public static let syncInterval = Setting<Duration>(
         "sync.interval", default: .seconds(300),
@@ -117,8 +117,7 @@ public enum Catalogue {
             AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
-            AnySetting(recipientTrust), AnySetting(recipientConfirm),
-            AnySetting(storeSigningKeys),
+            AnySetting(recipientTrust), AnySetting(recipientConfirm), AnySetting(storeSigningKeys),
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

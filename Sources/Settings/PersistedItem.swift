@@ -114,6 +114,12 @@ extension Catalogue {
             "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
             "A secret while it is saved; gone then"),
         item(
+            "recipient record", "text", .data, "recipients", .personal, .stores,
+            "Whom each .gpg-id named when you last agreed to it"),
+        item(
+            "change of recipients", "folder", .store, ".passdir-reencrypt", .ciphertext, .stores,
+            "Secrets that are encrypted to new recipients, until all of them are; gone then"),
+        item(
             "new clone", "git repository", .besideStore, ".passdir-*.new/**", .ciphertext, .stores,
             "A store that is cloned anew, until it is in its place"),
         item(
@@ -133,6 +139,18 @@ extension Catalogue {
         item(
             "last push", "seconds since 1970", .fact, "lastPush", .personal, .sync,
             "When a push last reached the remote"),
+        item(
+            "last fetch", "seconds since 1970", .fact, "lastFetch", .personal, .sync,
+            "When the remote was last asked for changes"),
+        item(
+            "transport", "word", .fact, "transport", .none, .sync,
+            "What talks to the remote, where libgit2 could not"),
+        item(
+            "conflicts", "paths", .fact, "conflicts", .personal, .sync,
+            "Secrets of which a merge kept both versions, until conflicts are resolved"),
+        item(
+            "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
+            "Commits that were made anew on top of the remote's"),
     ])
 
     /// The names that are declared more than once.

@@ -49,22 +49,6 @@ extension SettingKind where Value == Duration {
     }
 }
 
-extension SettingKind where Value == Bool {
-    /// A truth value in git's words.
-    public static var bool: SettingKind {
-        SettingKind(
-            allowed: "true or false",
-            parse: { text in
-                switch text.lowercased() {
-                case "true", "yes", "on", "1": true
-                case "false", "no", "off", "0": false
-                default: nil
-                }
-            },
-            format: { $0 ? "true" : "false" })
-    }
-}
-
 extension SettingKind where Value == Int {
     /// A number of bytes, with git's suffixes k, m and g for powers of 1024; more than 0.
     public static var bytes: SettingKind {

@@ -20,6 +20,11 @@ extension Committer {
                     "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
                     + "with git.")
         }
+        do throws(GitError) {
+            try mend(share)
+        } catch {
+            throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
+        }
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<64 {
             do throws(GitError) {

@@ -38,7 +38,7 @@ extension Committer {
 
     /// A commit or merge that was interrupted: what its note names is brought back to the branch in the index, and
     /// committed as the working tree has it.
-    private func mend(_ share: Share) throws(GitError) {
+    func mend(_ share: Share) throws(GitError) {
         let repository = share.repository
         guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
         let head = try repository.head()

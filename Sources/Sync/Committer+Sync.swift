@@ -58,6 +58,12 @@ extension Committer {
     }
 
     private func bringTogether(fetching: Bool) async throws(SyncFailure) {
+        do throws(GitError) {
+            // A store may be asked for before its committer was started.
+            if let own = try ownRepository() { try mend(own) }
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
+        }
         var mustFetch = fetching
         for round in 0..<20 {
             guard let target = try currentTarget() else { return }
@@ -122,6 +128,7 @@ extension Committer {
     private func fetch(_ target: SyncTarget) async throws(SyncFailure) {
         setActivity("fetching")
         let repository = try open(target)
+        removeLeftLocks(target, repository)
         let before = (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
         try await transfer(.fetch, target)
         let now = Int64(time(nil))
@@ -133,6 +140,18 @@ extension Committer {
             if let after { followInGit(target, repository, after) }
         } catch {
             throw SyncFailure(kind: .passing, message: "what was fetched cannot be read: \(error.message).")
+        }
+    }
+
+    /// A transfer that was killed leaves the locks of our own references behind; nobody else ever takes those.
+    private func removeLeftLocks(_ target: SyncTarget, _ repository: Repository) {
+        for ref in [target.knownRef, target.seenRef] {
+            let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
+            var facts = stat()
+            guard lock.withPlatformString({ lstat($0, &facts) }) == 0,
+                !OpenFiles.include(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+            else { continue }
+            _ = lock.withPlatformString { unlink($0) }
         }
     }
 

@@ -13,7 +13,10 @@ enum GitProgram {
         }
         environment["SSH_ASKPASS_REQUIRE"] = "never"
         let remote = url(request) ?? request.remote
-        var words = ["git", "--git-dir", request.repository.string]
+        // When a repository is packed is for the user's own git to decide.
+        var words = [
+            "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "--git-dir", request.repository.string,
+        ]
         switch request.operation {
         case .push:
             words += ["push", "--porcelain", remote, "\(request.localRef):\(request.remoteRef)"]

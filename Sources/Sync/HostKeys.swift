@@ -57,9 +57,13 @@ public struct HostKeys: Sendable {
 
     /// The lines that the server shows now, in the form of known_hosts, and their fingerprints.
     public func shown() throws(Failure) -> (lines: [String], fingerprints: [String]) {
-        let scan = try run(["ssh-keyscan", "-T", "10", "-p", "\(port)", host])
-        let lines = String(decoding: scan.output, as: UTF8.self).split(separator: "\n").map(String.init)
-            .filter { !$0.hasPrefix("#") }
+        var lines: [String] = []
+        // A busy server drops connections.
+        for _ in 0..<3 where lines.isEmpty {
+            let scan = try run(["ssh-keyscan", "-T", "10", "-p", "\(port)", host])
+            lines = String(decoding: scan.output, as: UTF8.self).split(separator: "\n").map(String.init)
+                .filter { !$0.hasPrefix("#") }
+        }
         guard !lines.isEmpty else { throw Failure(message: "\(host) shows no SSH host key on port \(port)") }
         let text = Array((lines.joined(separator: "\n") + "\n").utf8)
         let printed = try run(["ssh-keygen", "-l", "-f", "-"], input: text)

@@ -12,9 +12,12 @@ import Testing
     private static let hasServers = programs.allSatisfy { access($0, X_OK) == 0 }
 
     private func soak(_ words: String...) throws {
-        let script = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
+        let script = FilePath(#filePath).removingLastComponent().removingLastComponent()
+            .removingLastComponent()
             .pushing("scripts/soak_sync.py")
-        let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SEED": "1"]
+        let environment = [
+            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "SEED": "1",
+        ]
         let program = try Program(
             ["python3", script.string, try TestHome.passdirBinary().string] + words, environment: environment,
             directory: "/tmp")

@@ -80,6 +80,7 @@ public struct Sharing: Sendable {
     /// What a user means by a path: `STORE/FOLDER`, or a path under the mount or under a store's own folder. A file
     /// stands for its folder.
     func place(_ path: String) throws(DaemonError) -> Place {
+        let path = SecretReference.expanded(path, stores: definitions.map { ($0.identifier, $0.name) })
         let absolute = Self.absolute(path)
         if let mount = try? Daemon.mountPoint(argument: nil, environment: environment),
             let below = Self.below(mountInUse() ?? mount, absolute), let name = below.components.first

@@ -115,6 +115,9 @@ public enum CloneChild {
         let login = RemoteLogin(
             method: request.login.method, userName: request.login.userName, sshKey: request.login.sshKey
         ) { kind in secrets[kind] }
+        if let authorities = UserConfiguration.string("http.sslCAInfo") {
+            LibGit2.trustCertificates(in: FilePath(authorities))
+        }
         let lastSaid = Mutex(ContinuousClock.now - .seconds(1))
         do {
             _ = try Repository.clone(

@@ -8,7 +8,8 @@ struct StoreCommand: ParsableCommand {
         subcommands: [
             StoreAddCommand.self, StoreListCommand.self, StoreShowCommand.self, StoreSetCommand.self,
             StoreRenameCommand.self, StoreMoveCommand.self, StoreHideCommand.self, StoreUnhideCommand.self,
-            StoreRecloneCommand.self, StoreRemoveCommand.self, TrustHostCommand.self,
+            StoreRecloneCommand.self, StoreRemoveCommand.self, StoreImportCommand.self,
+            TrustHostCommand.self,
         ]
     )
 }

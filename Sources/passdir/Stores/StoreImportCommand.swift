@@ -1,0 +1,54 @@
+import ArgumentParser
+import Daemon
+import Stores
+import SystemPackage
+
+/// `passdir store import`.
+struct StoreImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Add the stores that pass, gopass and QtPass have.",
+        discussion: """
+            Nothing of theirs is changed, and they may go on using them. Doing it again adds nothing. The first \
+            'passdir mount' does it by itself.
+            """
+    )
+
+    @Flag(help: "Print a JSON array of {program, path, name, reason}.")
+    var json = false
+
+    private struct Facts: Encodable {
+        let program: String
+        let path: String
+        let name: String?
+        let reason: String?
+    }
+
+    func run() throws {
+        let outcomes = try StoreContext.failing {
+            let context = try StoreContext()
+            let outcomes = try context.registry.importForeign()
+            if outcomes.contains(where: { $0.reason == nil }) { context.daemon.reload() }
+            return outcomes
+        }
+        guard !json else {
+            print(
+                try JSONLine.encode(
+                    outcomes.map {
+                        Facts(
+                            program: $0.store.program, path: $0.store.path.string, name: $0.name,
+                            reason: $0.reason)
+                    }))
+            return
+        }
+        if outcomes.isEmpty { print("there is nothing to import") }
+        for outcome in outcomes {
+            let place = "\(outcome.store.program)'s \(outcome.store.path)"
+            switch (outcome.name, outcome.reason) {
+            case (let name?, nil): print("added \(name): \(place)")
+            case (let name?, _): print("\(name) is there already: \(place)")
+            case (nil, let reason): print("left out \(place): \(reason ?? "")")
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import SystemPackage
+import TestKit
+import Testing
+
+@Suite struct HistoryCommandTests {
+    private func lines(_ home: TestHome, _ words: String...) throws -> [String] {
+        String(decoding: try home.succeed(["passdir"] + words), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    @Test func logShowsAStoreAndASecret() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            try store.insert("mail/imap", "one\n")
+            try store.insert("other", "text\n")
+            try store.insert("mail/imap", "two\n")
+            try store.pass(["mv", "mail/imap", "post"])
+            try home.addStores([store])
+            let all = try lines(home, "log", "work")
+            #expect(all.count == 6 && all[0].hasSuffix("Rename mail/imap to post."))
+            // Followed through the rename.
+            let secret = try lines(home, "log", "work/post")
+            #expect(secret.map { $0.hasSuffix("for mail/imap to store.") } == [false, true, true])
+            #expect(try lines(home, "log", "work", "-n", "1").count == 1)
+            let ages = try lines(home, "log", "--ages", "work")
+            #expect(ages.count == 2 && ages.contains { $0.hasSuffix("  post") })
+            let missing = try home.passdir("log", "work/nothing")
+            #expect(missing.exitCode == 1 && missing.errors.contains("no commit has changed work/nothing"))
+            #expect(try home.passdir("log", "nostore").exitCode == 1)
+        }
+    }
+
+    @Test func restoreBringsAnOldContentBack() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")], remote: true)
+            try store.insert("a/b", "one\n")
+            try store.insert("a/b", "two\n")
+            try store.pass(["rm", "-f", "a/b"])
+            try home.addStores([store])
+            try lines(home, "restore", "work/a/b", "--at", "HEAD~2").forEach { Issue.record("\($0)") }
+            #expect(try store.show("a/b") == Array("one\n".utf8))
+            #expect(try store.git("status", "--porcelain") == "")
+            #expect(try store.git("rev-parse", "HEAD") == store.remoteGit("rev-parse", "main"))
+            // With a mount, too, and for today's recipients.
+            let second = try home.makeKey("two@example.org")
+            try store.pass(["init", "one@example.org", second.fingerprint])
+            try home.mount()
+            try lines(home, "restore", home.mountPoint.pushing("work/a/b").string, "--at", "HEAD~2")
+                .forEach { Issue.record("\($0)") }
+            #expect(try home.succeed(["cat", home.mountPoint.pushing("work/a/b").string]) == Array("one\n".utf8))
+            #expect(try store.recipientKeyIDs(of: "a/b").count == 2)
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+            let unknown = try home.passdir("restore", "work/a/b", "--at", "nonsense")
+            #expect(unknown.exitCode == 1 && unknown.errors.contains("nonsense"))
+        }
+    }
+
+    @Test(arguments: ["named", "conflict"]) func conflictsAreListedAndSettled(_ side: String) throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            try store.insert("a/b", "theirs\n")
+            try store.insert("a/b.conflict-host-20260102T030405Z", "ours\n")
+            try home.addStores([store])
+            let listed = try lines(home, "conflicts")
+            #expect(listed == ["work/a/b.conflict-host-20260102T030405Z\twork/a/b"])
+            try home.succeed([
+                "passdir", "conflicts", "settle", "work/a/b.conflict-host-20260102T030405Z", "--keep", side,
+            ])
+            #expect(try store.show("a/b") == Array((side == "named" ? "theirs\n" : "ours\n").utf8))
+            #expect(try lines(home, "conflicts") == [])
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+}
