@@ -29,6 +29,9 @@ public actor Committer: ChangeSink {
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
+        /// Whether what others left uncommitted in the store is looked for; a command that commits one change does not.
+        public var recovers = true
+
         /// Options from their values.
         public init(delay: Duration, pushTimeout: Duration, program: FilePath) {
             self.delay = delay
@@ -58,6 +61,8 @@ public actor Committer: ChangeSink {
     var sync = SyncState()
     /// A force-moved branch that was noticed: what was remembered of it may not be written yet.
     var lastRewriting: (old: ObjectID, new: ObjectID)?
+    /// Whether the store has a repository; nil before anybody looked.
+    var hasRepository: Bool?
     private var failedCommits = 0
 
     /// The thread on which all git work of the store runs.
@@ -157,6 +162,7 @@ public actor Committer: ChangeSink {
     public func finish(timeout: Duration) async {
         let end = ContinuousClock.now + timeout
         shared.withLock { $0.isFinishing = true }
+        if options.recovers { recoverOnce() }
         commitPending()
         // A lock that another program holds for a moment.
         while shared.withLock({ !$0.pending.isEmpty }), .now < end {

@@ -27,9 +27,8 @@ import Testing
             for store in stores {
                 #expect(
                     store.keys == [
-                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges",
-                        "recipientChanges",
-                        "state",
+                        "activity", "branch", "conflicts", "lastCommit", "lastError", "lastFetch", "lastPush",
+                        "name", "path", "pendingChanges", "recipientChanges", "state",
                         "unpushedCommits", "unsaved",
                     ])
             }
