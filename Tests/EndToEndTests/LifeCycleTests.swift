@@ -75,8 +75,9 @@ import Testing
             try home.succeed(["mv", "gone.git", "work.git"])
             // What was not pushed is pushed by the next mount.
             try home.mount()
-            try home.waitUntilCommitted(store)
-            #expect(try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD"))
+            try home.waitUntil("it is pushed") {
+                try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD")
+            }
             try home.unmount()
         }
     }
