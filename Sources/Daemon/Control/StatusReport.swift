@@ -98,6 +98,11 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.recipientChanges = recipientChanges
     }
 
+    private enum CodingKeys: CodingKey {
+        case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch, activity
+        case conflicts, lastError, unsaved, recipientChanges
+    }
+
     /// What `encode(to:)` wrote.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
