@@ -15,6 +15,8 @@ enum ConfigurationWatch {
         guard watch >= 0 else { throw Errno(rawValue: errno) }
         guard let name = file.lastComponent else { throw .invalidArgument }
         var names: [Int32: String] = [:]
+        // Without the folder nobody could tell when the file comes.
+        try PrivateFolder.make(file.removingLastComponent())
         try add(file.removingLastComponent(), name.string, watch, &names)
         if let target = target(of: file), let name = target.lastComponent {
             try? add(target.removingLastComponent(), name.string, watch, &names)

@@ -15,11 +15,13 @@ public struct StoreAccess: Sendable {
     public let path: FilePath
     private let committing: Committer.Options
 
-    /// The store that an argument names, `STORE/PATH` or a path in the mount.
+    /// The store that an argument names: `STORE/PATH`, `ID:PATH` or a path in the mount.
     public static func open(_ argument: String, environment: [String: String]) throws(DaemonError)
         -> StoreAccess
     {
         let stores = try all(environment: environment)
+        let argument = SecretReference.expanded(
+            argument, stores: stores.map { ($0.store.identifier, $0.store.name) })
         var path = FilePath(argument).lexicallyNormalized()
         if path.isAbsolute {
             let mount =

@@ -38,7 +38,8 @@ extension StoreFilesystem {
             guard let known else { throw .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
-                tree.detach(known)
+                // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
+                if known.kind != .directory || !hasUnsavedBelow(known) { tree.detach(known) }
                 throw .noSuchFileOrDirectory
             }
             tree.countLookup(of: known)
@@ -53,6 +54,11 @@ extension StoreFilesystem {
         }
         let node = tree.insert(kind(of: found), name: name, backing: found.name, in: parent)
         return (node, found.status)
+    }
+
+    /// Whether a secret anywhere below a folder is newer than the disk.
+    private func hasUnsavedBelow(_ folder: Node) -> Bool {
+        dirty.withLock { Array($0.values) }.contains { tree.isBelow($0, folder) }
     }
 
     /// What a name stands for on disk, but for what is parked.

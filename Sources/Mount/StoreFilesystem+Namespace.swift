@@ -14,6 +14,11 @@ extension StoreFilesystem {
         let node = try store.namespace.withLock { _ throws(Errno) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
             try store.store.root.makeDirectory(child)
+            // A folder that was removed behind our back stays known while something below it is not saved.
+            if let known = self.tree.child(name, of: folderNode), known.kind == .directory {
+                self.tree.countLookup(of: known)
+                return known
+            }
             return self.tree.insert(.directory, name: name, backing: name, in: folderNode)
         }
         try store.store.root.synchronizeParent(of: child)

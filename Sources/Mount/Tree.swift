@@ -91,6 +91,18 @@ final class Tree: Sendable {
         }
     }
 
+    /// Whether a node lies in a folder or in one of its folders.
+    func isBelow(_ node: Node, _ folder: Node) -> Bool {
+        state.withLock { _ in
+            var node = node
+            while let place = node.record.place {
+                node = place.parent
+                if node === folder { return true }
+            }
+            return false
+        }
+    }
+
     /// The number that the entry of a folder has, or will have when it is looked up.
     func inode(of name: Name, in parent: Node) -> InodeNumber {
         state.withLock { state in

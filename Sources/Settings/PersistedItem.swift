@@ -139,6 +139,18 @@ extension Catalogue {
         item(
             "last push", "seconds since 1970", .fact, "lastPush", .personal, .sync,
             "When a push last reached the remote"),
+        item(
+            "last fetch", "seconds since 1970", .fact, "lastFetch", .personal, .sync,
+            "When the remote was last asked for changes"),
+        item(
+            "transport", "word", .fact, "transport", .none, .sync,
+            "What talks to the remote, where libgit2 could not"),
+        item(
+            "conflicts", "paths", .fact, "conflicts", .personal, .sync,
+            "Secrets of which a merge kept both versions, until conflicts are resolved"),
+        item(
+            "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
+            "Commits that were made anew on top of the remote's"),
     ])
 
     /// The names that are declared more than once.

@@ -66,7 +66,6 @@ public actor Committer: ChangeSink {
     private var failedCommits = 0
 
     /// The thread on which all git work of the store runs.
-    /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// The committer of a store; nothing runs before `start()`.

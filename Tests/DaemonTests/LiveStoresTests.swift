@@ -149,6 +149,56 @@ import Testing
         }
     }
 
+    @Test func anIdentifierSurvivesAnotherName() throws {
+        try TestHome.with { home in
+            let (one, _) = try twoStores(home)
+            try home.addStores([one])
+            let json = try home.passdir("search", "imap", "--json").output
+            let id = try #require(json.firstMatch(of: /[0-9a-f]{8}-[0-9a-f-]{27}/)?.output)
+            #expect(json.contains("\"identifier\":\"\(id):mail/imap\""))
+            try home.succeed(["passdir", "store", "rename", "one", "eins"])
+            #expect(try home.passdir("list", "\(id):mail").output == "eins/mail/imap\n")
+            #expect(try home.passdir("recipients", "show", "\(id):mail").output.contains("a@example.org"))
+            #expect(try home.passdir("log", "\(id):mail/imap").output.contains("mail/imap"))
+            #expect(try home.passdir("list", "\(id):../x").exitCode == 1)
+        }
+    }
+
+    @Test func namesOfStoresAreCompleted() throws {
+        try TestHome.with { home in
+            let (one, two) = try twoStores(home)
+            try home.addStores([one, two])
+            for shell in ["bash", "zsh", "fish"] {
+                let script = try home.succeed(["passdir", "--generate-completion-script", shell])
+                #expect(
+                    String(decoding: script, as: UTF8.self).contains("---completion store show"), "\(shell)")
+                try home.succeed(["sh", "-c", "cat > ~/completion.\(shell)"], input: script)
+            }
+            let reply = try home.succeed([
+                "bash", "-c",
+                """
+                source ~/completion.bash
+                COMP_WORDS=(passdir store show t); COMP_CWORD=3; COMP_LINE="passdir store show t"
+                COMP_POINT=${#COMP_LINE}; COMP_TYPE=9
+                _passdir passdir t show; echo "${COMPREPLY[*]}"
+                """,
+            ])
+            #expect(reply == Array("two\n".utf8))
+        }
+    }
+
+    @Test func aConfigurationThatComesIsFollowed() throws {
+        try TestHome.with { home in
+            let (one, _) = try twoStores(home)
+            try home.succeed(["cp", "-r", one.path.string, home.path(".password-store").string])
+            try home.mount()
+            #expect(names(home) == ["default"])
+            try home.write("[store \"one\"]\n\tpath = \(one.path)\n", to: "config/passdir/config")
+            try home.waitUntil("the store of the new file is shown") { names(home) == ["one"] }
+            try home.unmount()
+        }
+    }
+
     @Test func manyStoresCostNothingUntilUsed() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
@@ -185,11 +235,14 @@ import Testing
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one, two])
-            try home.mount(extra: [:])
+            let config = home.path("config/passdir/config").string
+            try home.succeed(["git", "config", "-f", config, "commit.delay", "10m"])
+            try home.mount()
             try home.succeed(["sh", "-c", "printf new > '\(home.mountPoint)/one/new'"])
             try home.killDaemon()
             try home.freeMount()
             #expect(try !one.git("status", "--short").isEmpty)
+            try home.succeed(["git", "config", "-f", config, "--unset", "commit.delay"])
             try home.mount()
             try home.waitUntil("the change is committed") { try one.git("status", "--short").isEmpty }
             try home.unmount()

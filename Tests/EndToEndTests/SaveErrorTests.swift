@@ -136,6 +136,44 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - When another program removes the folder of an unsaved secret, the secret stays unsaved and listed, and is
+    ///   saved when there is such a folder again.
+    @Test func anUnsavedSecretOutlivesItsFolder() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("top/team/s", "old\n")
+            try home.write("nobody@example.org\n", to: "work/.gpg-id")
+            try home.configure(["save.retry": "200ms"])
+            try home.addStores([store])
+            try home.mount()
+            let names = ["top/team/s", "top/team/brand-new"]
+            for name in names {
+                #expect(throws: Errno(rawValue: 126)) {
+                    try FileCalls.save([7], to: home.visible("work/\(name)"))
+                }
+            }
+            try home.succeed(["rm", "-r", "work/top"])
+            // Somebody looks and finds it gone; the recipients are mended; retries go on.
+            #expect(throws: Errno.noSuchFileOrDirectory) { try FileCalls.names(in: home.visible("work/top")) }
+            try home.write("a@example.org\n", to: "work/.gpg-id")
+            usleep(600_000)
+            #expect(try home.status().store("work").unsaved.map(\.path) == names.sorted())
+            #expect(!FileCalls.exists(home.path("work/top")))
+
+            try FileCalls.makeDirectory(home.visible("work/top"))
+            try FileCalls.makeDirectory(home.visible("work/top/team"))
+            try home.waitUntil("they are saved") { try home.status().store("work").unsaved.isEmpty }
+            for name in names {
+                #expect(try store.show(name) == [7])
+                #expect(try FileCalls.read(home.visible("work/\(name)")) == [7])
+            }
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain", "--", "top").isEmpty)
+        }
+    }
+
     /// An unsaved secret that is removed, or saved again elsewhere, is not unsaved any more.
     ///
     /// Holds:

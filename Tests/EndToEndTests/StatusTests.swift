@@ -27,8 +27,7 @@ import Testing
             for store in stores {
                 #expect(
                     store.keys == [
-                        "activity", "branch", "conflicts", "lastCommit", "lastError", "lastFetch", "lastPush",
-                        "name", "path", "pendingChanges", "recipientChanges", "state",
+                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges", "state",
                         "unpushedCommits", "unsaved",
                     ])
             }

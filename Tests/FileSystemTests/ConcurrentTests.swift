@@ -4,6 +4,9 @@ import Testing
 
 /// Eight processes work at twenty names: no file is torn, and what they leave is a store that pass and git read.
 @Suite struct ConcurrentTests {
+    /// Holds:
+    /// - When several programs work at the same names, no file is torn, and what they leave is a store that `pass`
+    ///   and `git` read.
     @Test func eightProcessesOnTwentyNames() throws {
         let count = Soak.count(inSuite: 60)
         try Mounted.with(limit: .seconds(300 + count * 2)) { mounted in

@@ -15,6 +15,9 @@ import Testing
 
 /// As `ModelTests`, with crashes: each file has what was acknowledged by close or fsync, or something later.
 @Suite struct CrashTests {
+    /// Holds:
+    /// - Any sequence of file operations gives what it gives on tmpfs, and after a crash each file has what was
+    ///   acknowledged by close or fsync, or something later.
     @Test func acknowledgedSavesSurviveCrashes() throws {
         let count = Soak.count(inSuite: 1500)
         try Mounted.with(limit: .seconds(300 + count / 20)) { mounted in

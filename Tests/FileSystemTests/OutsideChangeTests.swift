@@ -58,6 +58,9 @@ import Testing
     }
 
     /// `git checkout` of another branch: thousands of files come, go and change while they are looked at.
+    /// Holds:
+    /// - What `pass`, `git` or anybody else changes in the store, be it thousands of files by a checkout, is seen
+    ///   by the next look, also by a program that has the directory open and looks again.
     @Test func anotherBranchIsCheckedOut() throws {
         let count = Soak.count(inSuite: 2000)
         try Mounted.with { mounted in
@@ -89,8 +92,9 @@ import Testing
         }
     }
 
-    /// > A file that is open for reading keeps what it opened when the secret is changed outside; who opens it then
-    /// > gets the new one.
+    /// Holds:
+    /// - A file that is open for reading keeps what it opened when the secret is changed outside; who opens it then
+    ///   gets the new one.
     @Test func aReaderKeepsWhatItOpened() throws {
         try Mounted.with { mounted in
             try mounted.store.insert("a", "the first one")
@@ -107,15 +111,17 @@ import Testing
         }
     }
 
-    /// > A secret that was changed outside since it was opened is not lost when the older one is saved: it is kept
-    /// > beside it as `NAME.conflict-HOST-DATE`.
+    /// Holds:
+    /// - A secret that was changed outside since it was opened is not lost when the older one is saved: it is kept
+    ///   beside it as `NAME.conflict-HOST-TIME`.
     @Test func savingOverAnotherVersionKeepsBoth() throws {
         try Mounted.with { mounted in
             try mounted.store.insert("d/a", "old")
             let start = try mounted.head()
             let writer = try FileDescriptor.open(mounted.folder.appending("d/a"), .readWrite)
-            try writer.writeAll(fromContent: "our")
+            // Before the write: a program that is started closes copies of our descriptors, and a close saves.
             try mounted.store.insert("d/a", "theirs")
+            _ = try writer.writeAll("our".utf8)
             try writer.close()
             #expect(try mounted.show("d/a") == "our")
             let names = try mounted.names(in: "d")
@@ -129,7 +135,8 @@ import Testing
         }
     }
 
-    /// > A secret that is truncated when it is opened is saved over whatever lies there then, as by a shell's `>`.
+    /// Holds:
+    /// - A secret that is truncated when it is opened is saved over whatever lies there then, as by a shell's `>`.
     @Test func aNewContentReplacesTheLatest() throws {
         try Mounted.with { mounted in
             try mounted.store.insert("a", "old")
@@ -139,11 +146,5 @@ import Testing
             #expect(try mounted.show("a") == "newest")
             #expect(try mounted.names() == [".gitattributes", ".gpg-id", "a"])
         }
-    }
-}
-
-extension FileDescriptor {
-    fileprivate func writeAll(fromContent text: String) throws {
-        _ = try writeAll(text.utf8)
     }
 }

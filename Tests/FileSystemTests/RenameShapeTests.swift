@@ -28,6 +28,9 @@ import Testing
         SaveCase("backup taken back over a new one", "mv f f~; echo x >f; mv f~ f", after: "one\ntwo\n"),
     ]
 
+    /// Holds:
+    /// - A save by rename is one commit of the secret, in every shape: a temporary file renamed to it, the secret
+    ///   renamed to a backup and written anew, both, or the two exchanged.
     @Test func everyShapeIsOneEdit() throws {
         try Mounted.with { mounted in
             for shape in Self.shapes { try mounted.check(shape) }
@@ -35,6 +38,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A secret that is renamed to a scratch name is removed when no new one has come within `mount.grace`; until
+    ///   then its ciphertext stays on disk.
     @Test func aSecretThatStaysABackupIsRemovedWhenTheGraceIsOver() throws {
         try Mounted.with(["mount.grace": "1500ms"]) { mounted in
             let start = try mounted.prepare()
@@ -52,6 +58,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A crash, or an unmount, within `mount.grace` of that loses nothing: the secret is there again.
     @Test func aCrashWithinTheGraceLosesNothing() throws {
         try Mounted.with { mounted in
             _ = try mounted.prepare()
@@ -80,6 +88,8 @@ import Testing
     }
 
     /// A program that writes the backup's name does not write the ciphertext that waits.
+    /// Holds:
+    /// - A directory from which secrets were renamed to scratch names can be removed and renamed at once.
     @Test func directoriesWithWaitingCiphertextsCanBeRemovedAndRenamed() throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()

@@ -12,6 +12,10 @@ import Testing
         ".syncthing.f.tmp", "~syncthing~f.tmp", ".unison.f.temp", ".fuse_hidden0001",
     ]
 
+    /// Holds:
+    /// - A file of a name that an editor gives to files of its own (the table in `ScratchNames`, and the patterns
+    ///   of `mount.scratch`) lives in memory only: it is shown and can be used like any other, is never encrypted,
+    ///   written to a disk or committed, and is gone when the mount is.
     @Test func scratchFilesAreInMemoryOnly() throws {
         try Mounted.with(["mount.scratch": "*.part tmp-*"]) { mounted in
             let start = try mounted.head()
@@ -37,6 +41,9 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Scratch files together take up to `limits.scratch` of memory, beyond that it is ENOSPC; a secret that
+    ///   would become one where there is no room stays what it is.
     @Test func scratchFilesHaveALimit() throws {
         try Mounted.with(["limits.scratch": "100k"]) { mounted in
             let result = try mounted.run("head -c 200k /dev/zero >.f.swp")
@@ -57,6 +64,9 @@ import Testing
     }
 
     /// vim makes and removes a file `4913` to see whether it can; somebody may call a secret so.
+    /// Holds:
+    /// - A file `4913` that is made and stays empty, as vim makes it to see whether it can, is not saved; one that
+    ///   is written to is a secret.
     @Test func aProbeIsNoSecretButASecretOfItsNameIs() throws {
         try Mounted.with { mounted in
             let start = try mounted.head()
@@ -73,6 +83,9 @@ import Testing
     }
 
     /// The lock of emacs: a link that leads nowhere.
+    /// Holds:
+    /// - A symbolic link of a scratch name, such as the lock of emacs, may name anything without `/`, and lives in
+    ///   memory only.
     @Test func locksAreLinksInMemory() throws {
         try Mounted.with { mounted in
             try mounted.bash("ln -s me@host.123:456 .#f; [ $(readlink .#f) = me@host.123:456 ]")

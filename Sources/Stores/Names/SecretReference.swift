@@ -33,4 +33,14 @@ public struct SecretReference: Sendable, Equatable {
 
     /// `store/path`.
     public var name: String { path.isEmpty ? store.name : "\(store.name)/\(path)" }
+
+    /// `ID:path` as `store/path`, with the name that the store has now; anything else as it is. For commands that read
+    /// `store/path` themselves.
+    public static func expanded(_ text: String, stores: [(id: String, name: String)]) -> String {
+        guard let colon = text.firstIndex(of: ":"),
+            let store = stores.first(where: { $0.id == text[..<colon].lowercased() })
+        else { return text }
+        let path = text[text.index(after: colon)...].drop { $0 == "/" }
+        return path.isEmpty ? store.name : "\(store.name)/\(path)"
+    }
 }

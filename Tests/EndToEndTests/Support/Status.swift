@@ -60,7 +60,10 @@ extension TestHome {
         do {
             try waitUntil("everything of \(name) is committed and pushed", limit: limit) {
                 let report = try status().store(name)
-                guard report.pendingChanges == 0, report.unpushedCommits == 0, report.state != "failed" else {
+                // Before the committer has looked at the repository nothing is known of it.
+                guard report.branch != nil, report.pendingChanges == 0, report.unpushedCommits == 0,
+                    report.state != "failed"
+                else {
                     return false
                 }
                 return try store.git("status", "--porcelain").isEmpty
