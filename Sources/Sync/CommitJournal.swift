@@ -95,7 +95,7 @@ final class CommitJournal {
             var facts = stat()
             guard lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
                 facts.st_mtim.tv_sec >= time - 1, facts.st_mtim.tv_sec <= time + 60,
-                !OpenFiles.include(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+                !OpenFiles.include(lock)
             else { continue }
             _ = lock.withPlatformString { unlink($0) }
         }

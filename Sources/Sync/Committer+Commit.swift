@@ -28,7 +28,9 @@ extension Committer {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<64 {
             do throws(GitError) {
-                if try commitOnce(share, batch) {
+                // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
+                let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
+                if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : .seconds(3)) {
                     refreshStatus(share.repository)
                     return
                 }
@@ -60,7 +62,9 @@ extension Committer {
     }
 
     /// One try; false is never returned, the result tells that nothing is left to do.
-    private func commitOnce(_ share: Share, _ batch: PendingChanges) throws(GitError) -> Bool {
+    private func commitOnce(
+        _ share: Share, _ batch: PendingChanges, patience: Duration
+    ) throws(GitError) -> Bool {
         let repository = share.repository
         guard case .branch(let name, let ref, let parent) = try repository.head() else {
             throw GitError(
@@ -80,7 +84,7 @@ extension Committer {
                     ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
         }
         Fault.point("commit.noted")
-        GitTraffic.waitForQuiet(in: share.top)
+        GitTraffic.waitForQuiet(in: share.top, limit: patience)
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try repository.updateIndex(paths: paths, to: last.id)
         Fault.point("commit.before-ref")

@@ -149,7 +149,7 @@ extension Committer {
             let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
             var facts = stat()
             guard lock.withPlatformString({ lstat($0, &facts) }) == 0,
-                !OpenFiles.include(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+                !OpenFiles.include(lock)
             else { continue }
             _ = lock.withPlatformString { unlink($0) }
         }
