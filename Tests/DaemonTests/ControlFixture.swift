@@ -38,7 +38,8 @@ final class ChosenService: ControlService {
 extension StatusReport {
     /// One store with every value, one with none.
     static let sample = StatusReport(
-        mount: MountReport(path: "/home/a/passdir", pid: 2_147_483_647, since: Timestamp(seconds: 1_700_000_000)),
+        mount: MountReport(
+            path: "/home/a/passdir", pid: 2_147_483_647, since: Timestamp(seconds: 1_700_000_000)),
         stores: [
             StoreReport(name: "bare", path: "/home/a/bare", state: .noCommits),
             StoreReport(

@@ -99,7 +99,8 @@ public struct StoreReport: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: CodingKey {
-        case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch, activity
+        case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
+            activity
         case conflicts, lastError, unsaved, recipientChanges
     }
 
