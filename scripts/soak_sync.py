@@ -253,6 +253,7 @@ def machines(binary, edits):
                     pass
             if random.random() < 0.02:
                 # The network is cut for a while.
+                shutil.rmtree(world.remote + ".away", ignore_errors=True)
                 os.rename(world.remote, world.remote + ".away")
                 time.sleep(random.random())
                 # A push that was cut off may have made folders where the remote was.

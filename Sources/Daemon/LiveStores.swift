@@ -181,7 +181,7 @@ final class LiveStores: Sendable {
         for committer in (all + departed.withLock { $0 }).compactMap(\.committer) {
             done.enter()
             Task {
-                await committer.finish(timeout: timeout, looksAround: true)
+                await committer.finish(timeout: timeout)
                 done.leave()
             }
         }

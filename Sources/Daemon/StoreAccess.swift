@@ -75,6 +75,8 @@ public struct StoreAccess: Sendable {
     /// mount.
     /// Blocks the calling thread.
     public func commit(_ changes: [Change]) throws(DaemonError) {
+        var committing = committing
+        committing.recovers = false
         let committer = Committer(
             store: store, options: committing, log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
         )

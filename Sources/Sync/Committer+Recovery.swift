@@ -8,23 +8,26 @@ extension Committer {
     /// Looks at the repositories: mends what a crash left half done, finds what was saved but never committed, brings
     /// store and remote together, and does so regularly from then on.
     public func start() async {
-        guard !hasLooked, lookAround() else { return }
+        guard recoverOnce() else { return }
         Task { await self.synchronizeRegularly() }
         await synchronize(options.interval == nil ? .push : .everything)
     }
 
-    /// Mends and commits what a crash left. Returns whether there is a repository to be brought together with a remote.
-    func lookAround() -> Bool {
-        hasLooked = true
-        do {
-            guard let own = try ownRepository() else {
+    /// Whether there is a repository to go on with. Once a process: at the start, or at the end of a mount that ended
+    /// before anything started.
+    @discardableResult
+    func recoverOnce() -> Bool {
+        if let hasRepository { return hasRepository }
+        let before = shared.withLock { $0.pending.count }
+        do throws(GitError) {
+            let own = try ownRepository()
+            if let own {
+                refreshStatus(own.repository)
+            } else {
                 shared.withLock { $0.status.state = .noRepository }
-                for share in nestedRepositories() { try recover(share) }
-                commitPending()
-                return false
             }
-            refreshStatus(own.repository)
-            for share in [own] + nestedRepositories() { try recover(share) }
+            for share in (own.map { [$0] } ?? []) + nestedRepositories() { try recover(share) }
+            hasRepository = own != nil
         } catch {
             shared.withLock { shared in
                 shared.status.state = .noCommits
@@ -32,10 +35,12 @@ extension Committer {
                     "commits are off for this store because \(error.message): reading and saving work."
             }
             log.warning("\(error.message)")
+            hasRepository = false
             return false
         }
-        commitPending()
-        return true
+        // What was saved just now waits its time.
+        if shared.withLock({ $0.pending.count }) > before { commitPending() }
+        return hasRepository ?? false
     }
 
     private func recover(_ share: Share) throws(GitError) {

@@ -29,6 +29,9 @@ public actor Committer: ChangeSink {
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
+        /// Whether what others left uncommitted in the store is looked for; a command that commits one change does not.
+        public var recovers = true
+
         /// Options from their values.
         public init(delay: Duration, pushTimeout: Duration, program: FilePath) {
             self.delay = delay
@@ -58,11 +61,10 @@ public actor Committer: ChangeSink {
     var sync = SyncState()
     /// A force-moved branch that was noticed: what was remembered of it may not be written yet.
     var lastRewriting: (old: ObjectID, new: ObjectID)?
+    /// Whether the store has a repository; nil before anybody looked.
+    var hasRepository: Bool?
     private var failedCommits = 0
-    /// Whether what a crash left was looked for.
-    var hasLooked = false
 
-    /// The thread on which all git work of the store runs.
     /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -156,12 +158,10 @@ public actor Committer: ChangeSink {
     }
 
     /// Commits what waits and pushes it, within `timeout`; nothing is committed on its own any more. For the end.
-    ///
-    /// `looksAround`: what a crash left is committed as well, where the end comes before `start()` had its turn.
-    public func finish(timeout: Duration, looksAround: Bool = false) async {
+    public func finish(timeout: Duration) async {
         let end = ContinuousClock.now + timeout
         shared.withLock { $0.isFinishing = true }
-        if looksAround, !hasLooked { _ = lookAround() }
+        if options.recovers { recoverOnce() }
         commitPending()
         // A lock that another program holds for a moment.
         while shared.withLock({ !$0.pending.isEmpty }), .now < end {

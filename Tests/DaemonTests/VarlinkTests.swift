@@ -20,12 +20,12 @@ import Testing
         #expect(
             reply(#"{"method":"org.passdir.Control.Status","parameters":{}}"#)
                 == #"{"parameters":{"mount":{"path":"/home/a/passdir","pid":2147483647,"since":"2023-11-14T22:13:20Z"},"#
-                + #""stores":[{"activity":null,"branch":null,"conflicts":[],"lastCommit":null,"lastError":null,"#
-                + #""lastFetch":null,"lastPush":null,"name":"bare","#
-                + #""path":"/home/a/bare","pendingChanges":0,"recipientChanges":[],"state":"noCommits","unpushedCommits":0,"unsaved":[]},"#
-                + #"{"activity":null,"branch":"main","conflicts":[],"lastCommit":{"id":"ab12","subject":"Add \"x\"","time":"1970-01-01T00:00:00Z"},"#
-                + #""lastError":"no route to host","lastFetch":null,"lastPush":"1970-01-01T00:01:00Z","name":"work","#
-                + #""path":"/home/a/work","pendingChanges":1,"recipientChanges":[],"state":"failed","unpushedCommits":2,"#
+                + #""stores":[{"branch":null,"lastCommit":null,"lastError":null,"#
+                + #""lastPush":null,"name":"bare","#
+                + #""path":"/home/a/bare","pendingChanges":0,"state":"noCommits","unpushedCommits":0,"unsaved":[]},"#
+                + #"{"branch":"main","lastCommit":{"id":"ab12","subject":"Add \"x\"","time":"1970-01-01T00:00:00Z"},"#
+                + #""lastError":"no route to host","lastPush":"1970-01-01T00:01:00Z","name":"work","#
+                + #""path":"/home/a/work","pendingChanges":1,"state":"failed","unpushedCommits":2,"#
                 + #""unsaved":[{"error":"no key","path":"a/b","since":"1970-01-01T00:01:01Z"}]}]}}"#)
     }
 

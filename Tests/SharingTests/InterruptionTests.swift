@@ -7,11 +7,15 @@ import Testing
 ///
 /// `PASSDIR_SOAK` is the number of kills (`scripts/soak recipients COUNT`); then there are 1,000 secrets.
 @Suite struct InterruptionTests {
-    private static var soak: Int? { getenv("PASSDIR_SOAK").flatMap { Int(String(cString: $0)) } }
+    private static var soak: Int? { number("PASSDIR_SOAK") }
+
+    private static func number(_ variable: String) -> Int? {
+        getenv(variable).flatMap { Int(String(cString: $0)) }
+    }
 
     @Test func killedAtAnyMomentItEndsNewOrOld() throws {
         let kills = Self.soak ?? 8
-        let count = Self.soak == nil ? 30 : 1000
+        let count = Self.number("PASSDIR_SOAK_SECRETS") ?? (Self.soak == nil ? 30 : 1000)
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])

@@ -142,6 +142,7 @@ import Testing
                 "true",
             ])
             try home.mount()
+            try home.succeed(["ls", "mnt/work"])
             try home.waitUntil("the recipients are recorded") {
                 access(home.path("data/passdir/recipients").string, F_OK) == 0
             }

@@ -5,6 +5,9 @@ import Testing
 
 /// `.gpg-id` saved in the mount: the same as `passdir recipients set`.
 @Suite struct MountedRecipientsTests {
+    /// Holds:
+    /// - `.gpg-id` is shown as it is and can be written: saving it encrypts what is below to the keys that it names, and it
+    ///   cannot be removed or renamed to another name (EPERM).
     @Test func savingTheFileChangesTheRecipients() throws {
         try Fixture.with { fixture in
             let home = fixture.home
@@ -55,6 +58,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A `.gpg-id` that names a key which cannot be encrypted to fails at close(2), and nothing changes.
     @Test func aWrongKeyIsAnErrorAtCloseAndChangesNothing() throws {
         try Fixture.with { fixture in
             let home = fixture.home

@@ -98,7 +98,32 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.recipientChanges = recipientChanges
     }
 
-    /// Writes every key, null where there is no value; the synthesized form would leave the key out.
+    private enum CodingKeys: CodingKey {
+        case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch, activity
+        case conflicts, lastError, unsaved, recipientChanges
+    }
+
+    /// What `encode(to:)` wrote.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        name = try container.decode(String.self, forKey: .name)
+        path = try container.decode(String.self, forKey: .path)
+        state = try container.decode(StoreState.self, forKey: .state)
+        branch = try container.decodeIfPresent(String.self, forKey: .branch)
+        pendingChanges = try container.decode(Int.self, forKey: .pendingChanges)
+        unpushedCommits = try container.decode(Int.self, forKey: .unpushedCommits)
+        lastCommit = try container.decodeIfPresent(CommitReport.self, forKey: .lastCommit)
+        lastPush = try container.decodeIfPresent(Timestamp.self, forKey: .lastPush)
+        lastFetch = try container.decodeIfPresent(Timestamp.self, forKey: .lastFetch)
+        activity = try container.decodeIfPresent(String.self, forKey: .activity)
+        conflicts = try container.decodeIfPresent([String].self, forKey: .conflicts) ?? []
+        lastError = try container.decodeIfPresent(String.self, forKey: .lastError)
+        unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
+        recipientChanges =
+            try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
+    }
+
+    /// Writes every key that each store has, null where there is no value; the synthesized form would leave the key out.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -109,12 +134,13 @@ public struct StoreReport: Codable, Sendable, Equatable {
         try container.encode(unpushedCommits, forKey: .unpushedCommits)
         try container.encode(lastCommit, forKey: .lastCommit)
         try container.encode(lastPush, forKey: .lastPush)
-        try container.encode(lastFetch, forKey: .lastFetch)
-        try container.encode(activity, forKey: .activity)
-        try container.encode(conflicts, forKey: .conflicts)
         try container.encode(lastError, forKey: .lastError)
         try container.encode(unsaved, forKey: .unsaved)
-        try container.encode(recipientChanges, forKey: .recipientChanges)
+        // What only some stores have is only there where it is.
+        try container.encodeIfPresent(lastFetch, forKey: .lastFetch)
+        try container.encodeIfPresent(activity, forKey: .activity)
+        if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
     }
 }
 

@@ -101,7 +101,7 @@ extension Sharing {
         var reports: [KeyReport] = []
         for line in RecipientFile(parsing: bytes)?.lines ?? [] {
             do {
-                reports += try engine.resolve(line).map { Self.report($0, store.options.trust) }
+                reports += try store.engine.resolve(line).map { Self.report($0, store.options.trust) }
             } catch {
                 reports.append(
                     KeyReport(
@@ -220,7 +220,7 @@ extension Sharing {
                 guard let fingerprint = Fingerprint(text) else { continue }
                 let bytes: [UInt8]
                 do {
-                    bytes = try engine.exportKeys([fingerprint])
+                    bytes = try store.engine.exportKeys([fingerprint])
                 } catch {
                     throw StoreError(error)
                 }

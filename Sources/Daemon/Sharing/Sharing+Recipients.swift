@@ -71,7 +71,7 @@ extension Sharing {
     private func report(_ line: String, _ store: Store) -> [RecipientReport] {
         do {
             let now = Int64(time(nil))
-            return try engine.resolve(line).map { recipient in
+            return try store.engine.resolve(line).map { recipient in
                 RecipientReport(
                     line: line, fingerprint: recipient.key.fingerprint.description,
                     userID: recipient.key.userIDs.first?.text, isOwn: recipient.key.hasSecret,
@@ -93,10 +93,10 @@ extension Sharing {
                 file = RecipientFile(lines: try lines(names, store))
             case .add(let names):
                 let current = try store.currentFile(of: place.folder)
-                let known = current.lines.flatMap { (try? engine.resolve($0)) ?? [] }
+                let known = current.lines.flatMap { (try? store.engine.resolve($0)) ?? [] }
                 var next = current
                 for (name, line) in zip(names, try lines(names, store)) {
-                    let new = (try? engine.resolve(name)) ?? []
+                    let new = (try? store.engine.resolve(name)) ?? []
                     let isThere = new.allSatisfy { one in
                         known.contains {
                             $0.key.fingerprint == one.key.fingerprint && $0.subkey == one.subkey

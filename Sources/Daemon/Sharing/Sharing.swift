@@ -16,6 +16,7 @@ public struct Sharing: Sendable {
     let environment: [String: String]
     let configuration: Configuration
     let definitions: [StoreDefinition]
+    /// The keyring of GNUPGHOME.
     let engine: GnuPG
 
     /// Reads the configuration and prepares GnuPG.
@@ -58,7 +59,8 @@ public struct Sharing: Sendable {
         do {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
-                root: try Root(path: definition.path), engine: engine,
+                root: try Root(path: definition.path),
+                engine: try definition.keyring.map { (home) throws(OpenPGPError) in try GnuPG(home: home) } ?? engine,
                 options: try Store.Options(configuration, store: name, environment: environment), learned: nil
             )
             try store.recordRecipientsAtFirstSight()
@@ -66,6 +68,8 @@ public struct Sharing: Sendable {
         } catch let error as SettingsError {
             throw DaemonError(error)
         } catch let error as StoreError {
+            throw DaemonError(message: error.message)
+        } catch let error as OpenPGPError {
             throw DaemonError(message: error.message)
         } catch {
             throw DaemonError(
@@ -130,10 +134,7 @@ public struct Sharing: Sendable {
     func committer(of store: Store) throws(DaemonError) -> Committer {
         do {
             return Committer(
-                store: store,
-                options: Committer.Options(
-                    delay: .zero, pushTimeout: try configuration.value(Catalogue.pushTimeout),
-                    program: "/proc/self/exe"),
+                store: store, options: try CommitterSettings.options(configuration, store: store.name),
                 log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() })
         } catch {
             throw DaemonError(error)

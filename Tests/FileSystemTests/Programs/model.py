@@ -45,6 +45,11 @@ class Inode:
         self.since.append(bytes(self.bytes))
         del self.since[:-400]
 
+    def forget(self):
+        self.durable = None
+        self.since = [b""]
+        self.edited = True
+
     def acknowledged(self):
         self.durable = bytes(self.bytes)
         self.since = [self.durable]
@@ -402,6 +407,9 @@ class Run:
                 raise Failed("EEXIST")
             if old == new:
                 return
+            if old[1] in SCRATCH_NAMES and new[1] not in SCRATCH_NAMES:
+                # Closing a scratch file promises nothing; this rename does, but for one that was just emptied.
+                inode.acknowledged() if inode.bytes else inode.forget()
             if new[1] in SCRATCH_NAMES:
                 self.ghosts[old] = [inode.durable, *inode.since]
             if new[1] in self.folders[new[0]]:
