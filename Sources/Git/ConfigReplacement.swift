@@ -11,12 +11,14 @@ private struct ConfigLock: ~Copyable {
     init(_ target: FilePath) throws(ConfigFileError) {
         let lock = target.withSuffix(".lock")
         var held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
-        if held < 0, errno == EEXIST, ConfigLock.isLeft(lock) {
+        var failure = errno
+        if held < 0, failure == EEXIST, ConfigLock.isLeft(lock) {
             _ = lock.withPlatformString { unlink($0) }
             held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+            failure = errno
         }
         guard held >= 0 else {
-            let error = Errno(rawValue: errno)
+            let error = Errno(rawValue: failure)
             let locked = error == .fileExists
             throw ConfigFileError(
                 code: locked ? .locked : .other,

@@ -11,7 +11,8 @@ import Testing
         "reclone.credential", "reclone.configured",
     ]
     static let removeFaults = [
-        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.folder",
+        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.aside",
+        "remove.folder",
     ]
 
     /// Two remotes with a secret each.

@@ -7,7 +7,8 @@ enum FaultPoint {
         "add.journal", "add.cloned", "add.checked", "add.credential", "add.configured",
         "reclone.journal", "reclone.cloned", "reclone.decided", "reclone.aside", "reclone.placed",
         "reclone.credential", "reclone.configured",
-        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.folder",
+        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.aside",
+        "remove.folder",
     ]
 
     /// `PASSDIR_FAULT=NAME` kills the process here, as a power cut would; `PASSDIR_FAULT=fail:NAME` makes it fail.

@@ -133,7 +133,9 @@ struct OperationJournal: ~Copyable {
     /// What a killed process left.
     var left: [StoreOperation] {
         PrivateFile.names(in: folder).compactMap { name in
-            guard name != "lock", !name.hasSuffix(".new"), let bytes = try? PrivateFile.read(folder.appending(name)) else {
+            guard name != "lock", !name.hasSuffix(".new"),
+                let bytes = try? PrivateFile.read(folder.appending(name))
+            else {
                 return nil
             }
             return StoreOperation(bytes)

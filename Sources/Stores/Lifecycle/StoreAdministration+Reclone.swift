@@ -144,12 +144,12 @@ extension StoreAdministration {
         }
     }
 
-    private func isThere(_ path: FilePath) -> Bool {
+    func isThere(_ path: FilePath) -> Bool {
         var facts = stat()
         return path.withPlatformString { lstat($0, &facts) } == 0
     }
 
-    private func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
+    func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
         let code = from.withPlatformString { from in to.withPlatformString { rename(from, $0) } }
         guard code == 0 else { throw LifecycleError(.failed, "\(from) cannot be moved: \(Errno.last)") }
         PrivateFile.synchronize(to.removingLastComponent())

@@ -59,11 +59,18 @@ extension StoreAdministration {
         forgetLearned(operation.id)
         try FaultPoint.reach("remove.learned")
         guard operation.removesFolder else { return nil }
-        if !operation.isForced, let reason = try whatWouldBeLost(in: operation.folder) {
-            return
-                "the store \"\(operation.name)\" is removed, but its folder \(operation.folder) stays: it has \(reason)"
+        if isThere(operation.folder) {
+            if !operation.isForced, let reason = try whatWouldBeLost(in: operation.folder) {
+                return
+                    "the store \"\(operation.name)\" is removed, but its folder \(operation.folder) stays: "
+                    + "it has \(reason)"
+            }
+            // Under another name it is judged no more: half removed, it would look like one with changes.
+            try FolderRemoval.remove(operation.oldFolder)
+            try move(operation.folder, to: operation.oldFolder)
         }
-        try FolderRemoval.remove(operation.folder)
+        try FaultPoint.reach("remove.aside")
+        try FolderRemoval.remove(operation.oldFolder)
         try FaultPoint.reach("remove.folder")
         return nil
     }
