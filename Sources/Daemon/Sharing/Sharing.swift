@@ -60,7 +60,8 @@ public struct Sharing: Sendable {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
                 root: try Root(path: definition.path),
-                engine: try definition.keyring.map { (home) throws(OpenPGPError) in try GnuPG(home: home) } ?? engine,
+                engine: try definition.keyring.map { (home) throws(OpenPGPError) in try GnuPG(home: home) }
+                    ?? engine,
                 options: try Store.Options(configuration, store: name, environment: environment), learned: nil
             )
             try store.recordRecipientsAtFirstSight()
