@@ -5,10 +5,16 @@ import SystemPackage
 private struct ConfigLock: ~Copyable {
     let copy: FilePath
     private let lock: FilePath
+    private let held: Int32
+    private static let mark = Array("# passdir\n".utf8)
 
     init(_ target: FilePath) throws(ConfigFileError) {
         let lock = target.withSuffix(".lock")
-        let held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        var held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        if held < 0, errno == EEXIST, ConfigLock.isLeft(lock) {
+            _ = lock.withPlatformString { unlink($0) }
+            held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        }
         guard held >= 0 else {
             let error = Errno(rawValue: errno)
             let locked = error == .fileExists
@@ -17,9 +23,24 @@ private struct ConfigLock: ~Copyable {
                 message: locked ? "another program holds \(lock)" : "cannot be written: \(error)",
                 file: target)
         }
-        close(held)
+        // Git's own locks begin with what will be the file; ours say whose they are and stay locked (flock(2)) while
+        // their process lives, so that one that a killed process left is known.
+        _ = flock(held, LOCK_EX | LOCK_NB)
+        _ = Glibc.write(held, ConfigLock.mark, ConfigLock.mark.count)
+        self.held = held
         self.lock = lock
         copy = target.withSuffix(".new")
+    }
+
+    /// Whether a lock is one of ours whose process is gone; one without a word was left before it could say so.
+    private static func isLeft(_ lock: FilePath) -> Bool {
+        let opened = lock.withPlatformString { open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        guard opened >= 0 else { return false }
+        defer { close(opened) }
+        var facts = stat()
+        guard flock(opened, LOCK_SH | LOCK_NB) == 0, fstat(opened, &facts) == 0 else { return false }
+        if facts.st_size == 0 { return time(nil) - facts.st_mtim.tv_sec > 10 }
+        return (try? ConfigReplacement.bytes(of: lock)) == mark
     }
 
     /// Puts other content into the copy.
@@ -38,6 +59,7 @@ private struct ConfigLock: ~Copyable {
     deinit {
         _ = copy.withPlatformString { unlink($0) }
         _ = lock.withPlatformString { unlink($0) }
+        close(held)
     }
 }
 

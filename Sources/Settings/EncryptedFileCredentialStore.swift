@@ -77,8 +77,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     /// As the protocol says.
     public func delete(_ key: CredentialKey) throws(CredentialError) {
         do throws(Errno) {
-            try remove(file(key, "gpg"))
-            try remove(file(key, "expires"))
+            for suffix in ["gpg", "expires", "gpg.new", "expires.new"] { try remove(file(key, suffix)) }
         } catch {
             throw CredentialError(.failed, "\(file(key, "gpg")) cannot be removed: \(error)")
         }

@@ -111,4 +111,26 @@ import Testing
         expectError(.syntax, line: 4) { try configuration.set("commit.delay", "9s") }
         #expect(try configuration.value(Catalogue.commitDelay) == .seconds(5))
     }
+
+    @Test func theLockOfAKilledProcessIsNoObstacle() throws {
+        let folder = Folder()
+        try folder.write("[commit]\n\tdelay = 5s\n")
+        let configuration = try Configuration(file: folder.file)
+        let lock = folder.file.string + ".lock"
+        func hold(_ text: String) {
+            let descriptor = open(lock, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
+            _ = write(descriptor, text, text.utf8.count)
+            close(descriptor)
+        }
+        hold("# passdir\n")
+        try configuration.set("commit.delay", "6s")
+        hold("# passdir\n")
+        let living = open(lock, O_RDONLY)
+        #expect(flock(living, LOCK_EX | LOCK_NB) == 0)
+        expectError(.locked) { try configuration.set("commit.delay", "7s") }
+        close(living)
+        hold("[commit]\n")
+        expectError(.locked) { try configuration.set("commit.delay", "7s") }
+        #expect(try folder.text.contains("6s"))
+    }
 }

@@ -107,6 +107,10 @@ struct OperationJournal: ~Copyable {
             usleep(50_000)
         }
         lock = opened
+        // What was being written when a process was killed was not decided yet: the last whole note counts.
+        for name in PrivateFile.names(in: folder) where name.hasSuffix(".new") {
+            _ = folder.appending(name).withPlatformString { unlink($0) }
+        }
     }
 
     deinit { close(lock) }
@@ -129,7 +133,7 @@ struct OperationJournal: ~Copyable {
     /// What a killed process left.
     var left: [StoreOperation] {
         PrivateFile.names(in: folder).compactMap { name in
-            guard name != "lock", let bytes = try? PrivateFile.read(folder.appending(name)) else {
+            guard name != "lock", !name.hasSuffix(".new"), let bytes = try? PrivateFile.read(folder.appending(name)) else {
                 return nil
             }
             return StoreOperation(bytes)
