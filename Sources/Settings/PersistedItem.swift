@@ -117,7 +117,7 @@ extension Catalogue {
             "recipient record", "text", .data, "recipients", .personal, .stores,
             "Whom each .gpg-id named when you last agreed to it"),
         item(
-            "change of recipients", "folder", .store, ".passdir-reencrypt", .ciphertext, .stores,
+            "change of recipients", "folder", .store, ".passdir-reencrypt/**", .ciphertext, .stores,
             "Secrets that are encrypted to new recipients, until all of them are; gone then"),
         item(
             "new clone", "git repository", .besideStore, ".passdir-*.new/**", .ciphertext, .stores,

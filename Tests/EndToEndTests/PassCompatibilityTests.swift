@@ -16,7 +16,7 @@ import Testing
     ///   byte for byte.
     @Test func passAndTheMountReadEachOther() throws {
         let count = Soak.count(inSuite: 40)
-        try TestHome.guarded(limit: .seconds(120 + count)) { home in
+        try TestHome.guarded(limit: .seconds(240 + count * 2)) { home in
             let keys = try ["a", "b", "c"].map { try home.makeKey("\($0)@example.org") }
             let store = try home.makeStore("work", recipients: [keys[0]], remote: true)
             let folders = try makeFolders(in: store, keys)

@@ -15,7 +15,7 @@ import Testing
     ///   the log, or a core dump.
     @Test func noPlaintextIsLeftAnywhere() throws {
         let rounds = Soak.count(inSuite: 3)
-        try TestHome.guarded(limit: .seconds(180 + rounds * 10)) { home in
+        try TestHome.guarded(limit: .seconds(300 + rounds * 40)) { home in
             let marker = Self.makeMarker()
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key], remote: true)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct HistoryCommandTests {
     private func lines(_ home: TestHome, _ words: String...) throws -> [String] {
-        String(decoding: try home.succeed(["passdir"] + words), as: UTF8.self).split(separator: "\n").map(String.init)
+        String(decoding: try home.succeed(["passdir"] + words), as: UTF8.self).split(separator: "\n").map(
+            String.init)
     }
 
     @Test func logShowsAStoreAndASecret() throws {
@@ -31,7 +32,8 @@ import Testing
 
     @Test func restoreBringsAnOldContentBack() throws {
         try TestHome.with { home in
-            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")], remote: true)
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("one@example.org")], remote: true)
             try store.insert("a/b", "one\n")
             try store.insert("a/b", "two\n")
             try store.pass(["rm", "-f", "a/b"])
@@ -46,7 +48,8 @@ import Testing
             try home.mount()
             try lines(home, "restore", home.mountPoint.pushing("work/a/b").string, "--at", "HEAD~2")
                 .forEach { Issue.record("\($0)") }
-            #expect(try home.succeed(["cat", home.mountPoint.pushing("work/a/b").string]) == Array("one\n".utf8))
+            #expect(
+                try home.succeed(["cat", home.mountPoint.pushing("work/a/b").string]) == Array("one\n".utf8))
             #expect(try store.recipientKeyIDs(of: "a/b").count == 2)
             try home.unmount()
             #expect(try store.git("status", "--porcelain") == "")
