@@ -32,6 +32,9 @@ import Testing
     @Test func unmountingCommitsAndPushesWhatWaits() throws {
         try prepared(["commit.delay": "1h"], remote: true) { home, store in
             try home.mount()
+            // Until then the start would commit it as what a crash left.
+            try home.waitUntil("the store was looked at") { try home.status().store("work").branch != nil }
+            usleep(500_000)
             try FileCalls.save([1], to: home.visible("work/s"))
             #expect(try home.status().store("work").pendingChanges == 1)
             try home.unmount()
