@@ -67,7 +67,10 @@ public struct RemoteLogin: Sendable {
             return request.allowed.contains(.usernamePassword) ? password(user) : nil
         case .sshAgent: return .sshAgent(username: user)
         case .sshKey: return key(user)
-        case nil: return sshKey == nil ? .sshAgent(username: user) : key(user)
+        case nil:
+            if sshKey != nil { return key(user) }
+            // Asking an agent that is not there ends the transfer instead of leading to the next question.
+            return getenv("SSH_AUTH_SOCK") == nil ? nil : .sshAgent(username: user)
         }
     }
 

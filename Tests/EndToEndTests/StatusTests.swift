@@ -27,7 +27,8 @@ import Testing
             for store in stores {
                 #expect(
                     store.keys == [
-                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges", "state",
+                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges",
+                        "state",
                         "unpushedCommits", "unsaved",
                     ])
             }
