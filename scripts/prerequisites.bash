@@ -11,6 +11,10 @@ readonly editing_packages=(
     ed emacs-nox file less micro nano neovim patch perl python3 rsync sqlite3 tmux unzip vim zip
 )
 
+# The servers and keyrings that the tests talk to on loopback.
+# shellcheck disable=SC2034
+readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus)
+
 # fail SENTENCE: ends the script.
 fail() {
     printf '%s: %s\n' "scripts/$(basename "$0")" "$1" >&2
