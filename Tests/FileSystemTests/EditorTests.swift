@@ -67,7 +67,10 @@ import Testing
                     try mounted.home.waitUntil("save \(number)") {
                         try mounted.read("e/f") == "\(mounted.marker) \(number)\ntwo\n"
                     }
-                    try mounted.waitUntilCommitted()
+                    // What vim has written is read before it is saved, so the commit itself is waited for.
+                    try mounted.home.waitUntil("commit \(number)") {
+                        try mounted.subjects(since: start).count == number
+                    }
                 }
                 let names = try mounted.names(in: "e")
                 #expect(names == [".f.swp", ".f.un~", "f", "f~"])
