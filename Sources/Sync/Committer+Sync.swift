@@ -143,8 +143,19 @@ extension Committer {
         }
     }
 
-    /// A transfer that was killed leaves the locks of our own references behind; nobody else ever takes those.
+    /// A transfer that was killed leaves the locks of our own references behind; nobody else ever takes those. It may
+    /// leave that of git's own one, too: it is taken away where it is older than this process, no git program is at
+    /// work in the tree, and nobody has it open.
     private func removeLeftLocks(_ target: SyncTarget, _ repository: Repository) {
+        if let ref = target.gitRef, let top = repository.workingDirectory, !GitTraffic.isBusy(top) {
+            let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
+            var facts = stat()
+            if lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
+                facts.st_mtim.tv_sec <= started, !OpenFiles.include(lock)
+            {
+                _ = lock.withPlatformString { unlink($0) }
+            }
+        }
         for ref in [target.knownRef, target.seenRef] {
             let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
             var facts = stat()

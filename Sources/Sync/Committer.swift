@@ -1,4 +1,5 @@
 public import Git
+import Glibc
 public import Logging
 public import Stores
 import Synchronization
@@ -64,6 +65,8 @@ public actor Committer: ChangeSink {
     /// Whether the store has a repository; nil before anybody looked.
     var hasRepository: Bool?
     private var failedCommits = 0
+    /// When this committer was made, in seconds since 1970: older locks are none of its process.
+    let started = time(nil)
 
     /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
