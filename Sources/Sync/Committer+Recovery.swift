@@ -77,7 +77,7 @@ extension Committer {
 
     /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
     private func noteUncommitted(_ share: Share) throws(GitError) {
-        for change in try share.repository.changes(under: share.prefix.isEmpty ? nil : share.prefix)
+        for change in try settledChanges(share)
         where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
             let path = share.inStore(change.path)
             guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
@@ -85,5 +85,20 @@ extension Committer {
             else { continue }
             note(change.kind == .deleted ? .removed(path) : .saved(path))
         }
+    }
+
+    /// What `git status` lists while no git program is at work: in the middle of a checkout it would list files that
+    /// nobody edited, and committing them would put them onto the wrong branch.
+    private func settledChanges(_ share: Share) throws(GitError) -> [WorkingTreeChange] {
+        var changes: [WorkingTreeChange] = []
+        for _ in 0..<20 {
+            GitTraffic.waitForQuiet(in: share.top)
+            let head = try share.repository.head()
+            changes = try share.repository.changes(under: share.prefix.isEmpty ? nil : share.prefix)
+            if changes.isEmpty { break }
+            let isSettled = try share.repository.head() == head
+            if isSettled, !GitTraffic.isBusy(share.top) { break }
+        }
+        return changes
     }
 }
