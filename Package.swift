@@ -40,7 +40,7 @@ let package = Package(
     ]
         + part("Fuse", ["CFuse", systemPackage])
         + part("OpenPGP", ["CGPGME", "CLinux", systemPackage])
-        + part("Git", ["CGit", systemPackage])
+        + part("Git", ["CGit", systemPackage], tests: ["TestKit"])
         + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(
             "Stores",

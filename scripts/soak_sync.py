@@ -4,12 +4,14 @@ Every text that was ever saved with success must be in the tip or in its history
 must be clean and nothing may be stuck.
 """
 
+import fcntl
 import os
 import random
 import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -408,11 +410,49 @@ def wait_for_port(port):
     wait_for(f"a server on port {port}", 10, answers)
 
 
+SEPARATION = "/run/sshd"
+
+
+def enter_separation():
+    """Keeps the empty folder that root's sshd insists on, for all of the machine; Tests/TestKit does the same."""
+    while True:
+        try:
+            os.mkdir(SEPARATION, 0o1755)
+        except FileExistsError:
+            pass
+        try:
+            held = os.open(SEPARATION, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(held, fcntl.LOCK_SH)
+        if same_folder(held):
+            return held
+        os.close(held)
+
+
+def leave_separation(held):
+    """Removes the folder where nobody else holds it."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if same_folder(held) and os.fstat(held).st_mode & stat.S_ISVTX:
+            os.rmdir(SEPARATION)
+    except BlockingIOError:
+        pass
+    os.close(held)
+
+
+def same_folder(held):
+    try:
+        return os.path.samestat(os.fstat(held), os.stat(SEPARATION))
+    except FileNotFoundError:
+        return False
+
+
 class Servers:
     """Programs that serve a world's remote, ended with their groups."""
 
     def __init__(self, world):
-        self.world, self.running, self.made_folder = world, [], False
+        self.world, self.running, self.separation = world, [], None
 
     def start(self, *words):
         log = open(f"{self.world.folder}/servers.log", "ab")
@@ -433,8 +473,9 @@ class Servers:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait()
             self.running.remove(each)
-        if not process and self.made_folder:
-            os.rmdir("/run/sshd")
+        if not process and self.separation is not None:
+            leave_separation(self.separation)
+            self.separation = None
 
     def git_daemon(self):
         port = free_port()
@@ -447,9 +488,8 @@ class Servers:
 
     def sshd(self, port=None, host="host"):
         top, port = self.world.folder, port or free_port()
-        if os.getuid() == 0 and not os.path.isdir("/run/sshd"):
-            os.mkdir("/run/sshd", 0o755)
-            self.made_folder = True
+        if os.getuid() == 0 and self.separation is None:
+            self.separation = enter_separation()
         for name, kind, phrase in [(host, "ed25519", ""), ("client", "ed25519", ""), ("rsa", "rsa", ""),
                                    ("locked", "ed25519", "open sesame")]:
             if not os.path.exists(f"{top}/{name}"):

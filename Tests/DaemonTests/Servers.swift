@@ -7,7 +7,7 @@ import TestKit
 final class Servers {
     private let home: TestHome
     private var running: [Program] = []
-    private var madeFolder = false
+    private var separation: PrivilegeSeparation?
 
     init(_ home: TestHome) {
         self.home = home
@@ -18,7 +18,7 @@ final class Servers {
         for program in running { kill(-program.pid, SIGTERM) }
         for program in running { _ = try program.wait(limit: .seconds(10)) }
         running = []
-        if madeFolder { rmdir("/run/sshd") }
+        separation = nil
     }
 
     /// An SSH server that lets in the key `client` of the home. Returns the URL of a path on it; its host key is in
@@ -48,7 +48,7 @@ final class Servers {
         let key = try home.text(of: "host.pub").split(separator: " ").prefix(2).joined(separator: " ")
         try home.succeed(["mkdir", "-p", "-m", "700", "\(top)/.ssh"])
         try home.write("[localhost]:\(port) \(key)\n", to: ".ssh/known_hosts")
-        madeFolder = getuid() == 0 && mkdir("/run/sshd", 0o755) == 0
+        separation = try PrivilegeSeparation()
         running.append(try home.start(["/usr/sbin/sshd", "-D", "-e", "-f", "\(top)/sshd_config"]))
         try home.waitUntil("sshd listens") { Self.answers(port) }
         let user = String(decoding: try home.succeed(["id", "-un"]), as: UTF8.self).dropLast()

@@ -1,5 +1,6 @@
 import Glibc
 import SystemPackage
+import TestKit
 import Testing
 
 /// A program that serves; ended with its life, and two minutes after its start at the latest.
@@ -94,8 +95,7 @@ final class SecureShellServer {
     let port: UInt16
     let user: String
     private let server: Server
-    /// sshd insists on this folder when root starts it.
-    private let madeFolder: Bool
+    private let separation: PrivilegeSeparation
 
     init(_ folder: TestFolder) throws {
         let free = try Listener().port
@@ -125,13 +125,9 @@ final class SecureShellServer {
 
             """)
         user = try folder.run(["id", "-un"]).text.split(separator: "\n").first.map(String.init) ?? ""
-        madeFolder = getuid() == 0 && mkdir("/run/sshd", 0o755) == 0
+        separation = try PrivilegeSeparation()
         server = try Server(folder, "sshd", ["/usr/sbin/sshd", "-D", "-e", "-f", "\(top)/sshd_config"])
         Server.wait { Listener.answers(free) }
-    }
-
-    deinit {
-        if madeFolder { rmdir("/run/sshd") }
     }
 
     func url(_ path: FilePath) -> String { "ssh://\(user)@localhost:\(port)\(path)" }
