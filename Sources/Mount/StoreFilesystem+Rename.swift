@@ -144,11 +144,23 @@ extension StoreFilesystem {
     func stands(_ move: Move) -> Bool {
         guard tree.backingPath(of: move.node) == move.source,
             tree.backingPath(of: move.folder.node) == move.folder.path,
-            tree.child(move.name, of: move.folder.node) === move.replaced
+            tree.child(move.name, of: move.folder.node) === move.replaced,
+            isStillThere(move)
         else { return false }
         if move.isToScratch { return true }
         let disk = try? move.store.store.root.statusIfPresent(of: move.destination)
         return (disk == nil) == (move.replacedStatus == nil)
+    }
+
+    /// Whether the source lies on disk, or in memory only, as when it was looked at: the save that the last close of
+    /// a new file has begun may have put it there since, where it would stay under its old name.
+    private func isStillThere(_ move: Move) -> Bool {
+        if move.sourceStatus == nil, isScratch(move.node) { return true }
+        guard let disk = try? move.store.store.root.statusIfPresent(of: move.source) else {
+            return move.sourceStatus == nil
+        }
+        let isParked = move.store.parked.status(at: move.source)?.isSameContent(as: disk) ?? false
+        return isParked == (move.sourceStatus == nil)
     }
 
     /// The names in the tree follow those on disk. Under the namespace lock.

@@ -161,7 +161,11 @@ extension StoreFilesystem {
             guard self.stands(move) else { return false }
             let status = try staged.publish(as: move.destination)
             do throws(Errno) {
-                if move.sourceStatus != nil { try move.store.store.root.unlink(move.source) }
+                if move.sourceStatus != nil {
+                    // The new name must survive a power cut before the old one is gone.
+                    try move.store.store.root.synchronizeParent(of: move.destination)
+                    try move.store.store.root.unlink(move.source)
+                }
             } catch {
                 throw StoreError(error, "remove", move.source)
             }

@@ -102,4 +102,19 @@ import Testing
             #expect(try mounted.backingFiles() == [])
         }
     }
+
+    /// Holds:
+    /// - A rename that meets the save of its own file leaves the new name only.
+    @Test func aRenameInTheMiddleOfTheSaveLeavesTheNewNameOnly() throws {
+        let count = Soak.count(inSuite: 60)
+        try Mounted.with(limit: .seconds(120 + count)) { mounted in
+            try mounted.bash("mkdir r")
+            try mounted.home.succeed(
+                [
+                    "/usr/bin/python3", "-B", Programs.path("renames.py"),
+                    mounted.folder.appending("r").string, "\(count)",
+                ], limit: .seconds(100 + count))
+            #expect(try mounted.backingFiles() == [])
+        }
+    }
 }
