@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/mman.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -39,6 +40,11 @@ static inline int passdir_openat2(int directory, const char *path, uint64_t flag
 static inline int passdir_renameat2(int from_directory, const char *from, int to_directory, const char *to,
                                     unsigned int flags) {
     return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
+}
+
+/// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.
+static inline void passdir_return_freed_memory(void) {
+    malloc_trim(0);
 }
 
 /// prctl(2) with one argument: variadic in C.

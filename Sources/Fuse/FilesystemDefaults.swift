@@ -1,6 +1,7 @@
 public import SystemPackage
 
-/// A file system that does nothing yet.
+/// A file system that does nothing yet. What takes something back has no default here: were its name or its arguments
+/// mistaken, nobody would notice that it is never called.
 extension Filesystem {
     /// Does nothing.
     public func mounted(_ notifier: Notifier) {}
@@ -10,8 +11,6 @@ extension Filesystem {
     public func lookup(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         throw .noFunction
     }
-    /// Does nothing.
-    public func forget(_ inode: InodeNumber, count: UInt64) {}
     /// Throws `noFunction`.
     public func attributes(
         _ request: Request, of inode: InodeNumber, handle: HandleNumber?
@@ -75,8 +74,6 @@ extension Filesystem {
     public func flush(_ request: Request, _ inode: InodeNumber, handle: HandleNumber) throws(Errno) {
         throw .noFunction
     }
-    /// Does nothing.
-    public func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {}
     /// Throws `noFunction`.
     public func synchronize(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
@@ -90,8 +87,6 @@ extension Filesystem {
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         into buffer: inout DirectoryBuffer
     ) throws(Errno) { throw .noFunction }
-    /// Does nothing.
-    public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {}
     /// Throws `noFunction`.
     public func synchronizeDirectory(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool

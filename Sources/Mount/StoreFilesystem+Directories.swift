@@ -65,7 +65,7 @@ extension StoreFilesystem {
     }
 
     /// closedir(3).
-    public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {
+    public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
         handles[handle] = nil
     }
 

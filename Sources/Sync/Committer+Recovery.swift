@@ -1,3 +1,4 @@
+import CLinux
 import Git
 import Logging
 import Stores
@@ -8,7 +9,10 @@ extension Committer {
     /// Looks at the repositories: mends what a crash left half done, finds what was saved but never committed, brings
     /// store and remote together, and does so regularly from then on.
     public func start() async {
-        guard recoverOnce() else { return }
+        let hasRepository = recoverOnce()
+        // Comparing everything with the index took more memory than all that follows.
+        passdir_return_freed_memory()
+        guard hasRepository else { return }
         Task { await self.synchronizeRegularly() }
         await synchronize(options.interval == nil ? .push : .everything)
     }

@@ -34,4 +34,37 @@ import Testing
                     == "Edit password for f\(folders)/s1 using passdir.")
         }
     }
+
+    /// Holds:
+    /// - What a program has closed costs no memory: listing, looking and reading may go on for ever.
+    @Test func whatIsClosedCostsNoMemory() throws {
+        try Mounted.with(limit: .seconds(120)) { mounted in
+            try mounted.bash("mkdir m; cd m; for n in $(seq 20); do echo $MARK >a-name-of-forty-bytes-as-people-have-$n; done")
+            let rounds = 200
+            let look = """
+                import os
+                for number in range(\(rounds)):
+                    names = os.listdir("m")
+                    assert len(names) == 20
+                    os.stat("m/" + names[number % 20])
+                    if number % 50 == 0:
+                        with open("m/" + names[0], "rb") as file:
+                            assert len(file.read()) > 10
+                """
+            try mounted.home.write(look, to: "look.py")
+            let script = mounted.home.path("look.py").string
+            try mounted.bash("/usr/bin/python3 -B \(script)")
+            let before = try residentBytes(mounted.home)
+            try mounted.bash("/usr/bin/python3 -B \(script)")
+            let grown = try residentBytes(mounted.home) - before
+            // A listing that is kept takes some 3 KiB.
+            #expect(grown < rounds * 2048, "\(rounds) rounds cost \(grown) bytes")
+        }
+    }
+
+    private func residentBytes(_ home: TestHome) throws -> Int {
+        let daemon = try #require(home.daemons().first)
+        let words = try home.succeed(["awk", "/^VmRSS/ { print $2 }", "/proc/\(daemon)/status"])
+        return try #require(Int(String(decoding: words, as: UTF8.self).dropLast())) * 1024
+    }
 }

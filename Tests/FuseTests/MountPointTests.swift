@@ -8,7 +8,11 @@ import Testing
 /// Mounting, unmounting, and why they fail.
 @Suite(.timeLimit(.minutes(2)))
 struct MountPointTests {
-    private final class Nothing: Filesystem {}
+    private final class Nothing: Filesystem {
+        func forget(_ inode: InodeNumber, count: UInt64) {}
+        func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {}
+        func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {}
+    }
 
     private func code(
         mounting path: FilePath, options: SessionOptions = SessionOptions()
