@@ -39,8 +39,10 @@ import Testing
     /// - What a program has closed costs no memory: listing, looking and reading may go on for ever.
     @Test func whatIsClosedCostsNoMemory() throws {
         try Mounted.with(limit: .seconds(120)) { mounted in
-            try mounted.bash("mkdir m; cd m; for n in $(seq 20); do echo $MARK >a-name-of-forty-bytes-as-people-have-$n; done")
-            let rounds = 200
+            try mounted.bash(
+                "mkdir m; cd m; for n in $(seq 20); do echo $MARK >a-name-of-forty-bytes-as-people-have-$n; done"
+            )
+            let rounds = 120
             let look = """
                 import os
                 for number in range(\(rounds)):
