@@ -75,6 +75,8 @@ public protocol CredentialStore: Sendable {
     func delete(_ key: CredentialKey) throws(CredentialError)
     /// Which credentials there are, without a look at them: with the time when each expires.
     func entries() throws(CredentialError) -> [CredentialKey: CredentialFacts]
+    /// What lies in the place under passdir's name and is no credential of the catalogue: what each calls itself.
+    func undeclared() throws(CredentialError) -> [String]
 }
 
 /// What is known of a credential without its value.
@@ -92,6 +94,9 @@ public struct CredentialFacts: Sendable, Hashable {
 }
 
 extension CredentialStore {
+    /// None: a place that only takes credentials by their kind can hold no other.
+    public func undeclared() throws(CredentialError) -> [String] { [] }
+
     /// Whether there is such a credential; asks for nothing.
     public func exists(_ key: CredentialKey) throws(CredentialError) -> Bool {
         try entries()[key] != nil

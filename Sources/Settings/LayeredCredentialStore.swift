@@ -60,4 +60,11 @@ public struct LayeredCredentialStore: CredentialStore {
         }
         return all
     }
+
+    /// Those of all places.
+    public func undeclared() throws(CredentialError) -> [String] {
+        var found: [String] = []
+        for place in places where place.isAvailable { found += try place.undeclared() }
+        return found
+    }
 }

@@ -34,8 +34,9 @@ public struct SecretServiceCredentialStore: CredentialStore {
     public func save(
         _ secret: SecretBytes, as key: CredentialKey, expires: Int64?
     ) throws(CredentialError) {
-        // The expiry is an attribute: with another one the service would make a second item.
-        try delete(key)
+        // The expiry is an attribute: with another one the service would make a second item. What has the same one is
+        // replaced by the service at once.
+        if let kept = try search(key)[key], kept.expires != expires { try delete(key) }
         let value = secret.withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) {
                 secret_value_new($0.baseAddress, gssize($0.count), "application/octet-stream")
@@ -86,27 +87,46 @@ public struct SecretServiceCredentialStore: CredentialStore {
         try search(nil)
     }
 
+    /// Items of our schema whose kind is none of the catalogue.
+    public func undeclared() throws(CredentialError) -> [String] {
+        var found: [String] = []
+        try eachItem(nil) { item in
+            let kind = attribute("kind", of: item)
+            guard kind.flatMap({ CredentialKind(rawValue: $0) }) == nil || attribute("store", of: item) == nil
+            else { return }
+            found.append("\(place): an item of the kind \(kind ?? "?")")
+        }
+        return found
+    }
+
     private func search(_ key: CredentialKey?) throws(CredentialError) -> [CredentialKey: CredentialFacts] {
+        var found: [CredentialKey: CredentialFacts] = [:]
+        try eachItem(key) { item in
+            guard let store = attribute("store", of: item), let word = attribute("kind", of: item),
+                let kind = CredentialKind(rawValue: word)
+            else { return }
+            found[CredentialKey(store: store, kind: kind)] = CredentialFacts(
+                place: place, expires: attribute("expires", of: item).flatMap { Int64($0) })
+        }
+        return found
+    }
+
+    private func eachItem(
+        _ key: CredentialKey?, _ body: (UnsafeMutableRawPointer) -> Void
+    ) throws(CredentialError) {
         let list = try call("listed") { cancellable, error in
             let attributes = passdir_secret_attributes(key?.store, key?.kind.rawValue, nil)
             defer { g_hash_table_unref(attributes) }
             return secret_password_searchv_sync(
                 passdir_secret_schema(), attributes, SECRET_SEARCH_ALL, cancellable, &error)
         }
-        var found: [CredentialKey: CredentialFacts] = [:]
         var entry = list
         while let item = entry?.pointee.data {
-            if let store = attribute("store", of: item), let word = attribute("kind", of: item),
-                let kind = CredentialKind(rawValue: word)
-            {
-                found[CredentialKey(store: store, kind: kind)] = CredentialFacts(
-                    place: place, expires: attribute("expires", of: item).flatMap { Int64($0) })
-            }
+            body(item)
             g_object_unref(item)
             entry = entry?.pointee.next
         }
         g_list_free(list)
-        return found
     }
 
     private func attribute(_ name: String, of item: UnsafeMutableRawPointer) -> String? {

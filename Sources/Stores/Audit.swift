@@ -58,6 +58,7 @@ public struct Audit: Sendable, Encodable {
 
     private mutating func addCredentials(_ stores: [StoreDefinition], _ credentials: any CredentialStore) {
         let kept = (try? credentials.entries()) ?? [:]
+        undeclared += (try? credentials.undeclared()) ?? []
         for kind in CredentialKind.allCases {
             let stored = kept.filter { $0.key.kind == kind }.map { key, facts in
                 let name = stores.first { $0.id == key.store }?.name ?? "no store (\(key.store))"

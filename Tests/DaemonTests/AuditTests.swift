@@ -20,7 +20,8 @@ import Testing
                 set -e
                 passdir store add one --path ~/one
                 passdir store add cloned --url '\(two.remote?.string ?? "")'
-                printf hush-hush | passdir credential set cloned
+                printf hush-hush | passdir credential set cloned --expires 2031-05-06
+                printf hush-hush | passdir credential set one --kind ssh-passphrase
                 passdir mount ~/mnt
                 cat ~/mnt/*/mail/imap > /dev/null
                 printf changed > ~/mnt/one/mail/imap
@@ -33,13 +34,20 @@ import Testing
                 passdir store rename cloned copy
                 find ~/run/passdir -mindepth 1
                 passdir unmount
+                passdir audit | sed 's/^/AUDIT /'
+                \(Self.listKeyring)
+                printf 'not ours' | secret-tool store --label stray xdg:schema org.passdir.Credential kind stray store x
+                passdir audit | sed 's/^/STRAY /'
+                ! passdir audit | grep -qE 'hush-hush|not ours'
                 unset DBUS_SESSION_BUS_ADDRESS
                 printf hush-hush | passdir credential set one --expires 2030-01-01
                 """
             let result = try inSession(home, session)
             #expect(result.exitCode == 0, "\(result.errors)")
             let written = try files(home).subtracting(before).union(
-                result.output.split(separator: "\n").filter { $0.contains("/run/passdir/") }.map {
+                result.output.split(separator: "\n").filter {
+                    $0.hasPrefix("/") && $0.contains("/run/passdir/")
+                }.map {
                     String($0.dropFirst(home.folder.string.utf8.count + 1))
                 })
             #expect(written.contains("config/passdir/config") && written.contains("run/passdir/control"))
@@ -47,6 +55,7 @@ import Testing
             for path in written {
                 #expect(isDeclared(path, home), "\(path) is not in the catalogue")
             }
+            try checkKeyring(result.output, home)
             try checkTables(home)
             try checkAudit(home, one: one)
             // A file that is not declared is found by the same walk, and told by audit.
@@ -56,6 +65,52 @@ import Testing
                 try home.passdir("audit").output.contains(
                     "[not declared]\n\(home.path("state/passdir/stray"))"))
         }
+    }
+
+    /// Prints a line for each item of each collection of the Secret Service: `ITEM`, its label and its attributes.
+    private static let listKeyring = """
+        ask() {
+            dbus-send --session --print-reply --dest=org.freedesktop.secrets "$1" \\
+                org.freedesktop.DBus.Properties.Get string:org.freedesktop.Secret."$2" string:"$3"
+        }
+        for collection in $(ask /org/freedesktop/secrets Service Collections | grep -o '/org[^"]*'); do
+            for item in $(ask $collection Collection Items | grep -o '/org[^"]*'); do
+                echo "ITEM $(ask $item Item Label | grep -o '"[^"]*"')" \\
+                    $(ask $item Item Attributes | grep -o 'string "[^"]*"' | cut -c8-)
+            done
+        done
+        """
+
+    /// Every item in the keyring is one that the catalogue declares, of a store that there is, and audit tells it.
+    private func checkKeyring(_ output: String, _ home: TestHome) throws {
+        let ids = try home.text(of: "config/passdir/config")
+        let lines = output.split(separator: "\n").map(String.init)
+        let items = lines.filter { $0.hasPrefix("ITEM ") }
+        #expect(items.count == 2, "\(items)")
+        for item in items {
+            // The label, then names and values in turn.
+            let words = item.split(separator: "\"").map(String.init).filter { $0 != " " && $0 != "ITEM " }
+            try #require(words.count % 2 == 1, "\(item)")
+            var attributes: [String: String] = [:]
+            for place in stride(from: 1, to: words.count, by: 2) {
+                attributes[words[place]] = words[place + 1]
+            }
+            #expect(attributes["xdg:schema"] == "org.passdir.Credential", "\(item)")
+            #expect(Set(attributes.keys).isSubset(of: ["xdg:schema", "store", "kind", "expires"]), "\(item)")
+            let kind = try #require(attributes["kind"].flatMap { CredentialKind(rawValue: $0) }, "\(item)")
+            let store = try #require(attributes["store"])
+            #expect(ids.contains(store), "\(item)")
+            #expect(words[0].contains(store) && words[0].contains(kind.rawValue), "\(item)")
+        }
+        let told = lines.filter {
+            $0.hasPrefix("AUDIT ") && $0.contains("Secret Service") && $0.contains("stored: ")
+        }
+        #expect(told.count == 2, "\(lines.filter { $0.hasPrefix("AUDIT ") })")
+        #expect(told.contains { $0.contains("expires 2031-05-06") })
+        // What is in the keyring under our name and not in the catalogue.
+        #expect(
+            lines.contains { $0.hasPrefix("STRAY ") && $0.contains("stray") },
+            "audit does not tell of a stray item")
     }
 
     private func checkTables(_ home: TestHome) throws {
