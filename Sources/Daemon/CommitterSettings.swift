@@ -1,12 +1,15 @@
 import Settings
+import Stores
 import Sync
 import SystemPackage
 
-/// How a store's committer works, from the settings.
+/// How a store's committer works, from the settings, whichever process it works in.
 enum CommitterSettings {
+    /// - Parameter credentials: where those of the store's remote are kept; looked into when the remote asks.
     static func options(
-        _ configuration: Configuration, store: String
+        _ configuration: Configuration, of definition: StoreDefinition, credentials: any CredentialStore
     ) throws(SettingsError) -> Committer.Options {
+        let store = definition.name
         var options = Committer.Options(
             delay: try configuration.value(Catalogue.commitDelay, store: store),
             pushTimeout: try configuration.value(Catalogue.pushTimeout), program: "/proc/self/exe")
@@ -19,6 +22,8 @@ enum CommitterSettings {
             case .libgit2: .libgit2
             case .git: .git
             }
+        let login = RemoteLogin(definition, credentials: credentials)
+        options.credentials = { login.answer($0) }
         options.notify = { store, sentence in DesktopNotification.show("passdir: \(store)", sentence) }
         return options
     }

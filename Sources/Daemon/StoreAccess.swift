@@ -51,6 +51,8 @@ public struct StoreAccess: Sendable {
     public static func all(environment: [String: String]) throws(DaemonError) -> [StoreAccess] {
         do {
             let configuration = try Daemon.configuration(environment)
+            let credentials = LayeredCredentialStore.standard(
+                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
             return try Registry(configuration, environment: environment).definitions().map { definition in
                 let store = Store(
                     name: definition.name, identifier: definition.identifier,
@@ -60,7 +62,8 @@ public struct StoreAccess: Sendable {
                     learned: nil)
                 return StoreAccess(
                     store: store, path: FilePath(),
-                    committing: try CommitterSettings.options(configuration, store: definition.name))
+                    committing: try CommitterSettings.options(
+                        configuration, of: definition, credentials: credentials))
             }
         } catch let error as SettingsError {
             throw DaemonError(error)

@@ -59,10 +59,11 @@ final class StoreOpening: Sendable {
     ) throws(DaemonError) -> ServedStore {
         let fixed: ServedStore.Fixed
         let options: Store.Options
-        var committing: Committer.Options
+        let committing: Committer.Options
         do {
             fixed = try self.fixed(definition)
-            committing = try CommitterSettings.options(configuration, store: definition.name)
+            committing = try CommitterSettings.options(
+                configuration, of: definition, credentials: credentials)
             options = try Store.Options(configuration, store: definition.name, environment: environment)
         } catch {
             throw DaemonError(error)
@@ -81,8 +82,6 @@ final class StoreOpening: Sendable {
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
                 options: options,
                 learned: learned)
-            let login = RemoteLogin(definition, credentials: credentials)
-            committing.credentials = { login.answer($0) }
             let committer = Committer(store: store, options: committing, log: log)
             let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
             firstUse.set(served)

@@ -40,6 +40,10 @@ import Testing
             #expect(try !home.text(of: "config/passdir/config").contains("token"))
             #expect(try home.text(of: "config/passdir/config").contains("url = \(url)"))
             #expect(try home.passdir("credential", "list", "web").output.contains("encrypted file"))
+            // What a command commits by itself goes to the remote with the store's credential, too.
+            result = try home.passdir("recipients", "set", "web", ann.fingerprint, ben.fingerprint, "--yes")
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(try web.remoteGit("show", "main:.gpg-id").contains(ben.fingerprint), "\(result.output)")
             try home.mount()
             for name in ["adopted", "shell", "web"] {
                 #expect(

@@ -134,11 +134,22 @@ public struct Sharing: Sendable {
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
         do {
+            guard let definition = definitions.first(where: { $0.name == store.name }) else {
+                throw DaemonError(message: "there is no store \"\(store.name)\" any more")
+            }
+            let credentials = LayeredCredentialStore.standard(
+                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
             return Committer(
-                store: store, options: try CommitterSettings.options(configuration, store: store.name),
+                store: store,
+                options: try CommitterSettings.options(
+                    configuration, of: definition, credentials: credentials),
                 log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() })
-        } catch {
+        } catch let error as SettingsError {
             throw DaemonError(error)
+        } catch let error as DaemonError {
+            throw error
+        } catch {
+            throw DaemonError(message: "\(error)")
         }
     }
 }
