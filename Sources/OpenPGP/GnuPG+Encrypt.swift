@@ -7,6 +7,8 @@ extension GnuPG {
     ///
     /// With `TrustModel.always` keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named
     /// them. `encrypt-to` of gpg.conf adds nobody.
+    ///
+    /// With `EncryptionWay.direct` gpg is only asked where it could give anything of another form.
     public func encrypt(
         _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
     ) throws(OpenPGPError) -> [UInt8] {
@@ -17,6 +19,17 @@ extension GnuPG {
         for recipient in recipients {
             if let error = Self.objection(to: recipient, at: now, trust: trust) { throw error }
         }
+        if let message = encryptDirectly(plaintext, to: recipients, trust: trust, at: now),
+            (try? Self.verify(message, recipients)) != nil
+        {
+            return message
+        }
+        return try encryptWithGpg(plaintext, to: recipients, trust: trust, at: now)
+    }
+
+    private func encryptWithGpg(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel, at now: Int64
+    ) throws(OpenPGPError) -> [UInt8] {
         var specifications: [String] = []
         for recipient in recipients where !specifications.contains(recipient.specification) {
             specifications.append(recipient.specification)
