@@ -36,9 +36,9 @@ final class DirectEncryption: Sendable {
     }
 
     /// Tells, once, that something went wrong which should not.
-    func note(_ error: GcryptError) {
+    func note(_ reason: String) {
         guard !hasNoted.exchange(true, ordering: .relaxed) else { return }
-        notice("encrypting without gpg failed, gpg does it: \(error.description)")
+        notice("encrypting without gpg failed, gpg does it: \(reason)")
     }
 }
 
@@ -51,12 +51,20 @@ extension GnuPG {
         // With gpg's own trust model a signature that ran out since the listing counts.
         guard let direct, trust == .always, now > 0, let date = UInt32(exactly: now) else { return nil }
         guard let packets = packets(for: recipients, at: now, direct) else { return nil }
+        let message: [UInt8]
         do throws(GcryptError) {
-            return try plaintext.withUnsafeBytes { (bytes) throws(GcryptError) in
+            message = try plaintext.withUnsafeBytes { (bytes) throws(GcryptError) in
                 try MessageWriter.message(bytes, to: packets, date: date)
             }
         } catch {
-            direct.note(error)
+            direct.note(error.description)
+            return nil
+        }
+        do throws(OpenPGPError) {
+            try Self.verify(message, recipients)
+            return message
+        } catch {
+            direct.note(error.message)
             return nil
         }
     }

@@ -19,11 +19,7 @@ extension GnuPG {
         for recipient in recipients {
             if let error = Self.objection(to: recipient, at: now, trust: trust) { throw error }
         }
-        if let message = encryptDirectly(plaintext, to: recipients, trust: trust, at: now),
-            (try? Self.verify(message, recipients)) != nil
-        {
-            return message
-        }
+        if let message = encryptDirectly(plaintext, to: recipients, trust: trust, at: now) { return message }
         return try encryptWithGpg(plaintext, to: recipients, trust: trust, at: now)
     }
 
@@ -114,9 +110,9 @@ extension GnuPG {
     }
 
     /// Checks in the packets of the result that it is whole and that everybody named, and nobody else, can read it.
-    private static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
+    static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
         guard Packets.isWholeMessage(message) else {
-            throw OpenPGPError(.other, "gpg gave an incomplete message")
+            throw OpenPGPError(.other, "the encrypted message is incomplete")
         }
         let ids = Packets.recipientKeyIDs(in: message)
         // "throw-keyids" in gpg.conf hides who is who; then only the number can be checked.
@@ -124,13 +120,13 @@ extension GnuPG {
         let missing = recipients.filter { recipient in !recipient.possibleKeyIDs.contains(where: ids.contains)
         }
         if hidden == 0, let first = missing.first {
-            throw OpenPGPError(.other, "gpg did not encrypt to \(first.key.title)", subject: first.named)
+            throw OpenPGPError(.other, "nothing was encrypted to \(first.key.title)", subject: first.named)
         }
         let distinct = Set(missing.map(\.specification)).count
         let expected = Set(recipients.flatMap(\.possibleKeyIDs))
         guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
             ids.count <= Set(recipients.map(\.specification)).count
-        else { throw OpenPGPError(.other, "gpg did not encrypt to just the recipients that were named") }
+        else { throw OpenPGPError(.other, "the message is not for just the recipients that were named") }
     }
 
     private static func date(_ seconds: Int64) -> String {

@@ -16,6 +16,8 @@ public final class GnuPG: Engine {
     let homeOption: String?
     /// What a change of the keyring shows in.
     let identityPaths: [String]
+    /// How messages are encrypted.
+    public let encryption: EncryptionWay
     let gate: Gate
     /// nil where gpg encrypts.
     let direct: DirectEncryption?
@@ -39,8 +41,9 @@ public final class GnuPG: Engine {
     ) throws(OpenPGPError) {
         try Self.engine.get()
         self.home = home ?? Self.defaultHome
+        self.encryption = encryption
         direct = encryption == .direct ? DirectEncryption(home: self.home, notice: notice) : nil
-        identityPaths = HomeIdentity.paths(in: self.home) + (direct?.configurationPaths ?? [])
+        identityPaths = HomeIdentity.paths(in: self.home, direct?.configurationPaths ?? [])
         homeOption = home?.string
         gate = Gate(places: parallelism)
         resolved = Mutex(ResolvedLines())
