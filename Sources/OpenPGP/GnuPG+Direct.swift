@@ -50,7 +50,9 @@ extension GnuPG {
     ) -> [UInt8]? {
         // With gpg's own trust model a signature that ran out since the listing counts.
         guard let direct, trust == .always, now > 0, let date = UInt32(exactly: now) else { return nil }
-        guard let packets = packets(for: recipients, at: now, direct) else { return nil }
+        guard let targets = targets(for: recipients, at: now, direct) else { return nil }
+        var packets: [PublicKeyPacket] = []
+        for target in targets where !packets.contains(target.packet) { packets.append(target.packet) }
         let message: [UInt8]
         do throws(GcryptError) {
             message = try plaintext.withUnsafeBytes { (bytes) throws(GcryptError) in
@@ -61,7 +63,7 @@ extension GnuPG {
             return nil
         }
         do throws(OpenPGPError) {
-            try Self.verify(message, recipients)
+            try Self.verify(message, targets.map(\.recipient))
             return message
         } catch {
             direct.note(error.message)
@@ -69,10 +71,10 @@ extension GnuPG {
         }
     }
 
-    /// The subkeys to encrypt to, in the order of the recipients, each once.
-    private func packets(
+    /// The recipients as the keyring has them now, each with the subkey to encrypt to.
+    private func targets(
         for recipients: [Recipient], at now: Int64, _ direct: DirectEncryption
-    ) -> [PublicKeyPacket]? {
+    ) -> [KeyMaterial.Target]? {
         let home = HomeIdentity(identityPaths)
         var found = materials(of: recipients, home, direct)
         if found == nil {
@@ -81,14 +83,14 @@ extension GnuPG {
             if later != home { found = materials(of: recipients, later, direct) }
         }
         guard let materials = found else { return nil }
-        var packets: [PublicKeyPacket] = []
+        var targets: [KeyMaterial.Target] = []
         for recipient in recipients {
-            guard let packet = materials[recipient.key.fingerprint]?.packet(for: recipient, at: now) else {
+            guard let target = materials[recipient.key.fingerprint]?.target(for: recipient, at: now) else {
                 return nil
             }
-            if !packets.contains(packet) { packets.append(packet) }
+            targets.append(target)
         }
-        return packets
+        return targets
     }
 
     /// What is known of the recipients' keys; gpg is asked for what is not. nil when one of them is left to gpg.

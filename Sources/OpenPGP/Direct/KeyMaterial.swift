@@ -14,9 +14,14 @@ struct KeyMaterial: Sendable {
         packets = Dictionary(exported.packets.map { ($0.fingerprint, $0) }) { first, _ in first }
     }
 
-    /// The packet of the subkey that gpg takes at `now` for this recipient; nil where that is not sure, or where
-    /// gpg would refuse.
-    func packet(for recipient: Recipient, at now: Int64) -> PublicKeyPacket? {
+    /// A recipient as the keyring has it, and what is encrypted to.
+    struct Target {
+        let recipient: Recipient
+        let packet: PublicKeyPacket
+    }
+
+    /// The subkey that gpg takes at `now` for this recipient; nil where that is not sure, or where gpg would refuse.
+    func target(for recipient: Recipient, at now: Int64) -> Target? {
         // The keyring as it is now counts, not as it was when the recipient was looked up.
         let current = Recipient(key: key, subkey: recipient.subkey, named: recipient.named)
         guard current.encryptionState(at: now) == .usable, let subkey = current.encryptionSubkey(at: now)
@@ -28,7 +33,7 @@ struct KeyMaterial: Sendable {
         let rivals = key.subkeys.filter { $0.canEncrypt && $0.created == subkey.created }
         guard rivals.count == 1 || recipient.subkey != nil else { return nil }
         guard let packet = packets[subkey.fingerprint], packet.material != nil else { return nil }
-        return packet
+        return Target(recipient: current, packet: packet)
     }
 }
 
