@@ -16,8 +16,9 @@ final class DirectEncryption: Sendable {
     /// gpg is new enough to use OCB for keys that announce it (RFC 9580's predecessor drafts).
     let knowsOCB: Bool
     let configurationPaths: [String]
+    /// The gpg whose version is known. One that takes its place may have other ways.
     let program: String
-    let programIdentity: HomeIdentity
+    private let programIdentity: HomeIdentity
     let cache = Mutex(KeyMaterialCache())
     private let notice: @Sendable (String) -> Void
     private let hasNoted = Atomic<Bool>(false)
@@ -33,6 +34,14 @@ final class DirectEncryption: Sendable {
         configurationPaths = ConfigurationFiles.paths(
             home: home, systemFolder: systemFolder ?? "/etc/gnupg", version: version)
         self.notice = notice
+    }
+
+    /// Files in which a change shows of how gpg would encrypt, beside the keyring.
+    var identityPaths: [String] { configurationPaths + [program] }
+
+    /// Whether gpg, as it is now and told by its configuration as it is now, encrypts as we do.
+    var isGpgAsKnown: Bool {
+        HomeIdentity([program]) == programIdentity && ConfigurationFiles.areHarmless(configurationPaths)
     }
 
     /// Tells, once, that something went wrong which should not.
@@ -99,16 +108,11 @@ extension GnuPG {
     ) -> [Fingerprint: KeyMaterial]? {
         let fingerprints = Set(recipients.map(\.key.fingerprint))
         if direct.cache.withLock({ $0.home != home }) {
-            // gpg may have been replaced by one with other ways.
-            let isHarmless =
-                HomeIdentity([direct.program]) == direct.programIdentity
-                && ConfigurationFiles.areHarmless(direct.configurationPaths)
-            direct.cache.withLock {
-                if $0.home != home { $0.renew(home, isConfigurationHarmless: isHarmless) }
-            }
+            let isAsKnown = direct.isGpgAsKnown
+            direct.cache.withLock { if $0.home != home { $0.renew(home, isGpgAsKnown: isAsKnown) } }
         }
         let unknown: [Fingerprint]? = direct.cache.withLock { cache in
-            guard cache.home == home, cache.isConfigurationHarmless else { return nil }
+            guard cache.home == home, cache.isGpgAsKnown else { return nil }
             let unknown = fingerprints.filter { cache.known($0) == nil }
             guard !unknown.isEmpty else { return [] }
             // Others need not wait for one who asks; gpg serves them.

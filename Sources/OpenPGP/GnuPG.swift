@@ -43,7 +43,7 @@ public final class GnuPG: Engine {
         self.home = home ?? Self.defaultHome
         self.encryption = encryption
         direct = encryption == .direct ? DirectEncryption(home: self.home, notice: notice) : nil
-        identityPaths = HomeIdentity.paths(in: self.home, direct?.configurationPaths ?? [])
+        identityPaths = HomeIdentity.paths(in: self.home, direct?.identityPaths ?? [])
         homeOption = home?.string
         gate = Gate(places: parallelism)
         resolved = Mutex(ResolvedLines())

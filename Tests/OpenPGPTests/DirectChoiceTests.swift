@@ -6,7 +6,7 @@ import Testing
 
 /// When messages are encrypted without gpg, and when gpg must do it.
 @Suite struct DirectChoiceTests {
-    private let now = Int64(time(nil))
+    private var now: Int64 { Int64(time(nil)) }
 
     func isDirect(_ engine: GnuPG, _ recipients: [Recipient], trust: TrustModel = .always) throws -> Bool {
         let message = try engine.encryptDirectly(

@@ -1,4 +1,5 @@
 import CGcrypt
+import CLinux
 import Glibc
 
 /// Why libgcrypt did not do what was asked. Never holds a secret.
@@ -23,14 +24,26 @@ enum Gcrypt {
     static let isReady: Bool = {
         if passdir_gcry_is_initialized() == 0 {
             guard gcry_check_version("1.8.0") != nil else { return false }
-            // A handful of operations at a time fit; more memory is taken when it does not suffice.
-            guard passdir_gcry_init_secure_memory(32_768) == 0 else { return false }
+            guard passdir_gcry_init_secure_memory(UInt32(poolSize)) == 0 else { return false }
+            leaveOutOfDumps()
             guard passdir_gcry_finish_initialization() == 0 else { return false }
         } else if gcry_check_version("1.8.0") == nil {
             return false
         }
         return passdir_gcry_is_fips_mode() == 0
     }()
+
+    /// A handful of operations at a time fit; more memory is taken when it does not suffice.
+    private static let poolSize = 32_768
+
+    /// libgcrypt locks its secure memory but lets a core dump have it. Its pool is one mapping, and the first that is
+    /// taken of it lies in its first page.
+    private static func leaveOutOfDumps() {
+        guard let first = gcry_malloc_secure(16) else { return }
+        let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+        madvise(first - Int(bitPattern: first) % page, poolSize, Int32(MADV_DONTDUMP))
+        gcry_free(first)
+    }
 
     /// The digest of bytes that are no secret.
     static func digest(_ algorithm: gcry_md_algos, of bytes: [UInt8]) -> [UInt8] {

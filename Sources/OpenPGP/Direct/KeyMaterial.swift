@@ -40,8 +40,8 @@ struct KeyMaterial: Sendable {
 /// What was learned of keys while the files of the home stay as they are.
 struct KeyMaterialCache {
     private(set) var home: HomeIdentity?
-    /// Whether gpg's configuration lets us encrypt at all.
-    private(set) var isConfigurationHarmless = false
+    /// Whether gpg and its configuration let us encrypt at all.
+    private(set) var isGpgAsKnown = false
     /// Somebody asks gpg right now.
     var isLearning = false
     /// nil for keys that are left to gpg.
@@ -51,9 +51,9 @@ struct KeyMaterialCache {
     func known(_ key: Fingerprint) -> KeyMaterial?? { materials[key] }
 
     /// Forgets everything, for the home is another now.
-    mutating func renew(_ home: HomeIdentity, isConfigurationHarmless: Bool) {
+    mutating func renew(_ home: HomeIdentity, isGpgAsKnown: Bool) {
         self.home = home
-        self.isConfigurationHarmless = isConfigurationHarmless
+        self.isGpgAsKnown = isGpgAsKnown
         materials = [:]
     }
 

@@ -43,6 +43,9 @@ final class SymbolicExpression {
         pointer = result
     }
 
+    /// Whether it lies in secure memory.
+    var isSecure: Bool { gcry_is_secure(UnsafeRawPointer(pointer)) != 0 }
+
     deinit { gcry_sexp_release(pointer) }
 
     /// Encrypts this to a public key.
