@@ -22,6 +22,7 @@ public final class GnuPG: Engine {
     /// nil where gpg encrypts.
     let direct: DirectEncryption?
     let resolved: Mutex<ResolvedLines>
+    let verified: Mutex<VerifiedSignatures>
 
     /// How long an operation that asks for nothing may take before gpg is thought to hang.
     static let patience = Duration.seconds(60)
@@ -47,6 +48,7 @@ public final class GnuPG: Engine {
         homeOption = home?.string
         gate = Gate(places: parallelism)
         resolved = Mutex(ResolvedLines())
+        verified = Mutex(VerifiedSignatures())
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.
