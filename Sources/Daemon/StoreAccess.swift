@@ -56,7 +56,9 @@ public struct StoreAccess: Sendable {
             return try Registry(configuration, environment: environment).definitions().map { definition in
                 let store = Store(
                     name: definition.name, identifier: definition.identifier,
-                    root: try Root(path: definition.path), engine: try GnuPG(home: definition.keyring),
+                    root: try Root(path: definition.path),
+                    engine: try GnuPG(
+                        home: definition.keyring, encryption: try EncryptionWay(configuration)),
                     options: try Store.Options(
                         configuration, store: definition.name, environment: environment),
                     learned: nil)

@@ -59,12 +59,14 @@ final class StoreOpening: Sendable {
     ) throws(DaemonError) -> ServedStore {
         let fixed: ServedStore.Fixed
         let options: Store.Options
+        let encryption: EncryptionWay
         let committing: Committer.Options
         do {
             fixed = try self.fixed(definition)
             committing = try CommitterSettings.options(
                 configuration, of: definition, credentials: credentials)
             options = try Store.Options(configuration, store: definition.name, environment: environment)
+            encryption = try EncryptionWay(configuration)
         } catch {
             throw DaemonError(error)
         }
@@ -75,7 +77,7 @@ final class StoreOpening: Sendable {
             return failed(definition, fixed, "it and the mount point \(mountPoint) lie in one another")
         }
         do {
-            let engine = try engine(definition.keyring)
+            let engine = try engine(definition.keyring, encryption)
             let firstUse = FirstUse()
             let root = Root(lazily: path) { firstUse.use() }
             let store = Store(
@@ -91,10 +93,12 @@ final class StoreOpening: Sendable {
         }
     }
 
-    private func engine(_ keyring: FilePath?) throws(OpenPGPError) -> GnuPG {
+    /// The setting of encryption counts when a keyring is first used: at the daemon's start.
+    private func engine(_ keyring: FilePath?, _ encryption: EncryptionWay) throws(OpenPGPError) -> GnuPG {
         try engines.withLock { (engines) throws(OpenPGPError) in
             if let known = engines[keyring] { return known }
-            let engine = try GnuPG(home: keyring)
+            let log = log
+            let engine = try GnuPG(home: keyring, encryption: encryption) { log.notice("\($0)") }
             engines[keyring] = engine
             return engine
         }

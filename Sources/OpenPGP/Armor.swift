@@ -1,13 +1,19 @@
 /// ASCII armour (RFC 4880, 6.2), as far as a message in it must be looked into.
 enum Armor {
-    private static let begin = Array("-----BEGIN PGP MESSAGE-----".utf8)
+    /// What is armoured.
+    enum Kind: String {
+        case message = "MESSAGE"
+        case publicKey = "PUBLIC KEY BLOCK"
+    }
 
-    static func isArmored(_ bytes: [UInt8]) -> Bool { bytes.starts(with: begin) }
+    static func isArmored(_ bytes: [UInt8], _ kind: Kind = .message) -> Bool {
+        bytes.starts(with: "-----BEGIN PGP \(kind.rawValue)-----".utf8)
+    }
 
-    /// The binary message; nil when the armour is broken. The checksum is not looked at: what is inside protects
+    /// What is inside; nil when the armour is broken. The checksum is not looked at: what is inside protects
     /// itself.
-    static func decode(_ bytes: [UInt8]) -> [UInt8]? {
-        guard isArmored(bytes) else { return nil }
+    static func decode(_ bytes: [UInt8], _ kind: Kind = .message) -> [UInt8]? {
+        guard isArmored(bytes, kind) else { return nil }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }
         guard let blank = lines.firstIndex(where: \.isEmpty) else { return nil }

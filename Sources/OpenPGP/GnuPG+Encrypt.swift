@@ -7,6 +7,8 @@ extension GnuPG {
     ///
     /// With `TrustModel.always` keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named
     /// them. `encrypt-to` of gpg.conf adds nobody.
+    ///
+    /// With `EncryptionWay.direct` gpg is only asked where it could give anything of another form.
     public func encrypt(
         _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
     ) throws(OpenPGPError) -> [UInt8] {
@@ -17,6 +19,13 @@ extension GnuPG {
         for recipient in recipients {
             if let error = Self.objection(to: recipient, at: now, trust: trust) { throw error }
         }
+        if let message = encryptDirectly(plaintext, to: recipients, trust: trust, at: now) { return message }
+        return try encryptWithGpg(plaintext, to: recipients, trust: trust, at: now)
+    }
+
+    private func encryptWithGpg(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel, at now: Int64
+    ) throws(OpenPGPError) -> [UInt8] {
         var specifications: [String] = []
         for recipient in recipients where !specifications.contains(recipient.specification) {
             specifications.append(recipient.specification)
@@ -101,9 +110,9 @@ extension GnuPG {
     }
 
     /// Checks in the packets of the result that it is whole and that everybody named, and nobody else, can read it.
-    private static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
+    static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
         guard Packets.isWholeMessage(message) else {
-            throw OpenPGPError(.other, "gpg gave an incomplete message")
+            throw OpenPGPError(.other, "the encrypted message is incomplete")
         }
         let ids = Packets.recipientKeyIDs(in: message)
         // "throw-keyids" in gpg.conf hides who is who; then only the number can be checked.
@@ -111,13 +120,13 @@ extension GnuPG {
         let missing = recipients.filter { recipient in !recipient.possibleKeyIDs.contains(where: ids.contains)
         }
         if hidden == 0, let first = missing.first {
-            throw OpenPGPError(.other, "gpg did not encrypt to \(first.key.title)", subject: first.named)
+            throw OpenPGPError(.other, "nothing was encrypted to \(first.key.title)", subject: first.named)
         }
         let distinct = Set(missing.map(\.specification)).count
         let expected = Set(recipients.flatMap(\.possibleKeyIDs))
         guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
             ids.count <= Set(recipients.map(\.specification)).count
-        else { throw OpenPGPError(.other, "gpg did not encrypt to just the recipients that were named") }
+        else { throw OpenPGPError(.other, "the message is not for just the recipients that were named") }
     }
 
     private static func date(_ seconds: Int64) -> String {

@@ -7,7 +7,7 @@ extension GnuPG {
     ///
     /// gpg itself is asked, and not `gpgconf` through gpgme, which asks every component of GnuPG.
     func listGroups() throws(OpenPGPError) -> [String: [String]] {
-        guard let program = Self.program else { return [:] }
+        guard let program = Self.engineInformation?.program else { return [:] }
         let operation = try Operation(home: nil)
         let error = gpgme_set_protocol(operation.context, GPGME_PROTOCOL_SPAWN)
         guard error == 0 else { throw EngineFailure.error(error, "cannot ask gpg for its groups") }
@@ -32,13 +32,15 @@ extension GnuPG {
         return Self.groups(inListing: String(decoding: sink.bytes, as: UTF8.self))
     }
 
-    /// The path of gpg that gpgme found.
-    private static var program: String? {
+    /// The path of gpg that gpgme found, and its version.
+    static var engineInformation: (program: String, version: String)? {
         var next: gpgme_engine_info_t?
         guard gpgme_get_engine_info(&next) == 0 else { return nil }
         while let information = next {
             if information.pointee.protocol == GPGME_PROTOCOL_OpenPGP {
-                return information.pointee.file_name.map { String(cString: $0) }
+                guard let program = information.pointee.file_name, let version = information.pointee.version
+                else { return nil }
+                return (String(cString: program), String(cString: version))
             }
             next = information.pointee.next
         }

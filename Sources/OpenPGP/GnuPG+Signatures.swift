@@ -1,9 +1,35 @@
 import CGPGME
+import Glibc
+import Synchronization
 import SystemPackage
 
 extension GnuPG {
     /// Verifies a detached signature, binary or armoured.
+    ///
+    /// Good ones are remembered while the files of the home stay as they are and nothing expires.
     public func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+        let question = VerifiedSignatures.Question(signature: signature, data: data)
+        let identity = HomeIdentity(identityPaths)
+        let now = Int64(time(nil))
+        if let known = verified.withLock({ $0.signers(question, home: identity, now: now) }) { return known }
+        let (signers, expiry) = try verifyWithGpg(signature: signature, of: data)
+        guard question.isSmall,
+            let keys = try? keys(matching: signers.map(\.description), secretOnly: false),
+            signers.allSatisfy({ signer in keys.contains { $0.subkeys.contains { $0.fingerprint == signer } }
+            }),
+            HomeIdentity(identityPaths) == identity
+        else { return signers }
+        let expiries = keys.flatMap { $0.subkeys.compactMap(\.expires) } + [expiry].compactMap(\.self)
+        let answer = VerifiedSignatures.Answer(
+            signers: signers, since: now, until: expiries.filter { $0 > now }.min())
+        verified.withLock { $0.remember(answer, for: question, home: identity) }
+        return signers
+    }
+
+    /// The signers, and when the first of the signatures expires.
+    private func verifyWithGpg(
+        signature: [UInt8], of data: [UInt8]
+    ) throws(OpenPGPError) -> ([Fingerprint], Int64?) {
         let operation = try Operation(home: homeOption)
         let error = try signature.withBytes { (signature) throws(OpenPGPError) in
             try data.withBytes { (data) throws(OpenPGPError) in
@@ -29,7 +55,10 @@ extension GnuPG {
             }
             throw OpenPGPError(.badSignature, "there is no good signature by a valid key")
         }
-        return signers
+        // The fourth argument; 0 for a signature that does not expire.
+        let expiries = operation.status.filter { $0.keyword == "VALIDSIG" && $0.arguments.count >= 4 }
+            .compactMap { Int64($0.arguments[3]) }.filter { $0 > 0 }
+        return (signers, expiries.min())
     }
 
     /// VALIDSIG also follows EXPKEYSIG and REVKEYSIG; only one after GOODSIG counts. Its first argument is the

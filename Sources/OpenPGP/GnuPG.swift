@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// GnuPG behind gpgme: every operation starts gpg, which asks gpg-agent for what needs a secret key.
+/// GnuPG behind gpgme: an operation starts gpg, which asks gpg-agent for what needs a secret key. Only encrypting
+/// does without, while the keyring and the configuration stay as they are (see `Direct`).
 ///
 /// Any thread may call; an operation keeps to the thread that called it, with a context of its own. Nothing here
 /// starts a look-up on the network, and nothing but GNUPGHOME, HOME and what pinentry needs is read from the
@@ -15,8 +16,13 @@ public final class GnuPG: Engine {
     let homeOption: String?
     /// What a change of the keyring shows in.
     let identityPaths: [String]
+    /// How messages are encrypted.
+    public let encryption: EncryptionWay
     let gate: Gate
+    /// nil where gpg encrypts.
+    let direct: DirectEncryption?
     let resolved: Mutex<ResolvedLines>
+    let verified: Mutex<VerifiedSignatures>
 
     /// How long an operation that asks for nothing may take before gpg is thought to hang.
     static let patience = Duration.seconds(60)
@@ -26,14 +32,23 @@ public final class GnuPG: Engine {
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
     ///   - parallelism: How many gpg processes may run at a time. One that has run for a second does not count:
     ///     it waits for a passphrase and must block nobody.
+    ///   - encryption: Whether messages may be encrypted without starting gpg.
+    ///   - notice: Told, at most once, in a sentence when that fails for a reason that should not be; gpg does it
+    ///     then.
     /// - Throws: `noEngine`.
-    public init(home: FilePath? = nil, parallelism: Int = 4) throws(OpenPGPError) {
+    public init(
+        home: FilePath? = nil, parallelism: Int = 4, encryption: EncryptionWay = .direct,
+        notice: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(OpenPGPError) {
         try Self.engine.get()
         self.home = home ?? Self.defaultHome
-        identityPaths = HomeIdentity.paths(in: self.home)
+        self.encryption = encryption
+        direct = encryption == .direct ? DirectEncryption(home: self.home, notice: notice) : nil
+        identityPaths = HomeIdentity.paths(in: self.home, direct?.identityPaths ?? [])
         homeOption = home?.string
         gate = Gate(places: parallelism)
         resolved = Mutex(ResolvedLines())
+        verified = Mutex(VerifiedSignatures())
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.

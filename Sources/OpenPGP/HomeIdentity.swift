@@ -16,9 +16,11 @@ struct HomeIdentity: Equatable {
     init(_ paths: [String]) { files = paths.map(Self.file(at:)) }
 
     /// The files that count in a home: the keyrings, the trust in them, who has secret keys, and the groups.
-    static func paths(in home: FilePath) -> [String] {
-        let names = ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf", "private-keys-v1.d"]
-        return names.map { home.appending($0).string } + ["/etc/gnupg/gpg.conf"]
+    /// - Parameter others: More files that count.
+    static func paths(in home: FilePath, _ others: [String]) -> [String] {
+        let names = ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "private-keys-v1.d"]
+        let usual = [home.appending("gpg.conf").string, "/etc/gnupg/gpg.conf"]
+        return names.map { home.appending($0).string } + usual + others.filter { !usual.contains($0) }
     }
 
     private static func file(at path: String) -> File? {

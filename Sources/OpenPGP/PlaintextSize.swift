@@ -1,7 +1,7 @@
 /// What the packets of a message tell of the size of its plaintext.
 public struct PlaintextSize: Sendable, Equatable {
-    /// Bytes of plaintext. For what gpg 2.2 writes from a pipe without compression, as pass, gopass and `GnuPG` do,
-    /// it is never above the truth, and at most 4 below.
+    /// Bytes of plaintext. For what gpg 2.2 writes from a pipe without compression, as for pass and gopass, it is
+    /// never above the truth, and at most 4 below. For what `GnuPG` writes without starting gpg it is the truth.
     public let value: Int64
     /// The packets have gpg's own form and just one size fits. Other programs can write the same form around other
     /// content (a file name, compression), so that it stays a prediction for messages of unknown origin.

@@ -18,6 +18,14 @@ public enum TransportChoice: String, Sendable, CaseIterable {
     case auto, libgit2, git
 }
 
+/// What encrypts.
+public enum EngineChoice: String, Sendable, CaseIterable {
+    /// passdir itself where the result is surely of the form that gpg would give, else gpg.
+    case auto
+    /// gpg, always.
+    case gpg
+}
+
 /// Every setting there is. A new one is declared here and listed in `all`; nothing else names its text.
 public enum Catalogue {
     /// Where the stores are mounted.
@@ -71,6 +79,11 @@ public enum Catalogue {
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
 
+    /// What encrypts.
+    public static let openPGPEngine = Setting<EngineChoice>(
+        "openpgp.engine", default: .auto,
+        description: "What encrypts: gpg, or auto: passdir itself where it surely does what gpg would do",
+        owner: .stores, kind: .word)
     /// Whether the web of trust counts.
     public static let recipientTrust = Setting<RecipientTrust>(
         "recipients.trust", default: .always,
@@ -117,7 +130,8 @@ public enum Catalogue {
             AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
-            AnySetting(recipientTrust), AnySetting(recipientConfirm), AnySetting(storeSigningKeys),
+            AnySetting(openPGPEngine), AnySetting(recipientTrust), AnySetting(recipientConfirm),
+            AnySetting(storeSigningKeys),
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

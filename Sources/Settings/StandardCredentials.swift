@@ -9,7 +9,8 @@ extension LayeredCredentialStore {
     public static func standard(
         environment: [String: String], ownKey: String?, timeout: Duration = .seconds(120),
         engine: @escaping @Sendable () throws(OpenPGPError) -> any Engine = { () throws(OpenPGPError) in
-            try GnuPG()
+            // Seldom, so that what is fast need not be used.
+            try GnuPG(encryption: .gpg)
         }
     ) -> LayeredCredentialStore {
         LayeredCredentialStore([

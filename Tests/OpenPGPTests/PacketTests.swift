@@ -46,10 +46,20 @@ import Testing
         }
     }
 
-    @Test func sizesOfWhatWeWrite() throws {
+    @Test func sizesOfWhatGpgWritesForUs() throws {
+        let engine = try GnuPG(home: engine.home, encryption: .gpg)
         let ann = try engine.resolve("ann@example.org")
         for size in Self.sizes {
             check(size, try engine.encrypt(secret([UInt8](repeating: 65, count: size)), to: ann))
+        }
+    }
+
+    /// Lengths are told by what we write, so that nothing is ambiguous.
+    @Test func sizesOfWhatWeWrite() throws {
+        let ann = try engine.resolve("ann@example.org")
+        for size in Self.sizes + Array(0..<2200) {
+            let message = try engine.encrypt(secret([UInt8](repeating: 65, count: size)), to: ann)
+            #expect(Self.size(message)?.value == Int64(size))
         }
     }
 

@@ -73,4 +73,14 @@ import Testing
         #expect(flags.contains("dd"))
         #expect(flags.contains("wf"))
     }
+
+    @Test func gcryptsSecureMemoryIsOutOfDumps() throws {
+        try #require(Gcrypt.isReady)
+        let key = try SecureBytes(count: 32)
+        let address = UInt(bitPattern: key.base)
+        let flags = try #require(MemoryMap.mappings().first { $0.range.contains(address) }).flags
+        #expect(flags.contains("dd"))
+        let expression = try SymbolicExpression("(data (value %b))", [key.bytes])
+        #expect(expression.isSecure, "what is made of it stays in it")
+    }
 }

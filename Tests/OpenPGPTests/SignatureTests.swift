@@ -1,3 +1,4 @@
+import Glibc
 import SystemPackage
 import Testing
 
@@ -23,6 +24,46 @@ import Testing
         #expect(error?.code == .badSignature)
         let binary = try keys.home.gpg(["-u", keys.bob.description, "--detach-sign"], input: data)
         #expect(try engine.verifyDetached(signature: binary, of: data) == [keys.bob])
+    }
+
+    @Test func aGoodSignatureIsRememberedWhileNothingChanges() throws {
+        let home = try TestHome()
+        defer { home.remove() }
+        let key = try home.makeKey("Sue <sue@example.org>")
+        let data = Array("sue@example.org\n".utf8)
+        let engine = try home.engine
+        let signature = try engine.signDetached(data, by: key)
+        // The first listing of a new keyring makes gpg compute its trust database.
+        for _ in 0..<2 { #expect(try engine.verifyDetached(signature: signature, of: data) == [key]) }
+        let time = try ContinuousClock().measure {
+            for _ in 0..<100 { _ = try engine.verifyDetached(signature: signature, of: data) }
+        }
+        #expect(time < .milliseconds(500))
+        #expect(throws: OpenPGPError.self) {
+            try engine.verifyDetached(signature: signature, of: data + [10])
+        }
+        try home.gpg(["--batch", "--quick-set-expire", key.description, "seconds=2"])
+        #expect(try engine.verifyDetached(signature: signature, of: data) == [key])
+        sleep(3)
+        #expect(throws: OpenPGPError.self) { try engine.verifyDetached(signature: signature, of: data) }
+        try home.gpg(["--batch", "--quick-set-expire", key.description, "0"])
+        #expect(try engine.verifyDetached(signature: signature, of: data) == [key])
+        try home.gpg(["--batch", "--yes", "--delete-secret-and-public-key", key.description])
+        let error = #expect(throws: OpenPGPError.self) {
+            try engine.verifyDetached(signature: signature, of: data)
+        }
+        #expect(error?.code == .missingKey)
+    }
+
+    @Test func answersEndWithTime() throws {
+        let home = HomeIdentity([])
+        let question = VerifiedSignatures.Question(signature: [1], data: [2])
+        var verified = VerifiedSignatures()
+        verified.remember(.init(signers: [], since: 10, until: 20), for: question, home: home)
+        #expect(verified.signers(question, home: home, now: 9) == nil)
+        #expect(verified.signers(question, home: home, now: 10) == [])
+        #expect(verified.signers(question, home: home, now: 20) == nil)
+        #expect(verified.signers(question, home: HomeIdentity(["/"]), now: 10) == nil)
     }
 
     @Test func noSignatureIsGood() throws {

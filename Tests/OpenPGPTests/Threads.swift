@@ -72,3 +72,10 @@ final class Counter: Sendable {
     var value: Int { number.withLock { $0 } }
     func add() { number.withLock { $0 += 1 } }
 }
+
+/// Messages that many threads make.
+final class Messages: Sendable {
+    private let list = Mutex<[[UInt8]]>([])
+    var all: [[UInt8]] { list.withLock { $0 } }
+    func add(_ message: [UInt8]) { list.withLock { $0.append(message) } }
+}

@@ -22,14 +22,16 @@ public struct Sharing: Sendable {
     /// Reads the configuration and prepares GnuPG.
     public init(environment: [String: String]) throws(DaemonError) {
         self.environment = environment
+        let encryption: EncryptionWay
         do {
             configuration = try Daemon.configuration(environment)
+            encryption = try EncryptionWay(configuration)
             definitions = try Registry(configuration, environment: environment).definitions()
         } catch {
             throw DaemonError(error)
         }
         do {
-            engine = try GnuPG()
+            engine = try GnuPG(encryption: encryption)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -60,8 +62,9 @@ public struct Sharing: Sendable {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
                 root: try Root(path: definition.path),
-                engine: try definition.keyring.map { (home) throws(OpenPGPError) in try GnuPG(home: home) }
-                    ?? engine,
+                engine: try definition.keyring.map { (home) throws(OpenPGPError) in
+                    try GnuPG(home: home, encryption: engine.encryption)
+                } ?? engine,
                 options: try Store.Options(configuration, store: name, environment: environment), learned: nil
             )
             try store.recordRecipientsAtFirstSight()

@@ -1,0 +1,28 @@
+/// libgcrypt, as Swift imports it.
+#ifndef PASSDIR_CGCRYPT_SHIM_H
+#define PASSDIR_CGCRYPT_SHIM_H
+
+#include <gcrypt.h>
+
+/// gcry_control is variadic, which Swift cannot call: one function for each command that is used.
+static inline int passdir_gcry_is_initialized(void) {
+    return gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P) != 0;
+}
+
+/// Maps so many bytes of secure memory, and more when they do not suffice. Says nothing on standard error where
+/// they cannot be locked.
+static inline gcry_error_t passdir_gcry_init_secure_memory(unsigned int bytes) {
+    gcry_control(GCRYCTL_DISABLE_SECMEM_WARN);
+    gcry_control(GCRYCTL_AUTO_EXPAND_SECMEM, bytes, 0);
+    return gcry_control(GCRYCTL_INIT_SECMEM, bytes, 0);
+}
+
+/// Ends the initialisation.
+static inline gcry_error_t passdir_gcry_finish_initialization(void) {
+    return gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
+}
+
+/// In FIPS mode libgcrypt ends the process where an algorithm is not allowed.
+static inline int passdir_gcry_is_fips_mode(void) { return gcry_control(GCRYCTL_FIPS_MODE_P, 0) != 0; }
+
+#endif

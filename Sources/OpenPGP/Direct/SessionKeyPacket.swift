@@ -1,0 +1,115 @@
+import CGcrypt
+import Glibc
+
+/// Writes public-key encrypted session key packets, version 3 (RFC 4880, 5.1).
+enum SessionKeyPacket {
+    /// The packet for one recipient, with an old-style header as gpg writes it.
+    static func bytes(
+        for recipient: PublicKeyPacket, _ sessionKey: borrowing SessionKey
+    ) throws(GcryptError) -> [UInt8] {
+        var body: [UInt8] = [3]
+        body += recipient.fingerprint.octets.suffix(8)
+        body.append(recipient.algorithm)
+        switch recipient.material {
+        case .rsa(let modulus, let exponent):
+            try appendRSA(modulus, exponent, sessionKey, to: &body)
+        case .ecdh(let curve, let point, let derivation):
+            try appendECDH(recipient, curve, point, derivation, sessionKey, to: &body)
+        case nil: throw GcryptError("the key's algorithm is left to gpg")
+        }
+        guard body.count <= 0xffff else { throw GcryptError("a session key packet is too long") }
+        let header: [UInt8] =
+            body.count < 256
+            ? [0x84, UInt8(body.count)] : [0x85, UInt8(body.count >> 8), UInt8(body.count & 0xff)]
+        return header + body
+    }
+
+    /// m to the power of e, m padded as PKCS #1 wants it (RFC 4880, 13.1.1).
+    private static func appendRSA(
+        _ modulus: [UInt8], _ exponent: [UInt8], _ sessionKey: borrowing SessionKey, to body: inout [UInt8]
+    ) throws(GcryptError) {
+        let key = try modulus.withBytes { (modulus) throws(GcryptError) in
+            try exponent.withBytes { (exponent) throws(GcryptError) in
+                try SymbolicExpression("(public-key (rsa (n %b)(e %b)))", [modulus, exponent])
+            }
+        }
+        let data = try SymbolicExpression("(data (flags pkcs1) (value %b))", [sessionKey.plain])
+        let number = try data.encrypted(to: key).withValue("a") { (bytes) throws(GcryptError) in Array(bytes)
+        }
+        guard number.drop(while: { $0 == 0 }).count <= modulus.count, number.contains(where: { $0 != 0 })
+        else { throw GcryptError("libgcrypt gave no number below the modulus") }
+        MultiPrecision.append(number, to: &body)
+    }
+
+    /// An ephemeral point, then the session key wrapped with what is derived from the shared one (RFC 6637, 8).
+    private static func appendECDH(
+        _ recipient: PublicKeyPacket, _ curve: EllipticCurve, _ point: [UInt8],
+        _ derivation: PublicKeyPacket.KeyDerivation, _ sessionKey: borrowing SessionKey,
+        to body: inout [UInt8]
+    ) throws(GcryptError) {
+        guard let algorithms = derivation.algorithms else { throw GcryptError("no such key derivation") }
+        // Curve25519 has its octets in the other order: libgcrypt's "djb-tweak".
+        let flags = curve == .curve25519 ? "(flags djb-tweak)" : ""
+        let key = try point.withBytes { (point) throws(GcryptError) in
+            try SymbolicExpression("(public-key (ecdh (curve \"\(curve.name)\")\(flags)(q %b)))", [point])
+        }
+        guard let scalar = gcry_mpi_snew(UInt32(curve.bits)) else { throw GcryptError("no secure memory") }
+        defer { gcry_mpi_release(scalar) }
+        // As gpg does; libgcrypt sets and clears the bits that Curve25519 wants so.
+        gcry_mpi_randomize(scalar, UInt32(curve.bits - 1), GCRY_STRONG_RANDOM)
+        let points = try SymbolicExpression(number: scalar).encrypted(to: key)
+        let ephemeral = try points.withValue("e") { (bytes) throws(GcryptError) in Array(bytes) }
+        guard curve.isPoint(ephemeral) else {
+            throw GcryptError("libgcrypt gave an ephemeral key of another form")
+        }
+
+        let wrappingKey = try SecureBytes(count: algorithms.keyLength)
+        let digest = try Digest(algorithms.hash)
+        try points.withValue("s") { (shared) throws(GcryptError) in
+            guard curve.isPoint(shared) else {
+                throw GcryptError("libgcrypt gave a shared point of another form")
+            }
+            let counter: [UInt8] = [0, 0, 0, 1]
+            counter.withUnsafeBytes { digest.update($0) }
+            digest.update(.init(rebasing: shared[1..<1 + curve.coordinateLength]))
+            parameters(recipient, curve, derivation).withUnsafeBytes { digest.update($0) }
+            try digest.finish(to: .init(start: wrappingKey.base, count: wrappingKey.count))
+        }
+        let wrapped = try wrap(sessionKey.padded, algorithms.cipher, key: wrappingKey.bytes)
+        MultiPrecision.append(ephemeral, to: &body)
+        body.append(UInt8(wrapped.count))
+        body += wrapped
+    }
+
+    /// What the wrapping key is bound to (RFC 6637, 8: "Param").
+    private static func parameters(
+        _ recipient: PublicKeyPacket, _ curve: EllipticCurve, _ derivation: PublicKeyPacket.KeyDerivation
+    ) -> [UInt8] {
+        [UInt8(curve.identifier.count)] + curve.identifier + [recipient.algorithm]
+            + [3, 1, derivation.hash, derivation.cipher] + Array("Anonymous Sender    ".utf8)
+            + recipient.fingerprint.octets
+    }
+
+    /// RFC 3394.
+    private static func wrap(
+        _ secret: UnsafeRawBufferPointer, _ algorithm: gcry_cipher_algos, key: UnsafeRawBufferPointer
+    ) throws(GcryptError) -> [UInt8] {
+        let cipher = try Cipher(algorithm, GCRY_CIPHER_MODE_AESWRAP, key: key)
+        var wrapped = [UInt8](repeating: 0, count: secret.count + 8)
+        try wrapped.withMutableBytes { (target) throws(GcryptError) in
+            try cipher.encrypt(secret, to: target)
+        }
+        return wrapped
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeMutableBytes` that keeps the type of the error.
+    mutating func withMutableBytes<R, E: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try withUnsafeMutableBufferPointer { (buffer) throws(E) in
+            try body(UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+}
