@@ -12,6 +12,7 @@ extension Reencryption {
         while position < journal.secrets.count {
             try place(position, recipients)
             position += 1
+            if position == 1 { FaultPoint.mayDie("recipients.placed-one") }
             progress(Progress(step: .placing, done: position, total: journal.secrets.count))
         }
         try synchronizeFolders(of: journal.secrets)

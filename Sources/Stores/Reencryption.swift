@@ -117,6 +117,20 @@ public final class Reencryption: Sendable {
         StagingFolder.exists(in: store.root)
     }
 
+    /// What a change that was begun and not finished will commit itself, or take back: the paths that its journal names.
+    /// Empty when there is none.
+    public static func paths(underWayIn store: Store) -> Set<FilePath> {
+        guard let bytes = (try? store.readIfPresent(StagingFolder.file(ChangeJournal.name))) ?? nil,
+            let journal = ChangeJournal(bytes)
+        else { return [] }
+        var paths = Set(journal.secrets)
+        if let folder = journal.folder {
+            paths.insert(folder.appending(Store.recipientFileName))
+            paths.insert(folder.appending(Store.signatureFileName))
+        }
+        return paths
+    }
+
     /// Does the rest of the change. When it throws before the first secret is put in place, nothing has changed; it
     /// can be run again or aborted.
     ///

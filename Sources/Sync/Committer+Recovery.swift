@@ -81,11 +81,13 @@ extension Committer {
 
     /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
     private func noteUncommitted(_ share: Share) throws(GitError) {
+        // What a change of recipients that was killed has put in place is that change's to commit or to take back.
+        let inChange = Reencryption.paths(underWayIn: store)
         for change in try settledChanges(share)
         where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
             let path = share.inStore(change.path)
             guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
-                !name.hasPrefix(Store.temporaryPrefix)
+                !name.hasPrefix(Store.temporaryPrefix), !inChange.contains(path)
             else { continue }
             note(change.kind == .deleted ? .removed(path) : .saved(path))
         }

@@ -79,6 +79,40 @@ import Testing
         }
     }
 
+    /// A mount in between finds secrets that differ from the newest commit, and leaves them to the change.
+    @Test(arguments: ["resume", "abort"]) func aMountInBetweenCommitsNothingOfIt(_ end: String) throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try fixture.fill(store, folders: ["a", "c"], count: 10, for: fixture.ann)
+            let keys = [fixture.ann.fingerprint, fixture.bob.fingerprint]
+            let old = try state(store)
+            let head = try store.git("rev-parse", "HEAD")
+            let killed = try home.run(
+                ["passdir", "recipients", "set", "work"] + keys,
+                extra: ["PASSDIR_FAULT": "recipients.placed-one"])
+            #expect(killed.exitCode == 128 + SIGKILL)
+            #expect(try store.git("status", "--porcelain").split(separator: "\n").count == 1)
+            try home.mount()
+            // An edit of another secret is committed meanwhile, alone.
+            try home.succeed(["sh", "-c", "echo new > '\(home.mountPoint)/work/new'"])
+            try home.unmount()
+            #expect(try store.git("log", "--format=%s", "\(head)..HEAD") == "Add given password for new to store.")
+            #expect(try store.git("show", "--name-only", "--format=", "HEAD") == "new.gpg")
+            let result = try home.passdir("recipients", end, "work", limit: .seconds(60))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(try store.git("status", "--porcelain") == "")
+            if end == "abort" {
+                try store.git("rm", "--quiet", "new.gpg")
+                #expect(try state(store) == old)
+            } else {
+                #expect(try store.git("rev-list", "--count", "\(head)..HEAD") == "2")
+                #expect(try Set(fixture.packets(store).values.map(\.count)) == [2])
+            }
+        }
+    }
+
     /// Everything that a change touches, as checksums.
     private func state(_ store: TestStore) throws -> String {
         String(

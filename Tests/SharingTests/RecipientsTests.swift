@@ -115,12 +115,14 @@ import Testing
         }
     }
 
+    /// `PASSDIR_SOAK` is the number of secrets (`scripts/soak compare COUNT`).
     @Test func passAndPassdirLeaveTheSameRecipients() throws {
+        let count = getenv("PASSDIR_SOAK").flatMap { Int(String(cString: $0)) } ?? 60
         try Fixture.with { fixture in
             let folders = ["top", "top/mid", "top/mid/low", "top/own", "top/own/below", "side"]
             let home = fixture.home
             let store = try home.makeStore("one", recipients: [fixture.ann])
-            try fixture.fill(store, folders: folders, count: 60, for: fixture.ann)
+            try fixture.fill(store, folders: folders, count: count, for: fixture.ann)
             try store.pass(["init", "-p", "top/own", fixture.ann.fingerprint, fixture.cyd.fingerprint])
             // Symbolic links, to a secret and to a folder.
             try home.succeed(["ln", "-s", "s0.gpg", "top/link.gpg"], in: store.path)

@@ -20,4 +20,11 @@ enum FaultPoint {
             if wanted == "fail:\(name)" { throw LifecycleError(.failed, "it was made to fail at \(name)") }
         #endif
     }
+
+    /// As `reach`, in operations of another kind: a place to be killed at only.
+    static func mayDie(_ name: StaticString) {
+        #if DEBUG
+            if getenv("PASSDIR_FAULT").map({ String(cString: $0) }) == "\(name)" { kill(getpid(), SIGKILL) }
+        #endif
+    }
 }
