@@ -98,7 +98,9 @@ import Testing
             // An edit of another secret is committed meanwhile, alone.
             try home.succeed(["sh", "-c", "echo new > '\(home.mountPoint)/work/new'"])
             try home.unmount()
-            #expect(try store.git("log", "--format=%s", "\(head)..HEAD") == "Add given password for new to store.")
+            #expect(
+                try store.git("log", "--format=%s", "\(head)..HEAD") == "Add given password for new to store."
+            )
             #expect(try store.git("show", "--name-only", "--format=", "HEAD") == "new.gpg")
             let result = try home.passdir("recipients", end, "work", limit: .seconds(60))
             #expect(result.exitCode == 0, "\(result.errors)")
