@@ -16,6 +16,7 @@ enum CommitterSettings {
         options.commitsEach = try configuration.value(Catalogue.commitEach, store: store)
         let interval = try configuration.value(Catalogue.syncInterval, store: store)
         options.interval = interval > .zero ? interval : nil
+        options.rebases = try configuration.value(Catalogue.syncIntegration, store: store) == .rebase
         options.transport =
             switch try configuration.value(Catalogue.syncTransport, store: store) {
             case .auto: .automatic

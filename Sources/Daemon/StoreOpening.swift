@@ -37,6 +37,7 @@ final class StoreOpening: Sendable {
                 definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
                 definition.sshKey?.string,
                 try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
+                try configuration.value(Catalogue.syncIntegration, store: definition.name).rawValue,
                 "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
                 "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
             ],

@@ -18,6 +18,14 @@ public enum TransportChoice: String, Sendable, CaseIterable {
     case auto, libgit2, git
 }
 
+/// How commits of the remote and our own come together.
+public enum IntegrationChoice: String, Sendable, CaseIterable {
+    /// By a commit that has both as parents.
+    case merge
+    /// Our commits are made anew on top of the remote's.
+    case rebase
+}
+
 /// What encrypts.
 public enum EngineChoice: String, Sendable, CaseIterable {
     /// passdir itself where the result is surely of the form that gpg would give, else gpg.
@@ -52,6 +60,12 @@ public enum Catalogue {
         "sync.transport", default: .auto,
         description: "What talks to remotes: libgit2, the git program, or auto: git where libgit2 cannot",
         owner: .sync, kind: .word, storeKey: "transport")
+    /// How histories come together.
+    public static let syncIntegration = Setting<IntegrationChoice>(
+        "sync.integration", default: .merge,
+        description:
+            "How your commits and the remote's come together: merge, or rebase: yours are made anew on top",
+        owner: .sync, kind: .word, storeKey: "integration")
     /// The largest secret.
     public static let secretLimit = Setting<Int>(
         "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
@@ -126,7 +140,7 @@ public enum Catalogue {
     public static let all: [AnySetting] = unique(
         [
             AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
-            AnySetting(syncTransport), AnySetting(secretLimit),
+            AnySetting(syncTransport), AnySetting(syncIntegration), AnySetting(secretLimit),
             AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),

@@ -7,7 +7,7 @@ import SystemPackage
 
 extension Committer {
     /// What was computed of a merge and is not yet true.
-    private struct Merge {
+    struct Merge {
         var ours: ObjectID?
         var theirs: ObjectID
         /// The commit that the branch goes to.
@@ -54,25 +54,19 @@ extension Committer {
         }
         var merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Fast-forward")
         if let ours {
-            let plan: MergePlan?
+            let base: ObjectID?
+            let line: [CommitInfo]?
             do throws(GitError) {
-                plan =
-                    try repository.isAncestor(ours, of: theirs)
-                    ? nil : try self.plan(repository, target, ours, theirs)
+                base = try repository.mergeBase(ours, theirs)
+                line = options.rebases ? try ownLine(from: base, to: ours, repository) : nil
             } catch {
                 throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
             }
-            if let plan {
-                try refuse(plan, target)
-                let merges = plan.secrets
-                let outcomes = await PlainThread.run { merges.map { $0.settle() } }
-                for case .later(let reason) in outcomes {
-                    throw SyncFailure(
-                        kind: .passing,
-                        message:
-                            "changes of the remote wait because a secret that both sides changed cannot be "
-                            + "decrypted now: \(reason).")
-                }
+            if let line, base != ours {
+                merge = try await rebase(line, ours, theirs, target, repository)
+            } else if base != ours {
+                let plan = try self.plan(repository, base: base, ours, theirs)
+                let outcomes = try await settle(plan, target)
                 do throws(GitError) {
                     merge = try write(plan, outcomes, target, repository)
                 } catch {
@@ -81,6 +75,23 @@ extension Committer {
             }
         }
         return try bringIn(merge, target, repository)
+    }
+
+    /// What becomes of each collision; waits for keys.
+    func settle(
+        _ plan: MergePlan, _ target: SyncTarget
+    ) async throws(SyncFailure) -> [SecretMerge.Outcome] {
+        try refuse(plan, target)
+        let merges = plan.secrets
+        let outcomes = await PlainThread.run { merges.map { $0.settle() } }
+        for case .later(let reason) in outcomes {
+            throw SyncFailure(
+                kind: .passing,
+                message:
+                    "changes of the remote wait because a secret that both sides changed cannot be "
+                    + "decrypted now: \(reason).")
+        }
+        return outcomes
     }
 
     // MARK: the plan
@@ -94,14 +105,24 @@ extension Committer {
         var hasBase: Bool
     }
 
-    private func plan(
-        _ repository: Repository, _ target: SyncTarget, _ ours: ObjectID, _ theirs: ObjectID
-    ) throws(GitError) -> MergePlan {
-        guard let base = try repository.mergeBase(ours, theirs) else {
+    func plan(
+        _ repository: Repository, base: ObjectID?, _ ours: ObjectID, _ theirs: ObjectID
+    ) throws(SyncFailure) -> MergePlan {
+        guard let base else {
             return MergePlan(
                 ours: ours, theirs: theirs, merge: TreeMerge(ours: [], theirs: []), secrets: [],
                 hasBase: false)
         }
+        do throws(GitError) {
+            return try plan(repository, onto: base, ours, theirs)
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+        }
+    }
+
+    private func plan(
+        _ repository: Repository, onto base: ObjectID, _ ours: ObjectID, _ theirs: ObjectID
+    ) throws(GitError) -> MergePlan {
         let merge = TreeMerge(
             ours: try repository.differences(from: base, to: ours),
             theirs: try repository.differences(from: base, to: theirs))
@@ -149,9 +170,11 @@ extension Committer {
 
     // MARK: the merge commit
 
-    private func write(
-        _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ target: SyncTarget, _ repository: Repository
-    ) throws(GitError) -> Merge {
+    /// The tree that holds what both sides changed, and the names, relative to the store, that our versions have where
+    /// both stay.
+    func mergedTree(
+        _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ repository: Repository
+    ) throws(GitError) -> (tree: ObjectID, conflicts: [FilePath]) {
         var edits = plan.merge.edits
         var conflicts: [FilePath] = []
         var taken = Set(edits.map(\.path))
@@ -173,14 +196,23 @@ extension Committer {
         }
         try makeRoom(&edits, &conflicts, plan, now, repository)
         let tree = try repository.tree(of: plan.ours, edited: edits)
-        let url = GitError.withoutPasswords(repository.url(ofRemote: target.remote) ?? target.remote)
         let share = share(of: repository)
-        let names = conflicts.map { share?.inStore($0) ?? $0 }
-        var message = "Merge branch '\(target.branch)' of \(url)\n"
-        if !names.isEmpty {
-            message +=
-                "\nChanged on both sides, our versions are kept as:\n" + names.map { "- \($0)\n" }.joined()
-        }
+        return (tree, conflicts.map { share?.inStore($0) ?? $0 })
+    }
+
+    /// What a commit says of conflicts.
+    static func message(of conflicts: [FilePath]) -> String {
+        guard !conflicts.isEmpty else { return "" }
+        return "\nChanged on both sides, our versions are kept as:\n"
+            + conflicts.map { "- \($0)\n" }.joined()
+    }
+
+    private func write(
+        _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ target: SyncTarget, _ repository: Repository
+    ) throws(GitError) -> Merge {
+        let (tree, names) = try mergedTree(plan, outcomes, repository)
+        let url = GitError.withoutPasswords(repository.url(ofRemote: target.remote) ?? target.remote)
+        let message = "Merge branch '\(target.branch)' of \(url)\n" + Self.message(of: names)
         let (author, committer) = signatures(repository, changed: 0)
         let commit = try repository.makeCommit(
             tree: tree, parents: [plan.ours, plan.theirs], message: message, author: author,

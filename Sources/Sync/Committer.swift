@@ -23,6 +23,8 @@ public actor Committer: ChangeSink {
         public var interval: Duration?
         /// How the remote is spoken to (`sync.transport`).
         public var transport = Transport.automatic
+        /// Our commits are told anew on the remote's tip instead of being merged (`sync.integration`).
+        public var rebases = false
         /// The program whose `transfer` command pushes and fetches: our own.
         public var program: FilePath
         /// What a server that wants credentials is offered first; called on a thread that may wait.
