@@ -25,6 +25,12 @@ enum CommitterSettings {
             }
         let login = RemoteLogin(definition, credentials: credentials)
         options.credentials = { login.answer($0) }
+        options.offers =
+            switch definition.authentication {
+            case nil: .all
+            case .some(.none): .none
+            case .some: .own
+            }
         options.notify = { store, sentence in DesktopNotification.show("passdir: \(store)", sentence) }
         return options
     }

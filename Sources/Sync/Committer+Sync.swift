@@ -208,6 +208,7 @@ extension Committer {
         var request = TransferRequest(
             operation, repository: target.repository, remote: target.remote, localRef: target.localRef,
             remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
+        request.offers = options.offers
         if request.transport == .automatic {
             // To a folder libgit2 pushes without a lock, so that of two who push at the same time one is lost, and it
             // runs no hooks there.
@@ -248,6 +249,8 @@ extension Committer {
     /// Keys that this libssh2 cannot use, hosts that only ssh's configuration knows, shallow clones.
     private func mayNeedGit(_ failure: TransferFailure, _ target: SyncTarget) throws(SyncFailure) -> Bool {
         if failure.code == .unsupported { return true }
+        // ssh would offer what libgit2 was not to.
+        if options.offers == .none, failure.code == .authentication { return false }
         let url = try url(target)
         let isSSH =
             url.hasPrefix("ssh://") || !url.contains("://") && url.contains(":") && !url.hasPrefix("/")

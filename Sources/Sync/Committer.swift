@@ -29,6 +29,8 @@ public actor Committer: ChangeSink {
         public var program: FilePath
         /// What a server that wants credentials is offered first; called on a thread that may wait.
         public var credentials: (@Sendable (CredentialRequest) -> Credential?)?
+        /// What a server is offered.
+        public var offers = OfferedCredentials.all
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 

@@ -5,20 +5,23 @@ import Synchronization
 import SystemPackage
 
 /// What a server is offered, in this order and each once: what the store's settings hold, the SSH agent, the user's
-/// usual SSH keys, what git's own credential helpers know.
+/// usual SSH keys, what git's own credential helpers know. Where the settings name a way, that one only.
 final class CredentialOffers: Sendable {
     private let channel: TransferChannel
+    private let offered: OfferedCredentials
     private let passed = Mutex(0)
 
-    init(channel: TransferChannel) {
+    init(channel: TransferChannel, _ offered: OfferedCredentials) {
         self.channel = channel
+        self.offered = offered
     }
 
     func next(_ request: CredentialRequest) -> Credential? {
-        let sources: [() -> Credential?] =
-            [{ self.ask(request) }]
-            + (request.allowed.contains(.sshKey) ? sshSources(request) : [])
-            + (request.allowed.contains(.usernamePassword) ? [{ self.helper(request) }] : [])
+        var sources: [() -> Credential?] = offered == .none ? [] : [{ self.ask(request) }]
+        if offered == .all, request.allowed.contains(.sshKey) { sources += sshSources(request) }
+        if offered == .all, request.allowed.contains(.usernamePassword) {
+            sources.append { self.helper(request) }
+        }
         if request.allowed == .username { return .username(request.usernameFromURL ?? "git") }
         while true {
             let number = passed.withLock { number in

@@ -57,7 +57,7 @@ private struct LibGit2Transfer {
 
     func run(_ request: TransferRequest) throws(TransferFailure) {
         let hosts = HostTrust(url: Self.url(request))
-        let offers = CredentialOffers(channel: channel)
+        let offers = CredentialOffers(channel: channel, request.offers)
         let pace = ProgressPace(channel: channel)
         let callbacks = TransferCallbacks(
             credentials: { offers.next($0) }, certificateCheck: { hosts.judge($0) },

@@ -11,6 +11,16 @@ public enum Transport: String, Sendable, CaseIterable {
     case git
 }
 
+/// What a server that wants credentials is offered.
+public enum OfferedCredentials: String, Sendable {
+    /// The store's own, then what the user has for git and ssh.
+    case all
+    /// The store's own only: its settings name a way to authenticate.
+    case own
+    /// Nothing.
+    case none
+}
+
 /// A push or fetch of one branch, as the committer asks a child process for it.
 struct TransferRequest: Sendable, Equatable {
     enum Operation: String, Sendable {
@@ -30,12 +40,14 @@ struct TransferRequest: Sendable, Equatable {
     var trackingRef: String
     /// libgit2 or git, never automatic.
     var transport: Transport
+    /// What the server is offered.
+    var offers = OfferedCredentials.all
 
     /// The words behind the program's name that ask for it; `init(arguments:)` reads them.
     var arguments: [String] {
         [
             TransferCommand.name, operation.rawValue, transport.rawValue, repository.string, remote, localRef,
-            remoteRef, trackingRef,
+            remoteRef, trackingRef, offers.rawValue,
         ]
     }
 
@@ -54,12 +66,14 @@ struct TransferRequest: Sendable, Equatable {
 
     /// Reads what `arguments` wrote, without the name of the command; nil when it is something else.
     init?(arguments: [String]) {
-        guard arguments.count == 7, let operation = Operation(rawValue: arguments[0]),
+        guard arguments.count == 8, let offers = OfferedCredentials(rawValue: arguments[7]),
+            let operation = Operation(rawValue: arguments[0]),
             let transport = Transport(rawValue: arguments[1])
         else { return nil }
         self.init(
             operation, repository: FilePath(arguments[2]), remote: arguments[3], localRef: arguments[4],
             remoteRef: arguments[5], trackingRef: arguments[6], transport: transport)
+        self.offers = offers
     }
 }
 

@@ -82,6 +82,38 @@ import Testing
         }
     }
 
+    /// `authentication` names the one way that is tried; without it everything that the user has is.
+    @Test func onlyTheWayThatIsNamedIsOffered() throws {
+        try TestHome.with { home in
+            let servers = Servers(home)
+            defer { try? servers.end() }
+            let store = try home.makeStore(
+                "web", recipients: [try home.makeKey("ann@example.org")], remote: true)
+            try store.insert("mail", "secret")
+            try store.git("push", "-q")
+            try store.remoteGit("config", "http.receivepack", "true")
+            let url = try servers.startHTTPS()("web.git")
+            try home.write(
+                "#!/bin/sh\necho asked >>~/asked\n[ $1 = get ] && echo username=tester && echo password=token\n",
+                to: "helper", mode: .ownerReadWriteExecute)
+            try home.succeed(["git", "config", "--global", "credential.helper", home.path("helper").string])
+            try home.succeed(["passdir", "store", "add", "copy", "--url", url])
+            for (method, works) in [("none", false), ("password", false), ("helper", true), ("", true)] {
+                _ = try home.run(["rm", "-f", "asked"])
+                try home.succeed(
+                    ["passdir", "store", "set", "copy", "authentication"] + (method.isEmpty ? [] : [method]))
+                try home.mount()
+                try home.succeed(["ls", home.mountPoint.pushing("copy").string])
+                let result = try home.passdir("sync", "copy")
+                #expect((result.exitCode == 0) == works, "\(method): \(result.errors)")
+                if !works { #expect(result.errors.contains("credentials"), "\(method): \(result.errors)") }
+                #expect((access(home.path("asked").string, F_OK) == 0) == works, "\(method)")
+                try home.unmount()
+            }
+            try servers.end()
+        }
+    }
+
     @Test func twoPeopleShareAStore() throws {
         try TestHome.with { ann in
             try TestHome.with { ben in
