@@ -13,7 +13,7 @@ readonly editing_packages=(
 
 # The servers and keyrings that the tests talk to on loopback.
 # shellcheck disable=SC2034
-readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools)
+readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin)
 
 # fail SENTENCE: ends the script.
 fail() {

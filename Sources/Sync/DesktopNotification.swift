@@ -11,7 +11,9 @@ public enum DesktopNotification {
             "gdbus", "call", "--session", "--timeout", "5", "--dest", "org.freedesktop.Notifications",
             "--object-path", "/org/freedesktop/Notifications", "--method",
             "org.freedesktop.Notifications.Notify",
-            "passdir", "0", "dialog-password", quoted(title), quoted(body), "[]", "{}", "-1",
+            "passdir", "0", "dialog-password", quoted(title), quoted(body), "[]", "{}",
+            // A word that begins with "-" would be an option.
+            "@i -1",
         ]
         PlainThread.start {
             _ = try? ChildProgram.run(words, environment: ChildProgram.environment, timeout: .seconds(10))

@@ -203,6 +203,65 @@ import Testing
         }
     }
 
+    /// While the key is locked the merge waits: reading other things, saving and committing go on.
+    @Test func aLockedKeyLetsTheMergeWait() async throws {
+        try await TestHome.with { home in
+            try home.usePinentry(.answer("open sesame"))
+            let machines = try home.machines(2, passphrase: "open sesame")
+            try machines[0].save("mail/imap", "secret\nuser: me\nurl: there\n")
+            for machine in machines { try await sync(machine) }
+            try machines[0].save("mail/imap", "changed\nuser: me\nurl: there\n")
+            try await sync(machines[0])
+            try machines[1].save("mail/imap", "secret\nuser: you\nurl: there\n")
+            try home.usePinentry(.cancel)
+            let complaint = try #require(await machines[1].committer.synchronizeNow())
+            #expect(
+                complaint.contains("mail/imap") || complaint.contains("cannot be decrypted now"),
+                "\(complaint)")
+            #expect(machines[1].committer.status.lastError?.contains("wait") == true)
+            #expect(try machines[1].dirt == "")
+            // Nothing half merged, and saves are committed.
+            try machines[1].save("other", "saved meanwhile\n")
+            await machines[1].committer.commitPending()
+            #expect(
+                try machines[1].git("log", "-1", "--format=%s") == "Add given password for other to store.")
+            #expect(try machines[1].dirt == "")
+            try home.usePinentry(.answer("open sesame"))
+            for number in [1, 0] { try await sync(machines[number]) }
+            #expect(try machines[0].read("mail/imap") == "changed\nuser: you\nurl: there\n")
+            #expect(try machines[0].read("other") == "saved meanwhile\n")
+            try expectEqual(machines)
+        }
+    }
+
+    /// A prompt that nobody answers blocks the merge only.
+    @Test func anOpenPromptBlocksNobodyElse() async throws {
+        try await TestHome.with { home in
+            try home.usePinentry(.answer("open sesame"))
+            let machines = try home.machines(2, passphrase: "open sesame")
+            try machines[0].save("mail/imap", "secret\nuser: me\nurl: there\n")
+            for machine in machines { try await sync(machine) }
+            try machines[0].save("mail/imap", "changed\nuser: me\nurl: there\n")
+            try await sync(machines[0])
+            try machines[1].save("mail/imap", "secret\nuser: you\nurl: there\n")
+            let pinentry = try home.usePinentry(.block("open sesame"))
+            let before = pinentry.promptCount()
+            let merging = Task { await machines[1].committer.synchronizeNow() }
+            try home.waitUntil("the merge asks for the passphrase") { pinentry.promptCount() > before }
+            // The store's own commits go on while the question is open.
+            try machines[1].save("other", "saved meanwhile\n")
+            await machines[1].committer.commitPending()
+            #expect(
+                try machines[1].git("log", "-1", "--format=%s") == "Add given password for other to store.")
+            try pinentry.release()
+            #expect(await merging.value == nil)
+            try await sync(machines[0])
+            #expect(try machines[0].read("mail/imap") == "changed\nuser: you\nurl: there\n")
+            #expect(try machines[0].read("other") == "saved meanwhile\n")
+            try expectEqual(machines)
+        }
+    }
+
     @Test func whatIsStagedIsLeftAlone() async throws {
         try await TestHome.with { home in
             let machines = try await start({ try $0.save("other", "one\n") }, home)

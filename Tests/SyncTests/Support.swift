@@ -121,9 +121,9 @@ struct Machine: Sendable {
 extension TestHome {
     /// A store made by pass with a remote, and as many machines with a clone of it.
     func machines(
-        _ count: Int, _ change: (inout Committer.Options) -> Void = { _ in }
+        _ count: Int, passphrase: String = "", _ change: (inout Committer.Options) -> Void = { _ in }
     ) throws -> [Machine] {
-        let key = try makeKey("one@example.org")
+        let key = try makeKey("one@example.org", passphrase: passphrase)
         let first = try makeStore("m0", recipients: [key], remote: true)
         var machines = [try Machine(self, first.path, change)]
         for number in 1..<max(count, 1) where number < count {

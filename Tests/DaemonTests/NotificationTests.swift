@@ -1,0 +1,46 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// What the desktop is told, as seen on a real session bus.
+@Suite struct NotificationTests {
+    /// A failure that lasts is told once, and once when it is over.
+    @Test func oneMessageWhenItFailsAndOneWhenItWorksAgain() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("one", recipients: [key], remote: true)
+            try store.insert("mail/imap", "secret")
+            try store.git("push", "-q")
+            try home.addStores([store])
+            let session = """
+                set -e
+                trap 'passdir unmount 2> /dev/null || true; kill %1' EXIT
+                dbus-monitor --session "interface='org.freedesktop.Notifications'" > ~/bus &
+                told() { grep -c 'member=Notify' ~/bus || true; }
+                until_told() { for i in $(seq 400); do [ "$(told)" = $1 ] && return; sleep 0.05; done; return 1; }
+                until grep -q NameAcquired ~/bus; do sleep 0.05; done
+                passdir mount ~/mnt
+                ls ~/mnt/one > /dev/null
+                passdir sync one
+                mv ~/one.git ~/away.git
+                ! passdir sync one 2> /dev/null
+                ! passdir sync one 2> /dev/null
+                until_told 1
+                ! passdir sync one 2> /dev/null
+                mv ~/away.git ~/one.git
+                passdir sync one
+                until_told 2
+                passdir unmount
+                told
+                """
+            let result = try home.run(
+                ["dbus-run-session", "--", "bash", "-c", session], limit: .seconds(90))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(result.output.split(separator: "\n").last == "2")
+            let told = try home.text(of: "bus").split(separator: "\n").filter { $0.contains("string \"") }
+            #expect(told.contains { $0.contains("passdir: one") })
+            #expect(told.contains { $0.contains("failed") && $0.contains("origin") }, "\(told)")
+            #expect(told.contains { $0.contains("in step with its remote again") }, "\(told)")
+        }
+    }
+}
