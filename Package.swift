@@ -34,13 +34,14 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CGPGME", pkgConfig: "gpgme", providers: [.apt(["libgpgme-dev"])]),
+        .systemLibrary(name: "CGcrypt", pkgConfig: "libgcrypt", providers: [.apt(["libgcrypt20-dev"])]),
         .systemLibrary(name: "CGit", pkgConfig: "libgit2", providers: [.apt(["libgit2-dev"])]),
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("Fuse", ["CFuse", systemPackage])
         + part("OpenPGP", ["CGPGME", "CLinux", systemPackage])
-        + part("Git", ["CGit", systemPackage], tests: ["TestKit"])
+        + part("Git", ["CGcrypt", "CGit", systemPackage], tests: ["TestKit"])
         + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(
             "Stores",
