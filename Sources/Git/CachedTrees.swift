@@ -62,7 +62,8 @@ struct CachedTrees {
     private func below(_ name: UnsafeRawBufferPointer, _ paths: [ArraySlice<UInt8>]) -> [ArraySlice<UInt8>] {
         if paths.isEmpty { return [] }
         return paths.filter {
-            $0.count > name.count && $0[$0.startIndex + name.count] == UInt8(ascii: "/") && $0.starts(with: name)
+            $0.count > name.count && $0[$0.startIndex + name.count] == UInt8(ascii: "/")
+                && $0.starts(with: name)
         }.map { $0.dropFirst(name.count + 1) }
     }
 

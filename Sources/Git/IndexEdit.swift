@@ -9,7 +9,9 @@ struct IndexEdit {
     var entry: IndexEntry?
 
     /// The path as the index holds it.
-    var name: [UInt8] { path.withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } }
+    var name: [UInt8] {
+        path.withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
 }
 
 /// An entry of the index but its name: a blob, and the metadata of the file that holds the same bytes.

@@ -8,8 +8,8 @@ import SystemPackage
 /// objects and to write those out again costs a microsecond or so an entry, which is most of a commit in a large
 /// store. Here the entries are only walked over; nearly all bytes go from the old index to the new one as they are.
 struct IndexPatch {
-    /// The new index in its order; only good while this and the old bytes are.
-    private(set) var pieces: [UnsafeRawBufferPointer] = []
+    /// The new index in its order but its checksum; only good while this and the old bytes are.
+    private var pieces: [UnsafeRawBufferPointer] = []
     private let old: UnsafeMutableRawBufferPointer
     private let version: UInt32
     private var made = OwnBytes()
@@ -39,8 +39,9 @@ struct IndexPatch {
         var marks = IndexMarks(edits)
         while let entry = try scan.next() {
             // What these two bytes of flags may say has grown before.
-            if entry.head > IndexScan.headLength, bytes[entry.start + IndexScan.headLength] & 0x9f != 0
-                || bytes[entry.start + IndexScan.headLength + 1] != 0
+            if entry.head > IndexScan.headLength,
+                bytes[entry.start + IndexScan.headLength] & 0x9f != 0
+                    || bytes[entry.start + IndexScan.headLength + 1] != 0
             {
                 return nil
             }
@@ -55,8 +56,6 @@ struct IndexPatch {
         flush()
         guard try copyExtensions(from: scan.position, to: scan.end, edits) else { return nil }
         header.storeBytes(of: UInt32(count).bigEndian, toByteOffset: 8, as: UInt32.self)
-        let checksum = try self.checksum()
-        pieces.append(UnsafeRawBufferPointer(made.keep(checksum)))
     }
 
     /// Writes the new index. Durable on return, as all that a commit writes: an index that a power failure cuts short
@@ -65,6 +64,10 @@ struct IndexPatch {
     func write(to file: borrowing Descriptor, from source: IndexSource) throws(GitError) {
         defer { withExtendedLifetime(source) {} }
         try file.write(pieces, "cannot write the index")
+        // The disk is at it while the checksum is computed.
+        passdir_git_start_writeback(file.raw)
+        let checksum = made.keep(try self.checksum())
+        try file.write([UnsafeRawBufferPointer(checksum)], "cannot write the index")
         guard fdatasync(file.raw) == 0 else {
             throw .system(Errno(rawValue: errno), "cannot write the index")
         }

@@ -71,7 +71,8 @@ struct IndexScan: ~Copyable {
         previousName = name
         if version == 4 { try readShortened(from: start + head) } else { try readName(start, head, flags) }
         return Entry(
-            start: start, end: position, head: head, name: name, stage: UInt8(truncatingIfNeeded: flags >> 12 & 3))
+            start: start, end: position, head: head, name: name,
+            stage: UInt8(truncatingIfNeeded: flags >> 12 & 3))
     }
 
     /// Versions 2 and 3: the whole name, and one to eight zeros that make the entry's length a multiple of eight.
@@ -124,7 +125,8 @@ private struct NameMemory: ~Copyable {
         memory.deallocate()
     }
 
-    mutating func join(_ one: UnsafeRawBufferPointer, _ two: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    mutating func join(_ one: UnsafeRawBufferPointer, _ two: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer
+    {
         let count = one.count + two.count
         if memory.count < count {
             memory.deallocate()

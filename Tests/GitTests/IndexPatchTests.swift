@@ -31,7 +31,8 @@ import Testing
             if let reassembled { #expect(try details(work) == reassembled) }
             try expectSameTree(work)
             try repository.commit(
-                tree: tree, parent: try repository.commit(at: "refs/heads/main"), message: "x", author: someone,
+                tree: tree, parent: try repository.commit(at: "refs/heads/main"), message: "x",
+                author: someone,
                 committer: someone, onto: "refs/heads/main")
             #expect(try unexpected(work, kind) == "")
         }
@@ -205,7 +206,8 @@ import Testing
         let index = try bytes(of: work, ".git/index")
         if !index.suffix(20).allSatisfy({ $0 == 0 }) {
             let checksum = try work.folder.run(["sha1sum"], input: Array(index.dropLast(20))).text.prefix(40)
-            #expect(checksum == index.suffix(20).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            #expect(
+                checksum == index.suffix(20).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
         }
         let names = try work.git("ls-files", "-z").utf8.split(separator: 0)
         #expect(zip(names, names.dropFirst()).allSatisfy { !$1.lexicographicallyPrecedes($0) })
