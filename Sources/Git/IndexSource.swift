@@ -8,9 +8,13 @@ final class IndexSource {
     let facts: stat
     private let memory: UnsafeMutableRawBufferPointer
     private var count = 0
+    /// Held open: the kernel gives the blocks of a file back when its last name and its last descriptor are gone, which
+    /// takes milliseconds for a large one; the moment in which the index is replaced is not to be one of them.
+    private let file: Descriptor
 
-    private init(_ facts: stat) {
+    private init(_ facts: stat, _ file: consuming Descriptor) {
         self.facts = facts
+        self.file = file
         memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(facts.st_size, 1), alignment: 16)
     }
 
@@ -24,10 +28,10 @@ final class IndexSource {
         guard fstat(file.raw, &facts) == 0 else {
             throw .system(Errno(rawValue: errno), "cannot read the index")
         }
-        let source = IndexSource(facts)
+        let source = IndexSource(facts, file)
         while source.count < facts.st_size {
             let rest = source.memory[source.count..<facts.st_size]
-            let got = Glibc.read(file.raw, rest.base.baseAddress.map { $0 + source.count }, rest.count)
+            let got = Glibc.read(source.file.raw, rest.base.baseAddress.map { $0 + source.count }, rest.count)
             if got == 0 { break }
             if got > 0 {
                 source.count += got

@@ -7,16 +7,22 @@ public struct PreparedIndex: ~Copyable {
     private let copy: IndexCopy?
     /// The finished file, held open to be known again.
     private let file: Descriptor?
+    /// The index that it replaces.
+    private let source: IndexSource?
 
     /// Nothing is to be done.
     fileprivate init() {
         copy = nil
         file = nil
+        source = nil
     }
 
-    fileprivate init(_ copy: consuming IndexCopy, _ file: consuming Descriptor?) {
+    fileprivate init(
+        _ copy: consuming IndexCopy, _ file: consuming Descriptor? = nil, replacing source: IndexSource? = nil
+    ) {
         self.copy = consume copy
         self.file = consume file
+        self.source = source
     }
 
     /// Puts it into the index's place: a matter of microseconds.
@@ -28,6 +34,9 @@ public struct PreparedIndex: ~Copyable {
         guard let raw = rawFile, fstat(raw, &facts) == 0 else { return }
         IndexChecksum.remember(index, facts)
     }
+
+    /// Frees the old index. Call it when all else is done: that takes milliseconds for a large one.
+    public consuming func discard() {}
 
     private borrowing func publishCopy() throws(GitError) -> FilePath? {
         switch copy {
@@ -90,7 +99,7 @@ extension Repository {
     private func preparedIndex(_ edits: [IndexEdit]) throws(GitError) -> PreparedIndex {
         let index = gitDirectory.appending("index")
         if let patched = try patchedIndex(index, edits) { return patched }
-        return PreparedIndex(try reassembledIndex(index, edits), nil)
+        return PreparedIndex(try reassembledIndex(index, edits))
     }
 
     /// Nil when there is no index, or one with something in it that `IndexPatch` does not know.
@@ -102,7 +111,7 @@ extension Repository {
         guard let patch = try IndexPatch(source.writable, written: written, edits) else { return nil }
         let file = try copy.create()
         try patch.write(to: file, from: source)
-        return PreparedIndex(copy, file)
+        return PreparedIndex(copy, file, replacing: source)
     }
 
     /// The way of libgit2.

@@ -96,6 +96,7 @@ extension Committer {
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         journal.remove()
+        index.discard()
         log.info("committed \(paths.count) changes as \(last.id) on \(name)")
         return true
     }
