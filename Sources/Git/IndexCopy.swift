@@ -61,6 +61,8 @@ struct IndexCopy: ~Copyable {
             _ = lock.withPlatformString { unlink($0) }
             throw .system(error, "cannot replace the index")
         }
+        // Its other name goes now: it changes the metadata by which the index is known again.
+        _ = path.withPlatformString { unlink($0) }
     }
 
     private var isUnchanged: Bool {

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// The bytes of an index, in memory of our own: read, not mapped, since a mapped file that another program cuts short
@@ -15,7 +16,7 @@ final class IndexSource {
     private init(_ facts: stat, _ file: consuming Descriptor) {
         self.facts = facts
         self.file = file
-        memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(facts.st_size, 1), alignment: 16)
+        memory = SpareMemory.take(max(facts.st_size, 1))
     }
 
     /// Nil when there is no index.
@@ -43,7 +44,7 @@ final class IndexSource {
     }
 
     deinit {
-        memory.deallocate()
+        SpareMemory.giveBack(memory)
     }
 
     /// The whole file.
@@ -51,6 +52,39 @@ final class IndexSource {
 
     /// The same, to be changed before it is written elsewhere.
     var writable: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[..<count]) }
+}
+
+/// The memory of the index before, for the next one: to have the kernel find and clear 10 MB takes several times as long
+/// as to read them.
+private enum SpareMemory {
+    private struct Block: @unchecked Sendable {
+        var bytes: UnsafeMutableRawBufferPointer
+    }
+
+    /// More is not kept.
+    private static let most = 32 << 20
+
+    private static let spare = Mutex<Block?>(nil)
+
+    static func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        let found = spare.withLock { spare -> Block? in
+            guard let block = spare, block.bytes.count >= count else { return nil }
+            spare = nil
+            return block
+        }
+        // Some room for what is added until the next time.
+        return found?.bytes ?? .allocate(byteCount: count + count / 8, alignment: 16)
+    }
+
+    static func giveBack(_ bytes: UnsafeMutableRawBufferPointer) {
+        let new = Block(bytes: bytes)
+        let useless = spare.withLock { spare -> Block? in
+            guard bytes.count <= most, bytes.count > spare?.bytes.count ?? 0 else { return new }
+            defer { spare = new }
+            return spare
+        }
+        useless?.bytes.deallocate()
+    }
 }
 
 extension Descriptor {
