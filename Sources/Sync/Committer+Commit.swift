@@ -84,15 +84,19 @@ extension Committer {
                     ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
         }
         Fault.point("commit.noted")
-        GitTraffic.waitForQuiet(in: share.top, limit: patience)
+        let index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
+            try repository.preparedIndex(paths: paths, to: last.id)
+        }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
-        try repository.updateIndex(paths: paths, to: last.id)
+        try index.publish()
         Fault.point("commit.before-ref")
         try repository.move(
             ref, from: parent, to: last.id, as: last.who,
             (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+        if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         journal.remove()
+        index.discard()
         log.info("committed \(paths.count) changes as \(last.id) on \(name)")
         return true
     }

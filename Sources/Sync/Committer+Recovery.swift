@@ -9,20 +9,19 @@ extension Committer {
     /// Looks at the repositories: mends what a crash left half done, finds what was saved but never committed, brings
     /// store and remote together, and does so regularly from then on.
     public func start() async {
-        let hasRepository = recoverOnce()
+        let hasRepository = mendOnce()
+        if hasRepository { Task { await self.synchronizeRegularly() } }
+        if !hasLooked, await !lookForUncommitted() { Task { await self.lookAgain() } }
         // Comparing everything with the index took more memory than all that follows.
         passdir_return_freed_memory()
         guard hasRepository else { return }
-        Task { await self.synchronizeRegularly() }
         await synchronize(options.interval == nil ? .push : .everything)
     }
 
     /// Whether there is a repository to go on with. Once a process: at the start, or at the end of a mount that ended
     /// before anything started.
-    @discardableResult
-    func recoverOnce() -> Bool {
+    private func mendOnce() -> Bool {
         if let hasRepository { return hasRepository }
-        let before = shared.withLock { $0.pending.count }
         do throws(GitError) {
             let own = try ownRepository()
             if let own {
@@ -30,26 +29,103 @@ extension Committer {
             } else {
                 shared.withLock { $0.status.state = .noRepository }
             }
-            for share in (own.map { [$0] } ?? []) + nestedRepositories() { try recover(share) }
+            for share in repositories(own) { try mend(share) }
             hasRepository = own != nil
         } catch {
-            shared.withLock { shared in
-                shared.status.state = .noCommits
-                shared.commitError =
-                    "commits are off for this store because \(error.message): reading and saving work."
-            }
-            log.warning("\(error.message)")
+            complain(error)
             hasRepository = false
-            return false
+            hasLooked = true
         }
-        // What was saved just now waits its time.
-        if shared.withLock({ $0.pending.count }) > before { commitPending() }
         return hasRepository ?? false
     }
 
-    private func recover(_ share: Share) throws(GitError) {
-        try mend(share)
-        try noteUncommitted(share)
+    private func repositories(_ own: Share?) -> [Share] { (own.map { [$0] } ?? []) + nestedRepositories() }
+
+    private func complain(_ error: GitError) {
+        shared.withLock { shared in
+            shared.status.state = .noCommits
+            shared.commitError =
+                "commits are off for this store because \(error.message): reading and saving work."
+        }
+        log.warning("\(error.message)")
+    }
+
+    /// For a mount that ends: what the start has not come to.
+    func recoverAtEnd() {
+        guard options.recovers else { return }
+        _ = mendOnce()
+        guard !hasLooked, let shares = try? repositories(ownRepository()) else { return }
+        for share in shares { _ = take(UncommittedLook(share).result(), share) }
+    }
+
+    // MARK: what was never committed
+
+    /// Notes what lies uncommitted in the working trees. Comparing 100,000 files takes seconds, minutes on a slow disk:
+    /// that happens on a thread of its own, and what is saved meanwhile is committed meanwhile.
+    /// - Returns: false when git programs or others were at work, so that it must be done again.
+    private func lookForUncommitted() async -> Bool {
+        guard let shares = try? repositories(ownRepository()) else { return false }
+        var isSettled = true
+        defer { ownMoves = nil }
+        let before = shared.withLock { $0.pending.count }
+        for share in shares {
+            ownMoves = [:]
+            let look = UncommittedLook(share)
+            let result = await PlainThread.run { look.result() }
+            if !take(result, share) { isSettled = false }
+        }
+        hasLooked = isSettled
+        // What was saved just now waits its time.
+        if shared.withLock({ $0.pending.count }) > before { commitPending() }
+        return isSettled
+    }
+
+    /// Looks until nobody disturbs it: what lies there uncommitted must not wait for another crash to be found.
+    private func lookAgain() async {
+        var wait = Duration.seconds(1)
+        while !shared.withLock({ $0.isFinishing }) {
+            try? await Task.sleep(for: wait)
+            guard !shared.withLock({ $0.isFinishing }) else { return }
+            if await lookForUncommitted() {
+                await synchronize(.push)
+                return
+            }
+            wait = min(wait * 2, .seconds(60))
+        }
+    }
+
+    /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
+    /// - Returns: false when the look tells nothing, because others were at work.
+    private func take(_ result: UncommittedLook.Result, _ share: Share) -> Bool {
+        switch result {
+        case .disturbed: return false
+        case .failed(let error):
+            complain(error)
+            return true
+        case .found(let changes, let before, let after):
+            guard moved(from: before, to: after) else { return false }
+            // What a change of recipients that was killed has put in place is that change's to commit or to take back.
+            let inChange = Reencryption.paths(underWayIn: store)
+            for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
+                let path = share.inStore(change.path)
+                guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
+                    !name.hasPrefix(Store.temporaryPrefix), !inChange.contains(path)
+                else { continue }
+                note(change.kind == .deleted ? .removed(path) : .saved(path))
+            }
+            return true
+        }
+    }
+
+    /// Whether only commits of ours lie between two states of HEAD.
+    private func moved(from before: Head, to after: Head) -> Bool {
+        if before == after { return true }
+        guard case .branch(_, let ref, let start) = before, case .branch(_, ref, let end?) = after else {
+            return false
+        }
+        var tip = start
+        while let commit = tip, commit != end { tip = ownMoves?[commit] }
+        return tip == end
     }
 
     /// A commit or merge that was interrupted: what its note names is brought back to the branch in the index, and
@@ -77,34 +153,5 @@ extension Committer {
         }
         for path in left.paths { note(.saved(share.inStore(path))) }
         left.remove()
-    }
-
-    /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
-    private func noteUncommitted(_ share: Share) throws(GitError) {
-        // What a change of recipients that was killed has put in place is that change's to commit or to take back.
-        let inChange = Reencryption.paths(underWayIn: store)
-        for change in try settledChanges(share)
-        where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
-            let path = share.inStore(change.path)
-            guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
-                !name.hasPrefix(Store.temporaryPrefix), !inChange.contains(path)
-            else { continue }
-            note(change.kind == .deleted ? .removed(path) : .saved(path))
-        }
-    }
-
-    /// What `git status` lists while no git program is at work: in the middle of a checkout it would list files that
-    /// nobody edited, and committing them would put them onto the wrong branch.
-    private func settledChanges(_ share: Share) throws(GitError) -> [WorkingTreeChange] {
-        var changes: [WorkingTreeChange] = []
-        for _ in 0..<20 {
-            GitTraffic.waitForQuiet(in: share.top)
-            let head = try share.repository.head()
-            changes = try share.repository.changes(under: share.prefix.isEmpty ? nil : share.prefix)
-            if changes.isEmpty { break }
-            let isSettled = try share.repository.head() == head
-            if isSettled, !GitTraffic.isBusy(share.top) { break }
-        }
-        return changes
     }
 }

@@ -68,6 +68,10 @@ public actor Committer: ChangeSink {
     var lastRewriting: (old: ObjectID, new: ObjectID)?
     /// Whether the store has a repository; nil before anybody looked.
     var hasRepository: Bool?
+    /// What a crash left uncommitted was looked for, and nobody disturbed it.
+    var hasLooked = false
+    /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
+    var ownMoves: [ObjectID: ObjectID]?
     private var failedCommits = 0
     /// When this committer was made, in seconds since 1970: older locks are none of its process.
     let started = time(nil)
@@ -168,7 +172,7 @@ public actor Committer: ChangeSink {
     public func finish(timeout: Duration) async {
         let end = ContinuousClock.now + timeout
         shared.withLock { $0.isFinishing = true }
-        if options.recovers { recoverOnce() }
+        recoverAtEnd()
         commitPending()
         // A lock that another program holds for a moment.
         while shared.withLock({ !$0.pending.isEmpty }), .now < end {

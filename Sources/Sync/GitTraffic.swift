@@ -1,3 +1,4 @@
+import Git
 import Glibc
 import SystemPackage
 
@@ -20,6 +21,29 @@ enum GitTraffic {
             if !isBusy(top) {
                 usleep(UInt32(quiet.components.attoseconds / 1_000_000_000_000))
                 if !isBusy(top) { return }
+            }
+            usleep(pause)
+            pause = min(pause * 2, 8000)
+        }
+    }
+
+    /// Prepares something and waits until it is quiet, as `waitForQuiet` does, at the same time. What was prepared
+    /// before a git program came is prepared anew.
+    static func quietly<Prepared: ~Copyable>(
+        in top: FilePath, limit: Duration, _ prepare: () throws(GitError) -> Prepared
+    ) throws(GitError) -> Prepared {
+        let end = ContinuousClock.now + limit
+        var pause: UInt32 = 1000
+        while true {
+            let isFree = !isBusy(top)
+            let since = ContinuousClock.now
+            let isLast = since >= end
+            if isFree || isLast {
+                let prepared = try prepare()
+                if isLast { return prepared }
+                let rest = (quiet - (.now - since)).components.attoseconds / 1_000_000_000_000
+                if since + quiet > .now { usleep(UInt32(rest)) }
+                if !isBusy(top) { return prepared }
             }
             usleep(pause)
             pause = min(pause * 2, 8000)

@@ -90,6 +90,31 @@ import Testing
         }
     }
 
+    /// While a git program is at work, what lies uncommitted may be its work; what is saved is certain.
+    @Test func savesDoNotWaitForTheLookAtTheStart() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1) { $0.delay = .zero }[0]
+            try machine.write("left", "1\n")
+            try home.succeed(["mkfifo", home.path("end").string])
+            let git = try home.start(
+                ["git", "-c", "alias.work=!cat '\(home.path("end"))'", "work"], in: machine.path)
+            let committer = machine.committer
+            async let started: Void = committer.start()
+            try machine.save("now", "1\n")
+            try await machine.settle()
+            await started
+            // What was left is not asked here: a program that has run for seconds does not count any more.
+            #expect(!git.hasEnded)
+            #expect(try machine.git("ls-files", "now.gpg") == "now.gpg")
+            try home.write("", to: "end")
+            _ = try git.wait(limit: .seconds(20))
+            try home.waitUntil("the rest is committed") {
+                try machine.git("ls-tree", "--name-only", "HEAD", "left.gpg") == "left.gpg"
+            }
+            await committer.finish(timeout: .seconds(20))
+        }
+    }
+
     @Test func signsWithGPG() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]

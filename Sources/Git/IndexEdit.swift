@@ -1,0 +1,74 @@
+import CGit
+import Glibc
+import SystemPackage
+
+/// What one path of the index is to become.
+struct IndexEdit {
+    var path: FilePath
+    /// What is to be there; nil: nothing.
+    var entry: IndexEntry?
+
+    /// The path as the index holds it.
+    var name: [UInt8] {
+        path.withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
+}
+
+/// An entry of the index but its name: a blob, and the metadata of the file that holds the same bytes.
+struct IndexEntry {
+    var blob: TreeEntry
+    /// Nothing but zeros when no file is known to hold the bytes: git then compares.
+    var file = FileFacts()
+
+    /// The metadata that git compares to tell whether a file was changed, cut to the 32 bits that the index has.
+    struct FileFacts: Equatable {
+        var changed = FileTime()
+        var modified = FileTime()
+        var device: UInt32 = 0
+        var inode: UInt32 = 0
+        var user: UInt32 = 0
+        var group: UInt32 = 0
+        var size: UInt32 = 0
+    }
+
+    /// - Parameters:
+    ///   - stat: the metadata of the file, when its bytes are those of the blob.
+    ///   - readAt: the clock of file times (`CLOCK_REALTIME_COARSE`) before the file was read.
+    init(_ blob: TreeEntry, stat: stat?, readAt: timespec) {
+        self.blob = blob
+        guard let stat else { return }
+        file.changed = FileTime(stat.st_ctim)
+        file.modified = FileTime(stat.st_mtim)
+        file.device = UInt32(truncatingIfNeeded: stat.st_dev)
+        file.inode = UInt32(truncatingIfNeeded: stat.st_ino)
+        file.user = stat.st_uid
+        file.group = stat.st_gid
+        // A file may change after it was read without getting another time, if it is of the current tick: its
+        // missing size makes git look again.
+        let isSettled = file.modified < FileTime(readAt)
+        file.size = isSettled ? UInt32(truncatingIfNeeded: stat.st_size) : 0
+    }
+}
+
+/// A time as the index has it.
+struct FileTime: Comparable {
+    var seconds: Int32 = 0
+    var nanoseconds: UInt32 = 0
+
+    init() {}
+
+    init(seconds: Int32, nanoseconds: UInt32) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    init(_ time: timespec) {
+        seconds = Int32(truncatingIfNeeded: time.tv_sec)
+        nanoseconds = UInt32(truncatingIfNeeded: time.tv_nsec)
+    }
+
+    static func < (one: FileTime, other: FileTime) -> Bool {
+        one.seconds != other.seconds
+            ? one.seconds < other.seconds : one.nanoseconds < other.nanoseconds
+    }
+}

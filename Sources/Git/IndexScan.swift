@@ -1,0 +1,146 @@
+import Glibc
+
+/// Walks the entries of an index, over its bytes (gitformat-index, versions 2 to 4).
+struct IndexScan: ~Copyable {
+    /// One entry; what points to bytes is good until the scan goes on for the second time.
+    struct Entry {
+        /// Where it begins in the index.
+        var start: Int
+        /// Where the next one begins.
+        var end: Int
+        /// How long the part before the name is.
+        var head: Int
+        var name: UnsafeRawBufferPointer
+        /// 0, or 1 to 3 in a conflict.
+        var stage: UInt8
+    }
+
+    /// What stands before the first entry: signature, version, number of entries.
+    static let headerLength = 12
+    /// An entry's metadata, object and flags.
+    static let headLength = 62
+    /// Where an entry has its parts.
+    static let (mtimeOffset, sizeOffset, flagsOffset) = (8, 36, 60)
+
+    let version: UInt32
+    private let bytes: UnsafeRawBufferPointer
+    /// Where the checksum begins.
+    let end: Int
+    private var remaining: Int
+    /// Where the next entry begins, or the extensions.
+    private(set) var position = IndexScan.headerLength
+    /// The name of the entry before the one that was read last; version 4 has no name twice, so it is put together.
+    private(set) var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// The name of the entry that was read last.
+    private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var firstName = NameMemory()
+    private var secondName = NameMemory()
+    private var usesFirst = false
+
+    /// Nil for a version that is not known.
+    init?(_ bytes: UnsafeRawBufferPointer) throws(GitError) {
+        guard bytes.count >= Self.headerLength + IndexChecksum.length,
+            bytes[..<4].elementsEqual("DIRC".utf8)
+        else {
+            throw Self.damaged("it is cut off")
+        }
+        self.bytes = bytes
+        version = bytes.number(at: 4)
+        remaining = Int(bytes.number(at: 8))
+        end = bytes.count - IndexChecksum.length
+        guard 2...4 ~= version else { return nil }
+    }
+
+    /// The sentence for an index that cannot be read.
+    static func damaged(_ why: String) -> GitError {
+        GitError(
+            code: .corrupt,
+            message: "the index of git is damaged (\(why)): remove .git/index and run `git reset`")
+    }
+
+    /// The next entry; nil behind the last one.
+    mutating func next() throws(GitError) -> Entry? {
+        guard remaining > 0 else { return nil }
+        remaining -= 1
+        let start = position
+        guard start + Self.headLength < end else { throw Self.damaged("it is cut off") }
+        let flags = UInt16(bytes[start + Self.flagsOffset]) << 8 | UInt16(bytes[start + Self.flagsOffset + 1])
+        // The extended flag: two more bytes of flags.
+        let head = flags & 0x4000 == 0 ? Self.headLength : Self.headLength + 2
+        guard start + head < end else { throw Self.damaged("it is cut off") }
+        previousName = name
+        if version == 4 { try readShortened(from: start + head) } else { try readName(start, head, flags) }
+        return Entry(
+            start: start, end: position, head: head, name: name,
+            stage: UInt8(truncatingIfNeeded: flags >> 12 & 3))
+    }
+
+    /// Versions 2 and 3: the whole name, and one to eight zeros that make the entry's length a multiple of eight.
+    private mutating func readName(_ start: Int, _ head: Int, _ flags: UInt16) throws(GitError) {
+        var length = Int(flags & 0xfff)
+        if length == 0xfff {
+            // As long or longer: up to the zero.
+            guard let zero = bytes[(start + head)..<end].firstIndex(of: 0) else {
+                throw Self.damaged("a name has no end")
+            }
+            length = zero - start - head
+        }
+        position = start + (head + length + 8) & ~7
+        guard position <= end, bytes[start + head + length] == 0 else {
+            throw Self.damaged("a name has no end")
+        }
+        name = UnsafeRawBufferPointer(start: bytes.baseAddress! + start + head, count: length)
+    }
+
+    /// Version 4: how many bytes of the name before are to be taken away, and what follows instead.
+    private mutating func readShortened(from start: Int) throws(GitError) {
+        var place = start
+        var dropped = Int(bytes[place] & 0x7f)
+        while bytes[place] & 0x80 != 0 {
+            place += 1
+            guard place < end, dropped < 1 << 24 else { throw Self.damaged("a name has no end") }
+            dropped = (dropped + 1) << 7 | Int(bytes[place] & 0x7f)
+        }
+        place += 1
+        guard dropped <= previousName.count, place < end,
+            let zero = memchr(bytes.baseAddress! + place, 0, end - place)
+        else {
+            throw Self.damaged("a name has no end")
+        }
+        let added = UnsafeRawBufferPointer(
+            start: bytes.baseAddress! + place, count: UnsafeRawPointer(zero) - bytes.baseAddress! - place)
+        position = place + added.count + 1
+        // The name before lies in the other memory.
+        let kept = UnsafeRawBufferPointer(rebasing: previousName.dropLast(dropped))
+        usesFirst.toggle()
+        name = usesFirst ? firstName.join(kept, added) : secondName.join(kept, added)
+    }
+}
+
+/// Memory for a name that is put together.
+private struct NameMemory: ~Copyable {
+    private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
+
+    deinit {
+        memory.deallocate()
+    }
+
+    mutating func join(_ one: UnsafeRawBufferPointer, _ two: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer
+    {
+        let count = one.count + two.count
+        if memory.count < count {
+            memory.deallocate()
+            memory = .allocate(byteCount: count * 2, alignment: 1)
+        }
+        memory.copyMemory(from: one)
+        UnsafeMutableRawBufferPointer(rebasing: memory[one.count...]).copyMemory(from: two)
+        return UnsafeRawBufferPointer(rebasing: memory[..<count])
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Four bytes, the highest first.
+    func number(at offset: Int) -> UInt32 {
+        UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+}

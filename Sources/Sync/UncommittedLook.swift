@@ -1,0 +1,40 @@
+import Git
+import SystemPackage
+
+/// One comparison of a working tree with its newest commit, on whatever thread.
+struct UncommittedLook: Sendable {
+    /// What came of it.
+    enum Result: Sendable {
+        /// What `git status` lists, and where HEAD was before and after.
+        case found([WorkingTreeChange], before: Head, after: Head)
+        /// A git program was at work: in the middle of a checkout there are files that nobody edited, and committing
+        /// them would put them onto the wrong branch.
+        case disturbed
+        case failed(GitError)
+    }
+
+    private let top: FilePath
+    private let prefix: FilePath
+
+    init(_ share: Committer.Share) {
+        top = share.top
+        prefix = share.prefix
+    }
+
+    /// Takes as long as it takes to look at each file.
+    func result() -> Result {
+        GitTraffic.waitForQuiet(in: top)
+        guard !GitTraffic.isBusy(top) else { return .disturbed }
+        do throws(GitError) {
+            // A repository object stays with the thread that opened it.
+            let repository = try Repository.open(top)
+            let before = try repository.head()
+            let changes = try repository.changes(under: prefix.isEmpty ? nil : prefix)
+            let after = try repository.head()
+            if changes.isEmpty { return .found([], before: before, after: before) }
+            return GitTraffic.isBusy(top) ? .disturbed : .found(changes, before: before, after: after)
+        } catch {
+            return .failed(error)
+        }
+    }
+}
