@@ -3,7 +3,7 @@ import Glibc
 import SystemPackage
 
 /// What one path of the index is to become.
-struct IndexEdit {
+struct IndexEdit: Sendable {
     var path: FilePath
     /// What is to be there; nil: nothing.
     var entry: IndexEntry?
@@ -15,13 +15,13 @@ struct IndexEdit {
 }
 
 /// An entry of the index but its name: a blob, and the metadata of the file that holds the same bytes.
-struct IndexEntry {
+struct IndexEntry: Sendable {
     var blob: TreeEntry
     /// Nothing but zeros when no file is known to hold the bytes: git then compares.
     var file = FileFacts()
 
     /// The metadata that git compares to tell whether a file was changed, cut to the 32 bits that the index has.
-    struct FileFacts: Equatable {
+    struct FileFacts: Equatable, Sendable {
         var changed = FileTime()
         var modified = FileTime()
         var device: UInt32 = 0
@@ -51,7 +51,7 @@ struct IndexEntry {
 }
 
 /// A time as the index has it.
-struct FileTime: Comparable {
+struct FileTime: Comparable, Sendable {
     var seconds: Int32 = 0
     var nanoseconds: UInt32 = 0
 

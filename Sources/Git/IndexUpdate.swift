@@ -3,7 +3,10 @@ import Glibc
 import SystemPackage
 
 /// A new index that waits, finished, beside the one that it replaces; gone when it isn't published.
-public struct PreparedIndex: ~Copyable {
+///
+/// Unchecked because of the bytes of the replaced index, which are a class's: it has one owner, as it cannot be copied,
+/// and so have they; it may go from the thread that prepared it to the one that publishes it.
+public struct PreparedIndex: ~Copyable, @unchecked Sendable {
     private let copy: IndexCopy?
     /// The finished file, held open to be known again.
     private let file: Descriptor?
@@ -55,6 +58,39 @@ public struct PreparedIndex: ~Copyable {
     }
 }
 
+/// Entries of an index that are to become others.
+public struct IndexChange: Sendable {
+    let index: FilePath
+    let edits: [IndexEdit]
+
+    /// Writes the new index beside the old one; see `Repository.preparedIndex`.
+    /// - Throws: as `Repository.updateIndex`.
+    public func prepared() throws(GitError) -> PreparedIndex {
+        guard !edits.isEmpty else { return PreparedIndex() }
+        if let patched = try patched() { return patched }
+        return PreparedIndex(try reassembled())
+    }
+
+    /// Nil when there is no index, or one with something in it that `IndexPatch` does not know.
+    private func patched() throws(GitError) -> PreparedIndex? {
+        guard let source = try IndexSource.read(index) else { return nil }
+        let copy = try IndexCopy(of: index, old: source.facts)
+        try IndexChecksum.verify(index, source.facts, source.bytes)
+        let written = FileTime(source.facts.st_mtim)
+        guard let patch = try IndexPatch(source.writable, written: written, edits) else { return nil }
+        let file = try copy.create()
+        try patch.write(to: file, from: source)
+        return PreparedIndex(copy, file, replacing: source)
+    }
+
+    /// The way of libgit2.
+    func reassembled() throws(GitError) -> IndexCopy {
+        let file = try IndexFile(index)
+        for edit in edits { try file.apply(edit) }
+        return try file.written()
+    }
+}
+
 extension Repository {
     /// Brings the index in step with a commit (or a tree that is about to be one) for the named paths only; what
     /// else the user has staged stays. Name files, not folders: the paths of `preparedTree`'s changes.
@@ -75,10 +111,15 @@ extension Repository {
     /// the repository: 100,000 cost about 10 ms, as nothing but the edited entries is looked into.
     /// - Throws: as `updateIndex`.
     public func preparedIndex(paths: [FilePath], to commit: ObjectID) throws(GitError) -> PreparedIndex {
+        try indexChange(paths: paths, to: commit).prepared()
+    }
+
+    /// What `preparedIndex` has to do, told so that any thread can do it.
+    /// - Throws: as `updateIndex`.
+    public func indexChange(paths: [FilePath], to commit: ObjectID) throws(GitError) -> IndexChange {
         guard let top = workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no index")
         }
-        guard !paths.isEmpty else { return PreparedIndex() }
         let tree = try tree(of: commit)
         let root = try WorkingRoot(top)
         var edits: [IndexEdit] = []
@@ -93,32 +134,7 @@ extension Repository {
                 edits.append(IndexEdit(path: path, entry: nil))
             }
         }
-        return try preparedIndex(edits)
-    }
-
-    private func preparedIndex(_ edits: [IndexEdit]) throws(GitError) -> PreparedIndex {
-        let index = gitDirectory.appending("index")
-        if let patched = try patchedIndex(index, edits) { return patched }
-        return PreparedIndex(try reassembledIndex(index, edits))
-    }
-
-    /// Nil when there is no index, or one with something in it that `IndexPatch` does not know.
-    private func patchedIndex(_ index: FilePath, _ edits: [IndexEdit]) throws(GitError) -> PreparedIndex? {
-        guard let source = try IndexSource.read(index) else { return nil }
-        let copy = try IndexCopy(of: index, old: source.facts)
-        try IndexChecksum.verify(index, source.facts, source.bytes)
-        let written = FileTime(source.facts.st_mtim)
-        guard let patch = try IndexPatch(source.writable, written: written, edits) else { return nil }
-        let file = try copy.create()
-        try patch.write(to: file, from: source)
-        return PreparedIndex(copy, file, replacing: source)
-    }
-
-    /// The way of libgit2.
-    func reassembledIndex(_ index: FilePath, _ edits: [IndexEdit]) throws(GitError) -> IndexCopy {
-        let file = try IndexFile(index)
-        for edit in edits { try file.apply(edit) }
-        return try file.written()
+        return IndexChange(index: gitDirectory.appending("index"), edits: edits)
     }
 
     /// The metadata of the file at `path` if its bytes are those of the blob, else nil.

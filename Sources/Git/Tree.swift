@@ -3,7 +3,7 @@ import Glibc
 import SystemPackage
 
 /// One entry of a tree.
-struct TreeEntry {
+struct TreeEntry: Sendable {
     var id: ObjectID
     var mode: git_filemode_t
 

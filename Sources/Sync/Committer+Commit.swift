@@ -70,22 +70,34 @@ extension Committer {
             throw GitError(
                 code: .invalid, message: "no branch is checked out there: git switch to one")
         }
-        let prepared = try prepare(share, batch, onto: parent)
-        guard let last = prepared.last else { return true }
-        let paths = prepared.flatMap { $0.changes.map(\.path) }
+        let last: Prepared
+        let paths: [FilePath]
         let journal: CommitJournal
-        do throws(Errno) {
-            journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
-        } catch {
-            let busy = error == .wouldBlock || error == .resourceTemporarilyUnavailable
-            throw GitError(
-                code: busy ? .locked : .other,
-                message: busy
-                    ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
+        var early: EarlyIndex?
+        if options.commitsEach, batch.message == nil {
+            let prepared = try prepareEach(share, batch, onto: parent)
+            guard let newest = prepared.last else { return true }
+            last = newest
+            paths = prepared.flatMap { $0.changes.map(\.path) }
+            journal = try note(paths, repository)
+        } else {
+            let (tree, changes) = try repository.preparedTree(parent: parent, paths: share.paths)
+            guard !changes.isEmpty else { return true }
+            paths = changes.map(\.path)
+            journal = try note(paths, repository)
+            early = EarlyIndex.begin(try repository.indexChange(paths: paths, to: tree))
+            do throws(GitError) {
+                last = try write(share, batch, tree, changes, onto: parent)
+            } catch {
+                // Not signed, say: nothing was touched that a note would have to tell of.
+                journal.remove()
+                throw error
+            }
         }
         Fault.point("commit.noted")
         let index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
-            try repository.preparedIndex(paths: paths, to: last.id)
+            if let index = early?.take() { return index }
+            return try repository.preparedIndex(paths: paths, to: last.id)
         }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()
@@ -101,35 +113,45 @@ extension Committer {
         return true
     }
 
-    /// Writes the commits of a batch: one, or with `commit.each` one for each secret.
-    private func prepare(
+    /// The note that a commit of these paths is on its way.
+    private func note(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal {
+        do throws(Errno) {
+            return try CommitJournal(paths, gitDirectory: repository.gitDirectory)
+        } catch {
+            let busy = error == .wouldBlock || error == .resourceTemporarilyUnavailable
+            throw GitError(
+                code: busy ? .locked : .other,
+                message: busy
+                    ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
+        }
+    }
+
+    /// Writes the commits of a batch, one for each secret.
+    private func prepareEach(
         _ share: Share, _ batch: PendingChanges, onto parent: ObjectID?
     ) throws(GitError) -> [Prepared] {
         var prepared: [Prepared] = []
-        let isSplit = options.commitsEach && batch.message == nil
-        for paths in isSplit ? separated(share, batch.renames) : [share.paths] {
+        for paths in separated(share, batch.renames) {
             let tip = prepared.last?.id ?? parent
             let (tree, changes) = try share.repository.preparedTree(parent: tip, paths: paths)
             guard !changes.isEmpty else { continue }
-            let message = CommitMessage(
-                changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames)
-            prepared.append(
-                try write(
-                    share.repository, tree, tip.map { [$0] } ?? [], batch.message ?? message.text, batch.time,
-                    changes))
+            prepared.append(try write(share, batch, tree, changes, onto: tip))
         }
         return prepared
     }
 
     private func write(
-        _ repository: Repository, _ tree: ObjectID, _ parents: [ObjectID], _ message: String,
-        _ changed: Int64,
-        _ changes: [TreeChange]
+        _ share: Share, _ batch: PendingChanges, _ tree: ObjectID, _ changes: [TreeChange],
+        onto parent: ObjectID?
     ) throws(GitError) -> Prepared {
-        let (author, committer) = signatures(repository, changed: changed)
+        let repository = share.repository
+        let message =
+            batch.message
+            ?? CommitMessage(changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames).text
+        let (author, committer) = signatures(repository, changed: batch.time)
         let id = try repository.makeCommit(
-            tree: tree, parents: parents, message: message, author: author, committer: committer,
-            sign: try signer(repository, committer))
+            tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
+            committer: committer, sign: try signer(repository, committer))
         let subject = String(message.prefix { !$0.isNewline })
         return Prepared(id: id, changes: changes, who: committer, subject: subject, count: changes.count)
     }

@@ -181,7 +181,8 @@ import Testing
                 path: path,
                 entry: entry.map { IndexEntry($0, stat: isThere ? facts : nil, readAt: now) })
         }
-        try repository.reassembledIndex(repository.gitDirectory.appending("index"), edits).publish()
+        try IndexChange(index: repository.gitDirectory.appending("index"), edits: edits).reassembled()
+            .publish()
         defer { try? overwrite(work, before) }
         return try details(work)
     }
