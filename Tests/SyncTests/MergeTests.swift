@@ -249,7 +249,9 @@ import Testing
             let merging = Task { await machines[1].committer.synchronizeNow() }
             // Without blocking: the merge needs a thread of the same pool.
             let end = ContinuousClock.now + .seconds(60)
-            while pinentry.promptCount() == before, .now < end { try await Task.sleep(for: .milliseconds(20)) }
+            while pinentry.promptCount() == before, .now < end {
+                try await Task.sleep(for: .milliseconds(20))
+            }
             #expect(pinentry.promptCount() > before, "the merge has not asked for the passphrase")
             // The store's own commits go on while the question is open.
             try machines[1].save("other", "saved meanwhile\n")
