@@ -57,6 +57,7 @@ final class IndexSource {
 /// The memory of the index before, for the next one: to have the kernel find and clear 10 MB takes several times as long
 /// as to read them.
 private enum SpareMemory {
+    // Unchecked because it is a pointer: whoever takes the block from `spare` is the only one who has it.
     private struct Block: @unchecked Sendable {
         var bytes: UnsafeMutableRawBufferPointer
     }
