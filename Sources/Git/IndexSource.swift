@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import SystemPackage
@@ -55,7 +56,7 @@ final class IndexSource {
 }
 
 /// The memory of the index before, for the next one: to have the kernel find and clear 10 MB takes several times as long
-/// as to read them.
+/// as to read them. Commits come in bursts: when none has come for a while the memory is given back.
 private enum SpareMemory {
     // Unchecked because it is a pointer: whoever takes the block from `spare` is the only one who has it.
     private struct Block: @unchecked Sendable {
@@ -65,12 +66,20 @@ private enum SpareMemory {
     /// More is not kept.
     private static let most = 32 << 20
 
-    private static let spare = Mutex<Block?>(nil)
+    private static let patience = DispatchTimeInterval.seconds(5)
+
+    private struct State {
+        var block: Block?
+        /// Rises with each block that is kept.
+        var generation = 0
+    }
+
+    private static let spare = Mutex(State())
 
     static func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let found = spare.withLock { spare -> Block? in
-            guard let block = spare, block.bytes.count >= count else { return nil }
-            spare = nil
+            guard let block = spare.block, block.bytes.count >= count else { return nil }
+            spare.block = nil
             return block
         }
         // Some room for what is added until the next time.
@@ -79,12 +88,25 @@ private enum SpareMemory {
 
     static func giveBack(_ bytes: UnsafeMutableRawBufferPointer) {
         let new = Block(bytes: bytes)
-        let useless = spare.withLock { spare -> Block? in
-            guard bytes.count <= most, bytes.count > spare?.bytes.count ?? 0 else { return new }
-            defer { spare = new }
-            return spare
+        let (useless, generation) = spare.withLock { spare -> (Block?, Int?) in
+            guard bytes.count <= most, bytes.count > spare.block?.bytes.count ?? 0 else { return (new, nil) }
+            defer { spare.block = new }
+            spare.generation += 1
+            return (spare.block, spare.generation)
         }
         useless?.bytes.deallocate()
+        guard let generation else { return }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + patience) { free(generation) }
+    }
+
+    /// Gives the block back to the system that was kept as this one, if it is still here.
+    private static func free(_ generation: Int) {
+        let idle = spare.withLock { spare -> Block? in
+            guard spare.generation == generation else { return nil }
+            defer { spare.block = nil }
+            return spare.block
+        }
+        idle?.bytes.deallocate()
     }
 }
 
