@@ -25,6 +25,7 @@ enum CommitterSettings {
             }
         let login = RemoteLogin(definition, credentials: credentials)
         options.credentials = { login.answer($0) }
+        options.ownKey = definition.key
         options.offers =
             switch definition.authentication {
             case nil: .all

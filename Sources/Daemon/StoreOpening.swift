@@ -35,7 +35,7 @@ final class StoreOpening: Sendable {
             path: definition.path, keyring: definition.keyring,
             remote: [
                 definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
-                definition.sshKey?.string,
+                definition.sshKey?.string, definition.key,
                 try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
                 try configuration.value(Catalogue.syncIntegration, store: definition.name).rawValue,
                 "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",

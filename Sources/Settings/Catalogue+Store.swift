@@ -53,7 +53,9 @@ extension Catalogue {
         owner: .sync, kind: SettingKind.path.optional, place: .store, protection: .personal)
     /// `store.NAME.key`: the user's own key for this store.
     public static let storeKey = Setting<String?>(
-        "key", default: nil, description: "Your OpenPGP key for this store", owner: .stores,
+        "key", default: nil,
+        description: "Your OpenPGP key for this store: signs commits where user.signingkey names none",
+        owner: .stores,
         kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional, place: .store,
         protection: .personal)
     /// `store.NAME.keyring`: a GnuPG home of its own.

@@ -15,6 +15,8 @@ struct CommitSigning {
     let engine: any Engine
     /// How long a passphrase may be waited for.
     let timeout: Duration
+    /// The store's setting `key`: signs where git's settings name no key.
+    var ownKey: String?
 
     /// What signs for this repository; nil when its commits are not signed.
     func signer(
@@ -27,7 +29,7 @@ struct CommitSigning {
         let key = repository.config("user.signingkey")
         switch repository.config("gpg.format") ?? "openpgp" {
         case "openpgp":
-            let fingerprint = try fingerprint(key ?? "\(who.name) <\(who.email)>")
+            let fingerprint = try fingerprint(key ?? ownKey ?? "\(who.name) <\(who.email)>")
             return { try engine.signDetached($0, by: fingerprint, timeout: timeout, cancellation: nil) }
         case "ssh":
             guard let key, !key.isEmpty else {

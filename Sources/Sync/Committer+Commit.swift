@@ -170,8 +170,9 @@ extension Committer {
         _ repository: Repository, _ who: Signature
     ) throws(GitError) -> (([UInt8]) throws -> [UInt8])? {
         do throws(CommitSigning.Failure) {
-            return try CommitSigning(engine: store.engine, timeout: store.options.promptTimeout)
-                .signer(of: repository, as: who)
+            return try CommitSigning(
+                engine: store.engine, timeout: store.options.promptTimeout, ownKey: options.ownKey
+            ).signer(of: repository, as: who)
         } catch {
             throw GitError(code: .other, message: error.message)
         }

@@ -31,6 +31,8 @@ public actor Committer: ChangeSink {
         public var credentials: (@Sendable (CredentialRequest) -> Credential?)?
         /// What a server is offered.
         public var offers = OfferedCredentials.all
+        /// The user's own OpenPGP key (`store.NAME.key`): signs commits where `user.signingkey` names none.
+        public var ownKey: String?
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 

@@ -115,6 +115,22 @@ import Testing
         }
     }
 
+    /// The setting `key` of a store names who signs where git's settings do not.
+    @Test func signsWithTheStoresKey() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1) { $0.ownKey = "own@example.org" }[0]
+            let own = try home.makeKey("own@example.org")
+            try machine.git("config", "pass.signcommits", "true")
+            try machine.save("a", "1\n")
+            try await machine.commit()
+            #expect(try machine.git("log", "-1", "--format=%GP") == own.fingerprint)
+            try machine.git("config", "user.signingkey", "one@example.org")
+            try machine.save("a", "2\n")
+            try await machine.commit()
+            #expect(try machine.git("log", "-1", "--format=%GP") != own.fingerprint)
+        }
+    }
+
     @Test func signsWithGPG() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
