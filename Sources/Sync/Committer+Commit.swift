@@ -85,8 +85,8 @@ extension Committer {
             guard !changes.isEmpty else { return true }
             paths = changes.map(\.path)
             journal = try note(paths, repository)
-            early = EarlyIndex.begin(try repository.indexChange(paths: paths, to: tree))
             do throws(GitError) {
+                early = EarlyIndex.begin(try repository.indexChange(paths: paths, to: tree))
                 last = try write(share, batch, tree, changes, onto: parent)
             } catch {
                 // Not signed, say: nothing was touched that a note would have to tell of.
