@@ -160,24 +160,9 @@ extension GnuPG {
 
     /// Exports public keys, binary, each user id with its newest self-signature only.
     private func exportMinimally(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
-        let operation = try Operation(home: homeOption)
-        let sink = ByteSink()
-        let target = try EngineData(writing: sink)
-        var strings: [UnsafePointer<CChar>?] = fingerprints.map {
-            strdup($0.description).map { UnsafePointer($0) }
-        }
-        defer { for case .some(let string) in strings { free(UnsafeMutablePointer(mutating: string)) } }
-        strings.append(nil)
-        let error = try withExtendedLifetime(target) { () throws(OpenPGPError) in
-            try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
-                strings.withUnsafeMutableBufferPointer { patterns in
-                    gpgme_op_export_ext_start(
-                        context, patterns.baseAddress, UInt32(GPGME_EXPORT_MODE_MINIMAL), target.handle)
-                }
-            }
-        }
-        guard error == 0 else { throw EngineFailure.error(error, "gpg could not export the keys") }
+        let exported = try export(
+            fingerprints, gpgme_export_mode_t(GPGME_EXPORT_MODE_MINIMAL), isArmored: false)
         // "armor" in gpg.conf.
-        return Armor.decode(sink.bytes, .publicKey) ?? sink.bytes
+        return Armor.decode(exported, .publicKey) ?? exported
     }
 }

@@ -77,8 +77,15 @@ extension GnuPG {
             throw OpenPGPError(
                 .missingKey, "there is no key \(missing) in the keyring", subject: missing.description)
         }
+        return try export(fingerprints, 0, isArmored: true)
+    }
+
+    /// What gpg exports of keys.
+    func export(
+        _ fingerprints: [Fingerprint], _ mode: gpgme_export_mode_t, isArmored: Bool
+    ) throws(OpenPGPError) -> [UInt8] {
         let operation = try Operation(home: homeOption)
-        gpgme_set_armor(operation.context, 1)
+        gpgme_set_armor(operation.context, isArmored ? 1 : 0)
         let sink = ByteSink()
         let target = try EngineData(writing: sink)
         var strings: [UnsafePointer<CChar>?] = fingerprints.map {
@@ -89,7 +96,7 @@ extension GnuPG {
         let error = try withExtendedLifetime(target) { () throws(OpenPGPError) in
             try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
                 strings.withUnsafeMutableBufferPointer { patterns in
-                    gpgme_op_export_ext_start(context, patterns.baseAddress, 0, target.handle)
+                    gpgme_op_export_ext_start(context, patterns.baseAddress, mode, target.handle)
                 }
             }
         }
