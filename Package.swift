@@ -41,7 +41,7 @@ let package = Package(
     ]
         + part("Fuse", ["CFuse", systemPackage])
         + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", systemPackage])
-        + part("Git", ["CGcrypt", "CGit", systemPackage], tests: ["TestKit"])
+        + part("Git", ["CGcrypt", "CGit", "CLinux", systemPackage], tests: ["TestKit"])
         + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(
             "Stores",

@@ -36,6 +36,9 @@ static inline int passdir_openat2(int directory, const char *path, uint64_t flag
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
+/// Flags of renameat2(2): fail when the new name is taken; both names exist, and change places.
+static const unsigned int PASSDIR_RENAME_NOREPLACE = 1, PASSDIR_RENAME_EXCHANGE = 2;
+
 /// renameat2(2) with RENAME_ flags; declared under _GNU_SOURCE only, which Swift's Glibc module does not set.
 static inline int passdir_renameat2(int from_directory, const char *from, int to_directory, const char *to,
                                     unsigned int flags) {

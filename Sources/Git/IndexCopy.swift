@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 import SystemPackage
@@ -11,7 +12,9 @@ private let copyCount = Atomic<UInt64>(0)
 /// copy is made and changed, only for the moment in which the finished copy takes the index's place.
 struct IndexCopy: ~Copyable {
     let index: FilePath
+    /// The name of the copy; once it has changed places with the index, that of the replaced index.
     let path: FilePath
+    private let name: OwnName
     private let lock: FilePath
     /// The metadata of the index that was copied; nil when there was none.
     let old: stat?
@@ -22,15 +25,18 @@ struct IndexCopy: ~Copyable {
         self.old = old
         lock = index.withSuffix(".lock")
         let number = copyCount.wrappingAdd(1, ordering: .relaxed).newValue
-        path = index.withSuffix(".passdir-\(getpid())-\(number)")
+        path = index.withSuffix("\(Self.suffix)\(getpid())-\(number)")
+        name = OwnName(path)
         if access(lock.string, F_OK) == 0 { throw Self.locked(lock) }
     }
 
-    deinit {
-        _ = path.withPlatformString { unlink($0) }
-    }
+    /// What stands behind the name of an index in the name of a copy of it, before a number.
+    static let suffix = ".passdir-"
 
-    private static func locked(_ lock: FilePath) -> GitError {
+    /// The file stays beyond the life of this, for a repair to find.
+    func leave() { name.isOurs = false }
+
+    static func locked(_ lock: FilePath) -> GitError {
         GitError(code: .locked, message: "another program holds \(lock)")
     }
 
@@ -41,8 +47,18 @@ struct IndexCopy: ~Copyable {
         return Descriptor(made)
     }
 
+    /// How a copy takes the place of the index.
+    enum Way {
+        /// The index that was there is gone at once. ext4 brings a file to the disk before it replaces another one.
+        case replacing
+        /// The index that was there gets the copy's name and stays whole under it, while the new one may not be on the
+        /// disk yet. Where the file system cannot do that, or there was no index, nothing is done.
+        case exchanging
+    }
+
     /// Puts the copy into the index's place, provided the index is still the one that was copied.
-    func publish() throws(GitError) {
+    /// - Returns: false when the file system does not know how.
+    func publish(_ way: Way) throws(GitError) -> Bool {
         if let old { _ = path.withPlatformString { chmod($0, old.st_mode & 0o777) } }
         let linked = path.withPlatformString { from in lock.withPlatformString { link(from, $0) } }
         if linked != 0 {
@@ -55,14 +71,26 @@ struct IndexCopy: ~Copyable {
             _ = lock.withPlatformString { unlink($0) }
             throw GitError(code: .locked, message: "another program wrote \(index)")
         }
-        let moved = lock.withPlatformString { from in index.withPlatformString { rename(from, $0) } }
-        if moved != 0 {
-            let error = Errno(rawValue: errno)
+        switch way {
+        case .replacing:
+            let moved = lock.withPlatformString { from in index.withPlatformString { rename(from, $0) } }
+            if moved != 0 {
+                let error = Errno(rawValue: errno)
+                _ = lock.withPlatformString { unlink($0) }
+                throw .system(error, "cannot replace the index")
+            }
+            // Its other name goes now: it changes the metadata by which the index is known again.
+            _ = path.withPlatformString { unlink($0) }
+            return true
+        case .exchanging:
+            let moved = path.withPlatformString { from in
+                index.withPlatformString {
+                    passdir_renameat2(AT_FDCWD, from, AT_FDCWD, $0, PASSDIR_RENAME_EXCHANGE)
+                }
+            }
             _ = lock.withPlatformString { unlink($0) }
-            throw .system(error, "cannot replace the index")
+            return moved == 0
         }
-        // Its other name goes now: it changes the metadata by which the index is known again.
-        _ = path.withPlatformString { unlink($0) }
     }
 
     private var isUnchanged: Bool {
@@ -70,6 +98,20 @@ struct IndexCopy: ~Copyable {
         guard index.withPlatformString({ stat($0, &now) }) == 0 else { return old == nil && errno == ENOENT }
         guard let old else { return false }
         return FileIdentity(now) == FileIdentity(old)
+    }
+}
+
+/// The name of a file that goes with it at the end of its life.
+private final class OwnName {
+    private let path: FilePath
+    var isOurs = true
+
+    init(_ path: FilePath) {
+        self.path = path
+    }
+
+    deinit {
+        if isOurs { _ = path.withPlatformString { unlink($0) } }
     }
 }
 

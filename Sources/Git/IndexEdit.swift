@@ -43,9 +43,8 @@ struct IndexEntry: Sendable {
         file.inode = UInt32(truncatingIfNeeded: stat.st_ino)
         file.user = stat.st_uid
         file.group = stat.st_gid
-        // A file may change after it was read without getting another time, if it is of the current tick: its
-        // missing size makes git look again.
-        let isSettled = file.modified < FileTime(readAt)
+        // Its missing size makes git look again.
+        let isSettled = !file.modified.mayChangeUnseen(since: FileTime(readAt))
         file.size = isSettled ? UInt32(truncatingIfNeeded: stat.st_size) : 0
     }
 }
@@ -66,6 +65,17 @@ struct FileTime: Comparable, Sendable {
         seconds = Int32(truncatingIfNeeded: time.tv_sec)
         nanoseconds = UInt32(truncatingIfNeeded: time.tv_nsec)
     }
+
+    /// Now, by the clock of file times.
+    static func clock() -> timespec {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &now)
+        return now
+    }
+
+    /// Whether a file of this time that changes later may look as if it did not: git compares whole seconds, unless it
+    /// was built otherwise.
+    func mayChangeUnseen(since read: FileTime) -> Bool { seconds >= read.seconds }
 
     static func < (one: FileTime, other: FileTime) -> Bool {
         one.seconds != other.seconds

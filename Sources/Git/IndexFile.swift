@@ -72,7 +72,7 @@ struct IndexFile: ~Copyable {
             guard let entry = git_index_get_byindex(index, position) else { continue }
             let time = entry.pointee.mtime
             let modified = FileTime(seconds: time.seconds, nanoseconds: time.nanoseconds)
-            guard modified >= written, entry.pointee.file_size != 0 else { continue }
+            guard modified.mayChangeUnseen(since: written), entry.pointee.file_size != 0 else { continue }
             // The entry belongs to our own copy of the index; libgit2 offers it as constant only so that nobody
             // changes its path, by which the entries are sorted.
             UnsafeMutablePointer(mutating: entry).pointee.file_size = 0

@@ -47,6 +47,12 @@ struct IndexMarks {
         return barrier.withUnsafeBytes { Self.order(name, $0) } < 0
     }
 
+    /// What `leavesAlone` compares a name with; nil when it is true of all that follow.
+    func withBarrier<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let barrier else { return body(nil) }
+        return barrier.withUnsafeBytes { body($0) }
+    }
+
     /// The next thing to put in that belongs before `name` or exactly there; nil for `name`: whatever is left.
     mutating func insertion(upTo name: UnsafeRawBufferPointer?) -> Mark? {
         while nextMark < marks.count {
@@ -94,7 +100,7 @@ struct IndexMarks {
     }
 
     /// Below zero when `one` comes first in an index.
-    private static func order(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
+    static func order(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
         let count = min(one.count, other.count)
         if count > 0, let left = one.baseAddress, let right = other.baseAddress {
             let order = memcmp(left, right, count)

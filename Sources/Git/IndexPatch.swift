@@ -37,7 +37,10 @@ struct IndexPatch {
         let header = made.keep(Array(bytes[..<IndexScan.headerLength]))
         pieces.append(UnsafeRawBufferPointer(header))
         var marks = IndexMarks(edits)
-        while let entry = try scan.next() {
+        while true {
+            let settled = marks.withBarrier { scan.skipSettled(before: $0, written: written) }
+            keep(settled.bytes, count: settled.count)
+            guard let entry = try scan.next() else { break }
             // What these two bytes of flags may say has grown before.
             if entry.head > IndexScan.headLength,
                 bytes[entry.start + IndexScan.headLength] & 0x9f != 0
@@ -58,24 +61,19 @@ struct IndexPatch {
         header.storeBytes(of: UInt32(count).bigEndian, toByteOffset: 8, as: UInt32.self)
     }
 
-    /// Writes the new index. Durable on return, as all that a commit writes: an index that a power failure cuts short
-    /// would keep the user's next `git add` from working.
-    /// - Parameter source: what the old bytes belong to.
-    func write(to file: borrowing Descriptor, from source: IndexSource) throws(GitError) {
-        defer { withExtendedLifetime(source) {} }
-        try file.write(pieces, "cannot write the index")
-        // The disk is at it while the checksum is computed.
-        passdir_git_start_writeback(file.raw)
-        let checksum = made.keep(try self.checksum())
-        try file.write([UnsafeRawBufferPointer(checksum)], "cannot write the index")
-        guard fdatasync(file.raw) == 0 else {
-            throw .system(Errno(rawValue: errno), "cannot write the index")
-        }
+    /// Writes the new index.
+    /// - Parameter checksum: what `checksum` returned.
+    func write(to file: borrowing Descriptor, checksum: [UInt8]) throws(GitError) {
+        let end = made.keep(checksum)
+        try file.write(pieces + [UnsafeRawBufferPointer(end)], "cannot write the index")
     }
+
+    /// Whether it ends with a checksum, by which one that was cut short is recognised.
+    var hasChecksum: Bool { !IndexChecksum.isAbsent(UnsafeRawBufferPointer(old)) }
 
     // MARK: entries
 
-    /// git reads a file again whose time isn't older than the index's, for it may have changed within the same tick.
+    /// git reads a file again whose time isn't older than the index's, for it may have changed within the same second.
     /// A new index is newer than all of them, so such entries lose their size, which makes git read them once more
     /// (Documentation/technical/racy-git).
     private func smudgeIfRacy(_ entry: IndexScan.Entry, _ written: FileTime) {
@@ -83,7 +81,7 @@ struct IndexPatch {
         let bytes = UnsafeRawBufferPointer(old)
         let modified = FileTime(
             seconds: Int32(bitPattern: bytes.number(at: place)), nanoseconds: bytes.number(at: place + 4))
-        guard modified >= written else { return }
+        guard modified.mayChangeUnseen(since: written) else { return }
         old.storeBytes(of: 0, toByteOffset: entry.start + IndexScan.sizeOffset, as: UInt32.self)
     }
 
@@ -115,6 +113,18 @@ struct IndexPatch {
         } else {
             flush()
             run = entry.start..<entry.end
+        }
+    }
+
+    /// Entries of version 2 or 3, one behind the other.
+    private mutating func keep(_ entries: Range<Int>, count: Int) {
+        guard count > 0 else { return }
+        self.count += count
+        if run.upperBound != entries.lowerBound || run.isEmpty {
+            flush()
+            run = entries
+        } else {
+            run = run.lowerBound..<entries.upperBound
         }
     }
 
@@ -213,8 +223,9 @@ struct IndexPatch {
         return true
     }
 
-    private func checksum() throws(GitError) -> [UInt8] {
-        if IndexChecksum.isAbsent(UnsafeRawBufferPointer(old)) {
+    /// What ends the new index.
+    func checksum() throws(GitError) -> [UInt8] {
+        if !hasChecksum {
             return [UInt8](repeating: 0, count: IndexChecksum.length)
         }
         let checksum = try IndexChecksum()

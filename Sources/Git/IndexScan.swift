@@ -75,6 +75,43 @@ struct IndexScan: ~Copyable {
             stage: UInt8(truncatingIfNeeded: flags >> 12 & 3))
     }
 
+    /// Passes over entries of version 2 and 3 that stay as they are, as fast as that goes; stops before one that `next`
+    /// must look at.
+    /// - Parameters:
+    ///   - barrier: stops at this name, or behind it.
+    ///   - written: stops at a file that is not older than this.
+    mutating func skipSettled(
+        before barrier: UnsafeRawBufferPointer?, written: FileTime
+    ) -> (bytes: Range<Int>, count: Int) {
+        let start = position
+        var count = 0
+        guard version < 4, let base = bytes.baseAddress else { return (start..<start, 0) }
+        while count < remaining, position + Self.headLength < end {
+            let entry = base + position
+            let modified = FileTime(
+                seconds: Int32(bitPattern: bytes.number(at: position + Self.mtimeOffset)),
+                nanoseconds: bytes.number(at: position + Self.mtimeOffset + 4))
+            let flags = UInt16(
+                bigEndian: entry.loadUnaligned(fromByteOffset: Self.flagsOffset, as: UInt16.self))
+            let length = Int(flags & 0xfff)
+            let next = position + (Self.headLength + length + 8) & ~7
+            // Neither more flags nor a length that is not told, and an end where it belongs.
+            guard flags & 0x4000 == 0, length < 0xfff, !modified.mayChangeUnseen(since: written), next <= end,
+                entry.load(fromByteOffset: Self.headLength + length, as: UInt8.self) == 0
+            else {
+                break
+            }
+            if let barrier {
+                let name = UnsafeRawBufferPointer(start: entry + Self.headLength, count: length)
+                guard IndexMarks.order(name, barrier) < 0 else { break }
+            }
+            position = next
+            count += 1
+        }
+        remaining -= count
+        return (start..<position, count)
+    }
+
     /// Versions 2 and 3: the whole name, and one to eight zeros that make the entry's length a multiple of eight.
     private mutating func readName(_ start: Int, _ head: Int, _ flags: UInt16) throws(GitError) {
         var length = Int(flags & 0xfff)

@@ -33,67 +33,91 @@ public struct TreeChange: Sendable, Equatable {
 }
 
 extension Repository {
-    /// Writes the tree of `parent` with the named paths as they are in the working tree now.
+    /// Writes the tree of `parent` with the named paths as they are in the working tree now: `plannedTree` and `write`
+    /// in one.
+    /// - Returns: the tree, and what differs from the parent's; nothing differs when `changes` is empty.
+    /// - Throws: as `plannedTree`.
+    public func preparedTree(
+        parent: ObjectID?, paths: [FilePath]
+    ) throws(GitError) -> (tree: ObjectID, changes: [TreeChange]) {
+        let plan = try plannedTree(parent: parent, paths: paths)
+        return (try write(plan), plan.changes)
+    }
+
+    /// Reads the named paths as they are in the working tree now, to make of the tree of `parent` one that has them.
     ///
     /// A file or symbolic link is stored as it is (bytes unfiltered), what is absent is removed, and folders left
     /// empty vanish. A named folder that is gone stands for everything that was in it; a folder that is there
     /// stands for nothing, so name its files. Costs grow with the named paths and their depth, not with the
     /// repository.
     /// - Parameter parent: the commit to build on; nil for the first one.
-    /// - Returns: the tree, and what differs from the parent's; nothing differs when `changes` is empty.
     /// - Throws: `.invalid` for a path outside the repository or in `.git`, `.unsupported` without working tree.
-    public func preparedTree(
-        parent: ObjectID?, paths: [FilePath]
-    ) throws(GitError) -> (tree: ObjectID, changes: [TreeChange]) {
+    public func plannedTree(parent: ObjectID?, paths: [FilePath]) throws(GitError) -> TreePlan {
         guard let top = workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no working tree")
         }
-        var edit = TreeEdit(trustsExecutableBit: configBool("core.fileMode") ?? true)
+        var plan = TreePlan(
+            parent: parent, index: gitDirectory.appending("index"),
+            trustsExecutableBit: configBool("core.fileMode") ?? true)
         let root = try WorkingRoot(top)
         if let parent {
             let base = try tree(of: parent)
-            for path in paths { try gather(path, root, base, &edit) }
-            return (try write(edit, on: base.pointer), edit.changes)
+            for path in paths { try gather(path, root, base, &plan) }
+        } else {
+            for path in paths {
+                try checkedPath(path)
+                let readAt = FileTime.clock()
+                try store(try WorkingFile.read(path, in: root), readAt, at: path, replacing: nil, &plan)
+            }
         }
-        for path in paths {
-            try checkedPath(path)
-            try store(try WorkingFile.read(path, in: root), at: path, replacing: nil, &edit)
-        }
-        return (try write(edit, on: nil), edit.changes)
+        return plan
+    }
+
+    /// Writes what a plan holds: its blobs, and the trees above them.
+    public func write(_ plan: TreePlan) throws(GitError) -> ObjectID {
+        for blob in plan.blobs { _ = try writeBlob(blob) }
+        guard let parent = plan.parent else { return try updated(nil, plan.puts) }
+        let base = try tree(of: parent)
+        guard plan.changesKind else { return try updated(base.pointer, plan.removals + plan.puts) }
+        // libgit2 replaces a thing by one of its own kind only, so a folder goes before a file takes its name.
+        let cleared = try updated(base.pointer, plan.removals)
+        let middle = try tree(of: cleared)
+        return try updated(middle.pointer, plan.puts)
     }
 
     private func gather(
-        _ path: FilePath, _ root: borrowing WorkingRoot, _ base: borrowing Owned, _ edit: inout TreeEdit
+        _ path: FilePath, _ root: borrowing WorkingRoot, _ base: borrowing Owned, _ plan: inout TreePlan
     ) throws(GitError) {
         try checkedPath(path)
         let old = try entry(path, in: base)
+        let readAt = FileTime.clock()
         let file = try WorkingFile.read(path, in: root)
         switch file {
         case .absent:
-            if let old { try remove(path, old, &edit) }
+            if let old { try remove(path, old, &plan) }
         case .directory:
             // A folder where the parent has a file: the file is gone. A submodule's folder is left alone.
-            if let old, !old.isTree, old.mode != GIT_FILEMODE_COMMIT { try remove(path, old, &edit) }
+            if let old, !old.isTree, old.mode != GIT_FILEMODE_COMMIT { try remove(path, old, &plan) }
         case .file, .link:
             if let old, old.isTree || old.mode == GIT_FILEMODE_COMMIT {
-                try remove(path, old, &edit)
-                edit.changesKind = true
+                try remove(path, old, &plan)
+                plan.changesKind = true
             }
-            if old == nil { try removeFileAbove(path, base, &edit) }
-            try store(file, at: path, replacing: old.flatMap { $0.isTree ? nil : $0 }, &edit)
+            if old == nil { try removeFileAbove(path, base, &plan) }
+            try store(file, readAt, at: path, replacing: old.flatMap { $0.isTree ? nil : $0 }, &plan)
         }
     }
 
     /// `a/b` is there now, so a file `a` of the parent cannot be there any more.
     private func removeFileAbove(
-        _ path: FilePath, _ base: borrowing Owned, _ edit: inout TreeEdit
+        _ path: FilePath, _ base: borrowing Owned, _ plan: inout TreePlan
     ) throws(GitError) {
         var above = path.removingLastComponent()
         while !above.isEmpty {
             if let old = try entry(above, in: base) {
                 if !old.isTree {
-                    try remove(above, old, &edit)
-                    edit.changesKind = true
+                    try remove(above, old, &plan)
+                    plan.changesKind = true
                 }
                 return
             }
@@ -101,41 +125,36 @@ extension Repository {
         }
     }
 
-    private func remove(_ path: FilePath, _ old: TreeEntry, _ edit: inout TreeEdit) throws(GitError) {
+    private func remove(_ path: FilePath, _ old: TreeEntry, _ plan: inout TreePlan) throws(GitError) {
         if old.isTree {
-            for leaf in try leaves(of: path, old.id) { edit.remove(leaf.path, leaf.entry) }
+            for leaf in try leaves(of: path, old.id) { plan.remove(leaf.path, leaf.entry) }
         } else {
-            edit.remove(path, old)
+            plan.remove(path, old)
         }
     }
 
     private func store(
-        _ file: WorkingFile, at path: FilePath, replacing old: TreeEntry?, _ edit: inout TreeEdit
+        _ file: WorkingFile, _ readAt: timespec, at path: FilePath, replacing old: TreeEntry?,
+        _ plan: inout TreePlan
     ) throws(GitError) {
         let bytes: [UInt8]
         let mode: git_filemode_t
+        let facts: stat?
         switch file {
         case .absent, .directory: return
-        case .link(let target, _): (bytes, mode) = (target, GIT_FILEMODE_LINK)
-        case .file(let content, let executable, _):
+        case .link(let target, let stat): (bytes, mode, facts) = (target, GIT_FILEMODE_LINK, stat)
+        case .file(let content, let executable, let stat):
             let known = old?.mode == GIT_FILEMODE_BLOB_EXECUTABLE
-            let runs = edit.trustsExecutableBit ? executable : known
-            (bytes, mode) = (content, runs ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB)
+            let runs = plan.trustsExecutableBit ? executable : known
+            (bytes, mode, facts) = (content, runs ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB, stat)
         }
-        if let old, old.mode == mode, try Repository.blobID(of: bytes) == old.id { return }
-        edit.put(path, TreeEntry(id: try writeBlob(bytes), mode: mode), replacing: old)
+        let blob = TreeEntry(id: try Repository.blobID(of: bytes), mode: mode)
+        if let old, old.mode == mode, blob.id == old.id { return }
+        if !plan.hold(bytes) { _ = try writeBlob(bytes) }
+        plan.put(path, IndexEntry(blob, stat: facts, readAt: readAt), replacing: old)
     }
 
-    /// One pass, or two where a file takes a folder's name or the other way round: libgit2 replaces a thing by one
-    /// of its own kind only.
-    private func write(_ edit: TreeEdit, on base: OpaquePointer?) throws(GitError) -> ObjectID {
-        guard edit.changesKind else { return try updated(base, edit.removals + edit.puts) }
-        let cleared = try updated(base, edit.removals)
-        let middle = try tree(of: cleared)
-        return try updated(middle.pointer, edit.puts)
-    }
-
-    private func updated(_ base: OpaquePointer?, _ edits: [TreeEdit.Step]) throws(GitError) -> ObjectID {
+    private func updated(_ base: OpaquePointer?, _ edits: [TreePlan.Step]) throws(GitError) -> ObjectID {
         let updates = edits.map { step in
             git_tree_update(
                 action: step.entry == nil ? GIT_TREE_UPDATE_REMOVE : GIT_TREE_UPDATE_UPSERT,
@@ -147,39 +166,5 @@ extension Repository {
         try check(
             git_tree_create_updated(&oid, pointer, base, updates.count, updates), "cannot write a tree")
         return ObjectID(oid)
-    }
-}
-
-/// The changes that are gathered for one tree.
-private struct TreeEdit {
-    /// A path and what it is to hold; nil: nothing.
-    struct Step {
-        var path: FilePath
-        var entry: TreeEntry?
-    }
-
-    let trustsExecutableBit: Bool
-    var removals: [Step] = []
-    var puts: [Step] = []
-    var changes: [TreeChange] = []
-    /// A file takes a folder's name, or a folder a file's.
-    var changesKind = false
-    private var seen: Set<FilePath> = []
-
-    init(trustsExecutableBit: Bool) {
-        self.trustsExecutableBit = trustsExecutableBit
-    }
-
-    mutating func remove(_ path: FilePath, _ old: TreeEntry) {
-        guard seen.insert(path).inserted else { return }
-        removals.append(Step(path: path, entry: nil))
-        changes.append(TreeChange(path: path, kind: .removed, old: old.id, new: nil))
-    }
-
-    mutating func put(_ path: FilePath, _ new: TreeEntry, replacing old: TreeEntry?) {
-        guard seen.insert(path).inserted else { return }
-        puts.append(Step(path: path, entry: new))
-        changes.append(
-            TreeChange(path: path, kind: old == nil ? .added : .modified, old: old?.id, new: new.id))
     }
 }

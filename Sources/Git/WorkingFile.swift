@@ -1,3 +1,4 @@
+import CGit
 import Glibc
 import SystemPackage
 
@@ -88,6 +89,11 @@ struct Descriptor: ~Copyable {
 
     deinit {
         close(raw)
+    }
+
+    /// fdatasync(2).
+    borrowing func sync(_ doing: String) throws(GitError) {
+        guard fdatasync(raw) == 0 else { throw .system(Errno(rawValue: errno), doing) }
     }
 
     /// Everything up to the end of the file.

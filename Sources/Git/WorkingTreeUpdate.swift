@@ -1,4 +1,5 @@
 import CGit
+import CLinux
 import Glibc
 public import SystemPackage
 
@@ -152,11 +153,10 @@ public final class WorkingTreeUpdate {
             return false
         }
         guard let expected = step.found else {
-            // 1 is RENAME_NOREPLACE.
-            return try rename(step, parent, name, flags: 1)
+            return try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE)
         }
-        // 2 is RENAME_EXCHANGE: what was there is looked at once nobody else can reach it.
-        guard try rename(step, parent, name, flags: 2) else { return false }
+        // What was there is looked at once nobody else can reach it.
+        guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return false }
         return try settle(step, parent, name, expected)
     }
 
@@ -166,10 +166,10 @@ public final class WorkingTreeUpdate {
         _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, _ expected: stat
     ) throws(GitError) -> Bool {
         if Self.same(Self.facts(of: step.temporary), expected) { return true }
-        guard try rename(step, parent, name, flags: 2) else { return false }
+        guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return false }
         // Written once more in between: that is the newest and belongs there; the one before it was replaced by it.
         if Self.facts(of: step.temporary).st_ino != step.inode {
-            _ = try rename(step, parent, name, flags: 2)
+            _ = try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE)
         }
         return false
     }
@@ -183,7 +183,7 @@ public final class WorkingTreeUpdate {
         guard try takeOut(step, parent, name) else { return true }
         if Self.same(Self.facts(of: step.temporary), expected) { return true }
         // Back to its place, unless a newer one is there already.
-        _ = try rename(step, parent, name, flags: 1)
+        _ = try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE)
         return false
     }
 
@@ -195,14 +195,14 @@ public final class WorkingTreeUpdate {
             return
         }
         if step.step.new == nil {
-            if step.found != nil { _ = try rename(step, parent, name, flags: 1) }
+            if step.found != nil { _ = try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE) }
         } else if step.found != nil {
-            guard try rename(step, parent, name, flags: 2) else { return }
+            guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return }
             if Self.facts(of: step.temporary).st_ino != step.inode {
-                _ = try rename(step, parent, name, flags: 2)
+                _ = try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE)
             }
         } else if try takeOut(step, parent, name), Self.facts(of: step.temporary).st_ino != step.inode {
-            _ = try rename(step, parent, name, flags: 1)
+            _ = try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE)
         }
     }
 
@@ -211,7 +211,9 @@ public final class WorkingTreeUpdate {
         _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component
     ) throws(GitError) -> Bool {
         let moved = name.withPlatformString { from in
-            step.temporary.withPlatformString { passdir_git_rename(parent.raw, from, AT_FDCWD, $0, 1) }
+            step.temporary.withPlatformString {
+                passdir_renameat2(parent.raw, from, AT_FDCWD, $0, PASSDIR_RENAME_NOREPLACE)
+            }
         }
         if moved == 0 { return true }
         if errno == ENOENT { return false }
@@ -229,7 +231,7 @@ public final class WorkingTreeUpdate {
         _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, flags: UInt32
     ) throws(GitError) -> Bool {
         let result = step.temporary.withPlatformString { from in
-            name.withPlatformString { passdir_git_rename(AT_FDCWD, from, parent.raw, $0, flags) }
+            name.withPlatformString { passdir_renameat2(AT_FDCWD, from, parent.raw, $0, flags) }
         }
         if result == 0 { return true }
         switch errno {

@@ -83,9 +83,8 @@ final class CommitJournal {
         return Left(paths: paths, time: facts.st_mtim.tv_sec, descriptor: descriptor, file: file)
     }
 
-    /// Removes what the noted commit was killed with: files of a merge that did not reach their places, copies of the
-    /// index, and lock files made after the note and
-    /// within a minute of it that are open in no process.
+    /// Removes what the noted commit was killed with: files of a merge that did not reach their places, and lock files
+    /// made after the note and within a minute of it that are open in no process.
     static func removeLeftLocks(
         top: FilePath, gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int
     ) {
@@ -102,9 +101,6 @@ final class CommitJournal {
         for name in OpenFiles.entries(of: top.string)
         where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
             _ = top.appending(name).withPlatformString { unlink($0) }
-        }
-        for name in OpenFiles.entries(of: gitDirectory.string) where name.hasPrefix("index.passdir-") {
-            _ = gitDirectory.appending(name).withPlatformString { unlink($0) }
         }
     }
 }

@@ -81,13 +81,13 @@ extension Committer {
             paths = prepared.flatMap { $0.changes.map(\.path) }
             journal = try note(paths, repository)
         } else {
-            let (tree, changes) = try repository.preparedTree(parent: parent, paths: share.paths)
-            guard !changes.isEmpty else { return true }
-            paths = changes.map(\.path)
+            let plan = try repository.plannedTree(parent: parent, paths: share.paths)
+            guard !plan.changes.isEmpty else { return true }
+            paths = plan.changes.map(\.path)
             journal = try note(paths, repository)
+            early = EarlyIndex.begin(plan.indexChange)
             do throws(GitError) {
-                early = EarlyIndex.begin(try repository.indexChange(paths: paths, to: tree))
-                last = try write(share, batch, tree, changes, onto: parent)
+                last = try write(share, batch, try repository.write(plan), plan.changes, onto: parent)
             } catch {
                 // Not signed, say: nothing was touched that a note would have to tell of.
                 journal.remove()
@@ -95,9 +95,9 @@ extension Committer {
             }
         }
         Fault.point("commit.noted")
-        let index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
-            if let index = early?.take() { return index }
-            return try repository.preparedIndex(paths: paths, to: last.id)
+        var index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
+            if let index = try early?.written() { return index }
+            return try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled)
         }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()
@@ -107,8 +107,13 @@ extension Committer {
             (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
-        journal.remove()
-        index.discard()
+        do throws(GitError) {
+            try index.settle()
+            journal.remove()
+        } catch {
+            // The note stays, by which the next commit or start repairs the index.
+            log.error("\(error.message)")
+        }
         log.info("committed \(paths.count) changes as \(last.id) on \(name)")
         return true
     }

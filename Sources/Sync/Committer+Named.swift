@@ -33,7 +33,7 @@ extension Committer {
                 var relative = store.root.path.pushing(path)
                 return relative.removePrefix(top) ? relative : nil
             }
-            return try repository.preparedTree(parent: commit, paths: inRepository).changes.isEmpty
+            return try repository.plannedTree(parent: commit, paths: inRepository).changes.isEmpty
         } catch {
             throw CommitError(message: "the newest commit cannot be read: \(error.message).")
         }

@@ -140,17 +140,22 @@ extension Committer {
             top: share.top, gitDirectory: repository.gitDirectory,
             commonDirectory: repository.commonDirectory, ref: ref,
             since: left.time)
-        if case .branch(_, _, let commit?) = head {
-            for attempt in 0..<100 {
-                do throws(GitError) {
-                    try repository.updateIndex(paths: left.paths, to: commit)
-                    break
-                } catch {
-                    guard error.code == .locked, attempt < 99 else { throw error }
-                    usleepMilliseconds(20)
+        for attempt in 0..<100 {
+            do throws(GitError) {
+                if try repository.repairIndex() {
+                    log.warning(
+                        "the index of git in \(share.top) was lost with the power; the one before is back")
                 }
+                if case .branch(_, _, let commit?) = head {
+                    try repository.updateIndex(paths: left.paths, to: commit)
+                }
+                break
+            } catch {
+                guard error.code == .locked, attempt < 99 else { throw error }
+                usleepMilliseconds(20)
             }
         }
+        repository.removeIndexCopies()
         for path in left.paths { note(.saved(share.inStore(path))) }
         left.remove()
     }

@@ -2,11 +2,14 @@ import Dispatch
 import Git
 import Synchronization
 
-/// A new index that is prepared on a thread of its own while the commit is still being written: for a large store that
-/// takes as long as all the rest.
+/// A new index that is put together on a thread of its own while the objects of the commit are being written: for a
+/// large store that takes as long as all the rest.
+///
+/// It is written to the disk only when the objects are there: while a file of 10 MB is written, each fsync of a small one
+/// takes several times as long.
 final class EarlyIndex: Sendable {
     private let change: IndexChange
-    private let prepared = Mutex<PreparedIndex?>(nil)
+    private let draft = Mutex<IndexDraft?>(nil)
     private let isDone = DispatchSemaphore(value: 0)
 
     /// Begins.
@@ -14,7 +17,7 @@ final class EarlyIndex: Sendable {
         let early = EarlyIndex(change)
         PlainThread.start {
             // What fails here is tried again, and told, when the commit is written.
-            if let index = try? change.prepared() { early.keep(index) }
+            if let draft = try? change.draft() { early.keep(draft) }
             early.isDone.signal()
         }
         return early
@@ -24,17 +27,18 @@ final class EarlyIndex: Sendable {
         self.change = change
     }
 
-    private func keep(_ index: consuming PreparedIndex) {
-        var index: PreparedIndex? = consume index
-        prepared.withLock { swap(&$0, &index) }
+    private func keep(_ draft: consuming IndexDraft) {
+        var draft: IndexDraft? = consume draft
+        self.draft.withLock { swap(&$0, &draft) }
     }
 
-    /// Waits for the index and hands it out; nil where it could not be prepared, and when asked again.
-    func take() -> PreparedIndex? {
+    /// Waits for the index and writes it; nil where it could not be put together, and when asked again.
+    func written() throws(GitError) -> PreparedIndex? {
         isDone.wait()
         isDone.signal()
-        var index: PreparedIndex?
-        prepared.withLock { swap(&$0, &index) }
-        return index
+        var draft: IndexDraft?
+        self.draft.withLock { swap(&$0, &draft) }
+        guard let draft = consume draft else { return nil }
+        return try draft.written(durable: .whenSettled)
     }
 }

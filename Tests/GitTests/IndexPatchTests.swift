@@ -181,8 +181,8 @@ import Testing
                 path: path,
                 entry: entry.map { IndexEntry($0, stat: isThere ? facts : nil, readAt: now) })
         }
-        try IndexChange(index: repository.gitDirectory.appending("index"), edits: edits).reassembled()
-            .publish()
+        _ = try IndexChange(index: repository.gitDirectory.appending("index"), edits: edits).reassembled()
+            .publish(.replacing)
         defer { try? overwrite(work, before) }
         return try details(work)
     }

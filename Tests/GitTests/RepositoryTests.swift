@@ -53,6 +53,16 @@ import Testing
         try outer.git("commit", "-q", "-m", "Add sub")
         let repository = try outer.open()
         #expect(try repository.preparedTree(parent: try repository.tip(), paths: ["sub"]).changes.isEmpty)
+        // A file in its place is one change, which holds the file.
+        try main.folder.run(["rm", "-rf", outer.path.appending("sub").string])
+        try outer.write("sub", "a file")
+        #expect(
+            try repository.preparedTree(parent: try repository.tip(), paths: ["sub"]).changes.map(\.kind) == [
+                .modified
+            ])
+        try repository.record(["sub"])
+        #expect(try outer.git("show", "HEAD:sub") == "a file")
+        #expect(try outer.status == "")
     }
 
     @Test func detachedHead() throws {

@@ -50,6 +50,51 @@ import Testing
         }
     }
 
+    /// What a power failure leaves of an index that was written but had not reached the disk.
+    enum Loss: CaseIterable {
+        case empty, cutShort, zeros
+    }
+
+    /// The index of a commit reaches the disk after the branch has moved; until then the one before lies beside it.
+    @Test(arguments: Loss.allCases) func indexLostWithThePower(_ loss: Loss) throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("one@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("mail", "old\n")
+            try store.insert("other", "same\n")
+            // What the user has staged and not committed is nowhere but in the index.
+            try home.write("one", to: "work/notes.txt")
+            try store.git("add", "notes.txt")
+            let staged = try store.git("rev-parse", ":notes.txt")
+            try home.write("two", to: "work/notes.txt")
+            try home.addStores([store])
+            try home.mount(extra: ["PASSDIR_FAULT": "commit.after-ref"])
+            try save(home, "mail", "new\n")
+            try home.waitUntil("the fault has killed the daemon") { home.daemons().isEmpty }
+            try home.freeMount()
+
+            let index = store.path.pushing(".git/index")
+            let size = try home.bytes(at: index).count
+            switch loss {
+            case .empty: truncate(index.string, 0)
+            case .cutShort: truncate(index.string, size - 8)
+            case .zeros:
+                truncate(index.string, 0)
+                truncate(index.string, size)
+            }
+            try home.mount()
+            try home.unmount()
+            let status = try store.git("status", "--porcelain")
+            #expect(status == "AM notes.txt")
+            #expect(try store.git("rev-parse", ":notes.txt") == staged)
+            #expect(try store.show("mail") == Array("new\n".utf8))
+            #expect(try store.git("diff", "HEAD", "--stat", "--", "*.gpg") == "")
+            try store.git("fsck", "--strict")
+            let left = String(decoding: try home.succeed(["ls", "work/.git"]), as: UTF8.self)
+            #expect(!left.contains("index.") && !left.contains("passdir-commit"))
+        }
+    }
+
     private func save(_ home: TestHome, _ name: String, _ text: String) throws {
         let file = try FileDescriptor.open(
             home.mountPoint.pushing(FilePath("work/\(name)")), .writeOnly, options: [.truncate])

@@ -1,0 +1,89 @@
+import CGit
+import Glibc
+import SystemPackage
+
+extension Repository {
+    /// Puts back the index that a new one had replaced, when a power failure kept the new one from the disk: it has
+    /// changed places with the copy that became it, and lies there as it was (`IndexDurability.whenSettled`).
+    ///
+    /// To be called when it is known that a process was at it and none is any more.
+    /// - Returns: whether an index was put back; the paths that the lost one was about are then to be brought in again.
+    /// - Throws: `.locked` when another process holds `index.lock`.
+    @discardableResult
+    public func repairIndex() throws(GitError) -> Bool {
+        let index = gitDirectory.appending("index")
+        for copy in IndexCopy.left(of: index) {
+            guard let source = try IndexSource.read(copy), Self.isWhole(source.bytes),
+                !IndexChecksum.isAbsent(source.bytes)
+            else { continue }
+            // An index that replaces one with a checksum has one too.
+            if let now = try IndexSource.read(index), Self.isWhole(now.bytes),
+                !IndexChecksum.isAbsent(now.bytes)
+            {
+                return false
+            }
+            try IndexCopy.put(copy, inPlaceOf: index)
+            return true
+        }
+        return false
+    }
+
+    /// Removes the copies of the index that a process which no longer runs has left.
+    public func removeIndexCopies() {
+        for copy in IndexCopy.left(of: gitDirectory.appending("index")) {
+            _ = copy.withPlatformString { unlink($0) }
+        }
+    }
+
+    /// Whether an index is as it was written.
+    private static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count >= IndexScan.headerLength + IndexChecksum.length,
+            bytes[..<4].elementsEqual("DIRC".utf8), let checksum = try? IndexChecksum()
+        else {
+            return false
+        }
+        if IndexChecksum.isAbsent(bytes) { return true }
+        checksum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(IndexChecksum.length)))
+        return checksum.result().elementsEqual(bytes.suffix(IndexChecksum.length))
+    }
+}
+
+extension IndexCopy {
+    /// The copies of an index that lie beside it, whosever they are; the newest first.
+    static func left(of index: FilePath) -> [FilePath] {
+        let folder = index.removingLastComponent()
+        guard let name = index.lastComponent?.string, let stream = folder.withPlatformString({ opendir($0) })
+        else { return [] }
+        defer { closedir(stream) }
+        var found: [(path: FilePath, written: FileTime)] = []
+        while let entry = readdir(stream) {
+            let other = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard other.hasPrefix(name + suffix) else { continue }
+            let path = folder.appending(other)
+            var facts = stat()
+            if path.withPlatformString({ lstat($0, &facts) }) == 0 {
+                found.append((path, FileTime(facts.st_mtim)))
+            }
+        }
+        return found.sorted { $0.written > $1.written }.map(\.path)
+    }
+
+    /// Puts a copy that is on the disk into the place of the index, whatever lies there.
+    fileprivate static func put(_ copy: FilePath, inPlaceOf index: FilePath) throws(GitError) {
+        let lock = index.withSuffix(".lock")
+        guard copy.withPlatformString({ from in lock.withPlatformString { link(from, $0) } }) == 0 else {
+            guard errno == EEXIST else {
+                throw .system(Errno(rawValue: errno), "cannot lock the index")
+            }
+            throw locked(lock)
+        }
+        guard lock.withPlatformString({ from in index.withPlatformString { rename(from, $0) } }) == 0 else {
+            let error = Errno(rawValue: errno)
+            _ = lock.withPlatformString { unlink($0) }
+            throw .system(error, "cannot replace the index")
+        }
+        _ = copy.withPlatformString { unlink($0) }
+    }
+}
