@@ -1,13 +1,14 @@
 import CGit
 
 extension Repository {
-    /// What a commit says.
+    /// What a commit says. Where the history of a shallow clone was cut off, it has no parents.
     public func commitInfo(_ id: ObjectID) throws(GitError) -> CommitInfo {
         var oid = id.oid
         let commit = try Owned("cannot read commit \(id)", free: git_commit_free) {
             git_commit_lookup(&$0, pointer, &oid)
         }
-        let count = git_commit_parentcount(commit.pointer)
+        let isCut = isShallow ? try ShallowHistory.boundary(of: self).contains(id) : false
+        let count = isCut ? 0 : git_commit_parentcount(commit.pointer)
         return CommitInfo(
             id: id, tree: ObjectID(git_commit_tree_id(commit.pointer).pointee),
             parents: (0..<count).map { ObjectID(git_commit_parent_id(commit.pointer, $0).pointee) },
@@ -23,6 +24,9 @@ extension Repository {
     public func log(
         from tip: ObjectID, hiding hidden: [ObjectID] = [], limit: Int = .max
     ) throws(GitError) -> [CommitInfo] {
+        if let shallow = ShallowHistory(self) {
+            return try shallow.log(from: tip, hiding: hidden, limit: limit)
+        }
         let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
             git_revwalk_new(&$0, pointer)
         }
@@ -45,6 +49,7 @@ extension Repository {
 
     /// The best common ancestor of two commits; nil when they share no history.
     public func mergeBase(_ one: ObjectID, _ two: ObjectID) throws(GitError) -> ObjectID? {
+        if let shallow = ShallowHistory(self) { return try shallow.mergeBase(one, two) }
         var base = git_oid()
         var (first, second) = (one.oid, two.oid)
         let code = git_merge_base(&base, pointer, &first, &second)
@@ -56,6 +61,7 @@ extension Repository {
     /// Whether `ancestor` is `descendant` or in its history.
     public func isAncestor(_ ancestor: ObjectID, of descendant: ObjectID) throws(GitError) -> Bool {
         if ancestor == descendant { return true }
+        if let shallow = ShallowHistory(self) { return try shallow.isAncestor(ancestor, of: descendant) }
         var (child, parent) = (descendant.oid, ancestor.oid)
         let code = git_graph_descendant_of(pointer, &child, &parent)
         try check(code, "cannot compare \(ancestor) with \(descendant)")
@@ -65,6 +71,9 @@ extension Repository {
     /// How many commits each side has that the other lacks.
     public func aheadBehind(local: ObjectID, upstream: ObjectID) throws(GitError) -> (ahead: Int, behind: Int)
     {
+        if let shallow = ShallowHistory(self) {
+            return try shallow.aheadBehind(local: local, upstream: upstream)
+        }
         var (ahead, behind) = (0, 0)
         var (one, two) = (local.oid, upstream.oid)
         try check(

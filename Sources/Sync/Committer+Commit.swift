@@ -8,9 +8,16 @@ import SystemPackage
 extension Committer {
     /// Commits a batch, in each repository its part. A store that is no repository has nothing to do.
     func commit(_ batch: PendingChanges) throws(CommitFailure) {
+        var first: CommitFailure?
         for share in try shares(of: batch) {
-            try commit(share, batch)
+            do throws(CommitFailure) {
+                try commit(share, batch)
+            } catch {
+                // What was committed is no change any more when the batch comes again.
+                first = first ?? error
+            }
         }
+        if let first { throw first }
     }
 
     private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {

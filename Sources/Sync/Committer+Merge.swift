@@ -50,7 +50,7 @@ extension Committer {
             throw SyncFailure(
                 kind: .lasting,
                 message: "changes of the remote wait because a merge or rebase is unfinished in "
-                    + "\(store.root.path.string): finish it with git.")
+                    + "\(store.root.path.pushing(target.nested)): finish it with git.")
         }
         var merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Fast-forward")
         if let ours {
@@ -149,7 +149,7 @@ extension Committer {
 
     /// What only the user can settle.
     private func refuse(_ plan: MergePlan, _ target: SyncTarget) throws(SyncFailure) {
-        let place = store.root.path.string
+        let place = store.root.path.pushing(target.nested)
         guard plan.hasBase else {
             throw SyncFailure(
                 kind: .lasting,

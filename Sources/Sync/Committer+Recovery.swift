@@ -30,7 +30,7 @@ extension Committer {
                 shared.withLock { $0.status.state = .noRepository }
             }
             for share in repositories(own) { try mend(share) }
-            hasRepository = own != nil
+            hasRepository = own != nil || !nestedTops.isEmpty
         } catch {
             complain(error)
             hasRepository = false

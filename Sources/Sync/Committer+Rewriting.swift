@@ -4,22 +4,24 @@ import SystemPackage
 
 /// A remote branch that was moved by force: what we had from it is no longer in its history.
 extension Committer {
-    private static let fact = "rewritten"
+    private func fact(_ target: SyncTarget) -> String { target.fact("rewritten") }
 
     /// Compares what a fetch found with what was there before.
-    func noteRewriting(from old: ObjectID?, to new: ObjectID?, in repository: Repository) throws(GitError) {
+    func noteRewriting(
+        _ target: SyncTarget, from old: ObjectID?, to new: ObjectID?, in repository: Repository
+    ) throws(GitError) {
         guard let old, let new, old != new, try !repository.isAncestor(old, of: new) else { return }
         // What was seen first counts, until it is settled.
-        let known = rewriting
-        store.remember("\((known?.old ?? old).hex) \(new.hex)", as: Self.fact)
-        lastRewriting = ((known?.old ?? old), new)
+        let known = rewriting(target)
+        store.remember("\((known?.old ?? old).hex) \(new.hex)", as: fact(target))
+        lastRewriting[target.nested] = ((known?.old ?? old), new)
     }
 
     /// Merging would bring back what somebody took out on purpose, pushing too: the user decides.
     func checkRewriting(
         _ target: SyncTarget, _ ours: ObjectID?, _ theirs: ObjectID, in repository: Repository
     ) throws(GitError) {
-        guard let (old, _) = rewriting else { return }
+        guard let (old, _) = rewriting(target) else { return }
         var isSettled = ours == nil || ours == theirs
         if let ours, !isSettled {
             let isBack = try repository.isAncestor(old, of: theirs)
@@ -27,8 +29,8 @@ extension Committer {
             isSettled = isBack || isGone
         }
         if isSettled {
-            store.remember(nil, as: Self.fact)
-            lastRewriting = nil
+            store.remember(nil, as: fact(target))
+            lastRewriting[target.nested] = nil
             return
         }
         throw GitError(
@@ -36,12 +38,13 @@ extension Committer {
             message:
                 "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
                 + "is no longer in its history. To follow it, run git reset --hard \(theirs.hex.prefix(10)) in "
-                + "\(store.root.path); to put our history there again, run git push --force")
+                + "\(store.root.path.pushing(target.nested)); to put our history there again, run git push --force"
+        )
     }
 
-    private var rewriting: (old: ObjectID, new: ObjectID)? {
-        if let lastRewriting { return lastRewriting }
-        let parts = (store.fact(Self.fact) ?? "").split(separator: " ").map(String.init)
+    private func rewriting(_ target: SyncTarget) -> (old: ObjectID, new: ObjectID)? {
+        if let last = lastRewriting[target.nested] { return last }
+        let parts = (store.fact(fact(target)) ?? "").split(separator: " ").map(String.init)
         guard parts.count == 2, let old = ObjectID(hex: parts[0]), let new = ObjectID(hex: parts[1]) else {
             return nil
         }

@@ -37,6 +37,7 @@ extension Committer {
                 if let share, shares[share.top] == nil {
                     shares[share.top] = share
                     order.append(share.top)
+                    remember(nested: share)
                 }
             }
             guard let top = places[folder] ?? nil, let share = shares[top] else { continue }
@@ -81,6 +82,22 @@ extension Committer {
         return share(of: repository)
     }
 
+    /// The store's own repository, or the one with this top below its folder; nil when there is none.
+    func repository(at nested: FilePath) throws(GitError) -> Share? {
+        if nested.isEmpty { return try ownRepository() }
+        do throws(GitError) {
+            return share(of: try Repository.open(store.root.path.pushing(nested)))
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func remember(nested share: Share) {
+        guard !share.nested.isEmpty, !nestedTops.contains(share.nested) else { return }
+        nestedTops.append(share.nested)
+    }
+
     /// The repositories inside the store, below its own one. Looks at every folder: for the start only.
     func nestedRepositories() -> [Share] {
         var found: [Share] = []
@@ -92,6 +109,7 @@ extension Committer {
                 let repository = try? Repository.open(place), let share = share(of: repository)
             {
                 found.append(share)
+                remember(nested: share)
             }
             open += entries.filter { $0.kind == .directory && $0.name != ".git" }.map {
                 folder.appending($0.name)

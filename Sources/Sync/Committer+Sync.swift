@@ -9,7 +9,7 @@ extension Committer {
     /// Brings store and remote together now: fetches, merges, pushes. Returns when that is done or has failed.
     /// - Returns: what went wrong, as one sentence; nil when all is well or there is no remote.
     public func synchronizeNow() async -> String? {
-        sync.waitsForUser = false
+        sync.waitsForUser = []
         commitPending()
         await synchronize(.everything)
         while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
@@ -26,14 +26,13 @@ extension Committer {
         guard let interval = options.interval else { return }
         while !shared.withLock({ $0.isFinishing }) {
             try? await Task.sleep(for: interval)
-            guard !shared.withLock({ $0.isFinishing }), !sync.waitsForUser else { continue }
+            guard !shared.withLock({ $0.isFinishing }) else { continue }
             await synchronize(.everything)
         }
     }
 
     /// One at a time; what is asked for meanwhile follows.
     func synchronize(_ request: SyncState.Request) async {
-        guard !sync.waitsForUser else { return }
         guard !sync.isRunning else {
             sync.next = max(sync.next?.rawValue ?? 0, request.rawValue) > 0 ? .everything : .push
             return
@@ -43,7 +42,7 @@ extension Committer {
         while let request = now {
             sync.next = nil
             do throws(SyncFailure) {
-                try await bringTogether(fetching: request == .everything)
+                try await bringAllTogether(fetching: request == .everything)
                 noteSuccess()
                 now = sync.next
             } catch {
@@ -57,16 +56,35 @@ extension Committer {
         sync.waiting = []
     }
 
-    private func bringTogether(fetching: Bool) async throws(SyncFailure) {
+    /// The store's own repository and those inside it, each with its own remote; one that cannot keeps no other from
+    /// it.
+    /// - Throws: what keeps the first of them apart from its remote.
+    private func bringAllTogether(fetching: Bool) async throws(SyncFailure) {
+        let places = [FilePath()] + nestedTops
+        for place in places where !sync.waitsForUser.contains(place) {
+            do throws(SyncFailure) {
+                try await bringTogether(place, fetching: fetching)
+                sync.complaints[place] = nil
+            } catch {
+                var failure = error
+                if !place.isEmpty { failure.message = "\(place): \(failure.message)" }
+                sync.complaints[place] = failure
+                if failure.needsUser { sync.waitsForUser.insert(place) }
+            }
+        }
+        for place in places { if let complaint = sync.complaints[place] { throw complaint } }
+    }
+
+    private func bringTogether(_ place: FilePath, fetching: Bool) async throws(SyncFailure) {
         do throws(GitError) {
             // A store may be asked for before its committer was started.
-            if let own = try ownRepository() { try mend(own) }
+            if let share = try repository(at: place) { try mend(share) }
         } catch {
             throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
         }
         var mustFetch = fetching
         for round in 0..<20 {
-            guard let target = try currentTarget() else { return }
+            guard let target = try currentTarget(place) else { return }
             if mustFetch {
                 try await fetch(target)
                 mustFetch = false
@@ -91,13 +109,14 @@ extension Committer {
             message: "others push to the remote faster than this store can follow; it tries again.")
     }
 
-    private func currentTarget() throws(SyncFailure) -> SyncTarget? {
+    private func currentTarget(_ place: FilePath) throws(SyncFailure) -> SyncTarget? {
         do throws(GitError) {
-            guard let share = try ownRepository(), case .branch(_, let ref, _) = try share.repository.head()
+            guard let share = try repository(at: place),
+                case .branch(_, let ref, _) = try share.repository.head()
             else {
                 return nil
             }
-            return try target(of: ref, in: share.repository)
+            return try target(of: ref, in: share.repository, nested: place)
         } catch {
             throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
         }
@@ -131,12 +150,14 @@ extension Committer {
         removeLeftLocks(target, repository)
         let before = (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
         try await transfer(.fetch, target)
-        let now = Int64(time(nil))
-        store.remember(String(now), as: "lastFetch")
-        shared.withLock { $0.status.lastFetch = now }
+        if target.nested.isEmpty {
+            let now = Int64(time(nil))
+            store.remember(String(now), as: "lastFetch")
+            shared.withLock { $0.status.lastFetch = now }
+        }
         do throws(GitError) {
             let after = try repository.commit(at: target.knownRef)
-            try noteRewriting(from: before ?? nil, to: after, in: repository)
+            try noteRewriting(target, from: before ?? nil, to: after, in: repository)
             if let after { followInGit(target, repository, after) }
         } catch {
             throw SyncFailure(kind: .passing, message: "what was fetched cannot be read: \(error.message).")
@@ -173,11 +194,12 @@ extension Committer {
         Fault.point("sync.before-push")
         try await transfer(.push, target)
         Fault.point("sync.after-push")
-        let now = Int64(time(nil))
         if let tip {
             try? repository.set(target.knownRef, to: tip)
             followInGit(target, repository, tip)
         }
+        guard target.nested.isEmpty else { return }
+        let now = Int64(time(nil))
         store.remember(String(now), as: "lastPush")
         shared.withLock { $0.status.lastPush = now }
         refreshStatus(repository)
@@ -208,34 +230,57 @@ extension Committer {
         var request = TransferRequest(
             operation, repository: target.repository, remote: target.remote, localRef: target.localRef,
             remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
-        request.offers = options.offers
+        let isOwnServer = try isOnTheStoresServer(target)
+        // What is kept for the store's server is no other's to see.
+        request.offers = isOwnServer || options.offers == .none ? options.offers : .all
+        let credentials = isOwnServer ? options.credentials : nil
         if request.transport == .automatic {
             // To a folder libgit2 pushes without a lock, so that of two who push at the same time one is lost, and it
             // runs no hooks there.
             let isFolder = try Self.isFolder(url(target))
-            request.transport = isFolder || store.fact("transport") == "git" ? .git : .libgit2
+            request.transport = isFolder || store.fact(target.fact("transport")) == "git" ? .git : .libgit2
         }
         do throws(TransferFailure) {
-            try await run(request)
+            try await run(request, credentials)
         } catch {
             guard options.transport == .automatic, request.transport == .libgit2,
                 try mayNeedGit(error, target)
             else { throw Self.failure(error, operation, target) }
             request.transport = .git
             do throws(TransferFailure) {
-                try await run(request)
+                try await run(request, credentials)
             } catch let second {
                 // The sentence about a host key names its fingerprint; git's does not.
                 throw Self.failure(error.code == .certificate ? error : second, operation, target)
             }
-            store.remember("git", as: "transport")
+            store.remember("git", as: target.fact("transport"))
             log.notice("the git program talks to \"\(target.remote)\", as libgit2 cannot: \(error.message)")
         }
     }
 
-    private func run(_ request: TransferRequest) async throws(TransferFailure) {
+    /// Whether a repository's remote is where the store's own is; a repository inside the store may have any.
+    func isOnTheStoresServer(_ target: SyncTarget) throws(SyncFailure) -> Bool {
+        if target.nested.isEmpty { return true }
+        guard let own = try? currentTarget(FilePath()), let server = Self.server(try url(own)) else {
+            return false
+        }
+        return Self.server(try url(target)) == server
+    }
+
+    /// The part of a URL that says whom one talks to, and how: `https://host:443`; nil for a folder.
+    private static func server(_ url: String) -> String? {
+        guard let known = RemoteURL(url), !known.host.isEmpty else { return nil }
+        guard let mark = url.firstRange(of: "://") else { return "ssh://\(known.host)" }
+        let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
+        let place = authority.split(separator: "@").last ?? authority
+        return (url[..<mark.upperBound] + place).lowercased()
+    }
+
+    private func run(
+        _ request: TransferRequest, _ credentials: (@Sendable (CredentialRequest) -> Credential?)?
+    ) async throws(TransferFailure) {
         let process = TransferProcess(
-            program: options.program, timeout: options.pushTimeout, credentials: options.credentials,
+            program: options.program, timeout: options.pushTimeout, credentials: credentials,
             progress: { [weak self] progress in self?.noteProgress(request.operation, progress) })
         do throws(TransferFailure) {
             try await process.run(request)
@@ -314,8 +359,6 @@ extension Committer {
         var isPassing = false
         var longest = 900
         switch failure.kind {
-        case .transfer(let transfer) where transfer.code == .authentication || transfer.code == .certificate:
-            sync.waitsForUser = true
         case .transfer(let transfer) where transfer.code == .network || transfer.code == .timedOut:
             isPassing = true
             // Nothing tells that the network is back; asking every two minutes costs little.
@@ -326,7 +369,8 @@ extension Committer {
             sync.hasComplained = true
             options.notify(store.name, failure.message)
         }
-        guard !sync.waitsForUser else { return }
+        // For the others somebody must do something first.
+        guard sync.complaints.keys.contains(where: { !sync.waitsForUser.contains($0) }) else { return }
         let wait = min(10 << min(sync.failures - 1, 7), longest)
         Task {
             try? await Task.sleep(for: .seconds(wait) + .milliseconds(Int.random(in: 0...2000)))

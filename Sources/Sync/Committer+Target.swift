@@ -4,7 +4,9 @@ import SystemPackage
 extension Committer {
     /// The counterpart of a branch: its upstream, or, where it has none, the branch of the same name on the only
     /// remote; nil where there is none.
-    func target(of ref: String, in repository: Repository) throws(GitError) -> SyncTarget? {
+    func target(
+        of ref: String, in repository: Repository, nested: FilePath = FilePath()
+    ) throws(GitError) -> SyncTarget? {
         let remote: String
         let remoteRef: String
         var gitRef: String?
@@ -22,7 +24,8 @@ extension Committer {
         // A URL cannot be part of a reference's name.
         let name = repository.url(ofRemote: remote) == nil ? "url" : remote
         return SyncTarget(
-            repository: repository.gitDirectory, branch: Self.short(ref), localRef: ref, remote: remote,
+            nested: nested, repository: repository.gitDirectory, branch: Self.short(ref), localRef: ref,
+            remote: remote,
             remoteRef: remoteRef, knownRef: "refs/passdir/remotes/\(name)/\(branch)",
             seenRef: "refs/passdir/seen/\(name)/\(branch)", gitRef: gitRef)
     }

@@ -66,8 +66,11 @@ public actor Committer: ChangeSink {
     nonisolated let log: Logger
     private nonisolated let executor = StoreExecutor()
     var sync = SyncState()
-    /// A force-moved branch that was noticed: what was remembered of it may not be written yet.
-    var lastRewriting: (old: ObjectID, new: ObjectID)?
+    /// Force-moved branches that were noticed, by repository: what was remembered of them may not be written yet.
+    var lastRewriting: [FilePath: (old: ObjectID, new: ObjectID)] = [:]
+    /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
+    /// something was committed to since.
+    var nestedTops: [FilePath] = []
     /// Whether the store has a repository; nil before anybody looked.
     var hasRepository: Bool?
     /// What a crash left uncommitted was looked for, and nobody disturbed it.

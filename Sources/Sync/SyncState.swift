@@ -16,8 +16,11 @@ struct SyncState {
     var next: Request?
     /// Failures in a row.
     var failures = 0
-    /// The user must do something first; only an explicit request tries again.
-    var waitsForUser = false
+    /// The repositories, as `SyncTarget.nested` names them, for which the user must do something first; only an explicit
+    /// request tries them again.
+    var waitsForUser: Set<FilePath> = []
+    /// What keeps which repository and its remote apart.
+    var complaints: [FilePath: SyncFailure] = [:]
     /// Those who wait for the end of the one that runs, and of what follows it.
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// Told the user that it fails.
@@ -26,6 +29,8 @@ struct SyncState {
 
 /// A branch and its counterpart on a remote.
 struct SyncTarget: Sendable {
+    /// The repository's top below the store's folder, for one inside the store; empty for the store's own.
+    var nested: FilePath
     /// The git folder.
     var repository: FilePath
     /// The name of the branch here.
@@ -44,6 +49,11 @@ struct SyncTarget: Sendable {
     var gitRef: String?
 }
 
+extension SyncTarget {
+    /// The name under which something is remembered of this repository.
+    func fact(_ name: String) -> String { nested.isEmpty ? name : "\(name) \(nested)" }
+}
+
 /// Why store and remote cannot be brought together.
 struct SyncFailure: Error {
     enum Kind {
@@ -58,4 +68,10 @@ struct SyncFailure: Error {
     var kind: Kind
     /// One sentence.
     var message: String
+
+    /// Asking again would only be refused again.
+    var needsUser: Bool {
+        guard case .transfer(let transfer) = kind else { return false }
+        return transfer.code == .authentication || transfer.code == .certificate
+    }
 }
