@@ -134,7 +134,11 @@ extension StoreFilesystem {
                 let staged = try move.store.store.stage(
                     snapshot.bytes, for: move.destination, accessed: snapshot.accessed,
                     modified: snapshot.modified ?? move.sourceStatus?.identity.modified)
-                return try self.place(staged, move, file, version: snapshot.version)
+                guard try self.place(staged, move, file, version: snapshot.version) else { return false }
+                if !move.store.store.isForItsRecipients(staged, at: move.destination) {
+                    file.state.withLock { $0.requireSave() }
+                }
+                return true
             }
             guard isDone else { return false }
         } catch {
@@ -151,6 +155,11 @@ extension StoreFilesystem {
         move.store.sink.note(
             move.sourceStatus == nil
                 ? .saved(move.destination) : .renamed(from: move.source, to: move.destination))
+        if file.state.withLock({ $0.isDirty }) {
+            // The recipients changed meanwhile. The rename is done; a failure is kept for `status`.
+            markDirty(move.node)
+            try? save(move.node, file)
+        }
         return true
     }
 

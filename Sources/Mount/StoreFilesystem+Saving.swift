@@ -93,9 +93,13 @@ extension StoreFilesystem {
             }
             if let kept = conflict.keptAs { store.sink.note(.saved(kept)) }
             store.sink.note(.saved(path))
-            return
+            if store.store.isForItsRecipients(staged, at: path) { return }
+            // Their list changed while it was encrypted.
+            file.state.withLock { $0.requireSave() }
         }
-        throw StoreError(.unstable, "the secret is renamed faster than it can be saved: save it again.")
+        throw StoreError(
+            .unstable,
+            "the secret is renamed, or its recipients change, faster than it can be saved: save it again.")
     }
 
     private struct Placed {

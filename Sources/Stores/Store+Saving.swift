@@ -11,10 +11,13 @@ public final class StagedSecret: Sendable {
     let root: Root
     let temporary: FilePath
     let file: OwnedDescriptor
+    /// Whom it was encrypted to.
+    let list: RecipientList
     private let isPublished = Atomic<Bool>(false)
 
-    init(root: Root, temporary: FilePath) throws(Errno) {
+    init(root: Root, temporary: FilePath, for list: RecipientList) throws(Errno) {
         self.root = root
+        self.list = list
         self.temporary = temporary
         file = try root.open(temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.last }
@@ -63,12 +66,35 @@ extension Store {
         let number = temporaryCount.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = FilePath("\(Self.temporaryPrefix)\(getpid())-\(number).tmp")
         do {
-            let staged = try StagedSecret(root: root, temporary: temporary)
+            let staged = try StagedSecret(root: root, temporary: temporary, for: list)
             try staged.file.writeDurably(ciphertext, accessed: accessed, modified: modified)
             return staged
         } catch {
             throw StoreError(error, "write the ciphertext of", secret)
         }
+    }
+
+    /// Whether a secret that was put in place is for those whom it has to be for now.
+    ///
+    /// Asked after the secret is in place: who changes recipients puts the list in place and looks for secrets after
+    /// it, so that one of the two sees what the other did. A list that cannot be used, or that nobody has agreed to
+    /// yet, is none that a secret has to be encrypted to.
+    public func isForItsRecipients(_ staged: StagedSecret, at secret: FilePath) -> Bool {
+        guard let now = try? recipients(for: secret) else { return true }
+        return now == staged.list
+    }
+
+    /// Encrypts a secret to its recipients and puts it in place, again until they are those that are in force then.
+    /// Durable after `Root.synchronizeParent(of:)`.
+    public func write(_ plaintext: SecretBytes, to secret: FilePath) throws(StoreError) {
+        for _ in 0..<16 {
+            let staged = try stage(plaintext, for: secret)
+            _ = try staged.publish(as: secret)
+            if isForItsRecipients(staged, at: secret) { return }
+        }
+        throw StoreError(
+            .unstable, "the recipients of \(secret.string) change faster than it can be encrypted: try again."
+        )
     }
 
     /// Removes temporary files that a process which no longer runs has left in the store's folder. They hold

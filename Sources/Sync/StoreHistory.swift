@@ -128,7 +128,7 @@ public struct StoreHistory {
                 folder.append(component)
                 try? store.root.makeDirectory(folder)
             }
-            _ = try store.stage(plaintext, for: secret).publish(as: secret)
+            try store.write(plaintext, to: secret)
             try store.root.synchronizeParent(of: secret)
         } catch {
             let reason = (error as? OpenPGPError)?.message ?? (error as? StoreError)?.message ?? "\(error)"

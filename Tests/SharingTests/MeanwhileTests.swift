@@ -56,6 +56,72 @@ import Testing
         }
     }
 
+    /// The list of recipients changes when a save has encrypted already but is not in place yet, and too late for
+    /// whoever changed it to see what it brings: a pull, an editor beside the mount.
+    @Test(arguments: ["save", "restore"])
+    func whatWasEncryptedBeforeAChangeAndPlacedAfterItIsForTheNewRecipients(_ way: String) throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
+            // Long enough to write that it can be stopped in the middle.
+            let length = 8 << 20
+            try store.insert("big", "old\n")
+            try home.addStores([store])
+            if way == "save" { try home.mount() }
+            let list = store.path.appending(".gpg-id")
+            let both = try home.bytes(at: list)
+            var caught = false
+            for attempt in 0..<20 where !caught {
+                try home.write(String(decoding: both, as: UTF8.self), to: "work/.gpg-id")
+                let writer: Program
+                let pid: pid_t
+                if way == "save" {
+                    writer = try home.start(
+                        [
+                            "sh", "-c",
+                            "{ echo \(attempt); head -c \(length) /dev/urandom; } > mnt/work/big",
+                        ])
+                    pid = try #require(home.daemons().first)
+                } else {
+                    try home.succeed(
+                        ["sh", "-c", "head -c \(length) /dev/urandom | pass insert -m -f big >&-"],
+                        extra: ["PASSWORD_STORE_DIR": store.path.string])
+                    writer = try home.start(["passdir", "restore", "work/big", "--at", "HEAD"])
+                    pid = writer.pid
+                }
+                var temporary: [Substring] = []
+                while temporary.isEmpty, !writer.hasEnded {
+                    temporary = try names(store.path).filter {
+                        $0.hasPrefix(".passdir-") && $0.hasSuffix(".tmp")
+                    }
+                }
+                kill(pid, SIGSTOP)
+                // Stopped before it was in place?
+                caught = try temporary.contains { try names(store.path).contains($0) }
+                if caught { try home.write(fixture.ann.fingerprint + "\n", to: "work/.gpg-id") }
+                kill(pid, SIGCONT)
+                #expect(try writer.wait(limit: .seconds(60)).exitCode == 0)
+            }
+            if way == "save" { try home.unmount() }
+            try #require(caught)
+            #expect(try store.recipientKeyIDs(of: "big").count == 1)
+            #expect(try fixture.read(store.path.appending("big.gpg"), as: fixture.bob) == nil)
+        }
+    }
+
+    private func names(_ folder: FilePath) throws -> [Substring] {
+        guard let stream = opendir(folder.string) else { throw Errno(rawValue: errno) }
+        defer { closedir(stream) }
+        var found: [Substring] = []
+        while let entry = readdir(stream) {
+            found.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0)[...] }
+                })
+        }
+        return found
+    }
+
     @Test func oneChangeAtATime() throws {
         try Fixture.with { fixture in
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann])
