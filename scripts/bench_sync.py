@@ -18,12 +18,12 @@ def pushed(world, machine, count):
 
 
 def saves(binary, count):
-    """1,000 saves through the mount to pushed commits, beside 1,000 `pass insert` and a push."""
+    """1,000 saves through the mount to pushed commits, commit.delay as it is, beside 1,000 `pass insert` and a push."""
     world = World(binary, 2)
     try:
         one, two = world.machines
         config = one.env["XDG_CONFIG_HOME"] + "/passdir/config"
-        text = open(config).read().replace("delay = 0ms", "delay = 500ms")
+        text = open(config).read().replace("\tdelay = 0ms\n", "")
         open(config, "w").write(text)
         for writers in [1, 4]:
             one.start()

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The SHA-1 that ends an index. libgcrypt computes it with the processor's own instructions, several times as fast as
+/// The SHA-1 that ends an index, and a pack. libgcrypt computes it with the processor's own instructions, several times as fast as
 /// libgit2, whose SHA-1 looks for forged collisions too: an index is our own file, not one that somebody sent.
 struct IndexChecksum: ~Copyable {
     /// Its bytes at the end of the index.

@@ -75,7 +75,7 @@ extension Repository {
 
     /// Writes what a plan holds: its blobs, and the trees above them.
     public func write(_ plan: TreePlan) throws(GitError) -> ObjectID {
-        for blob in plan.blobs { _ = try writeBlob(blob) }
+        try write(blobs: plan.blobs)
         guard let parent = plan.parent else { return try updated(nil, plan.puts) }
         let base = try tree(of: parent)
         guard plan.changesKind else { return try updated(base.pointer, plan.removals + plan.puts) }
@@ -150,7 +150,8 @@ extension Repository {
         }
         let blob = TreeEntry(id: try Repository.blobID(of: bytes), mode: mode)
         if let old, old.mode == mode, blob.id == old.id { return }
-        if !plan.hold(bytes) { _ = try writeBlob(bytes) }
+        plan.hold(bytes)
+        if plan.isFull { try write(blobs: plan.takeBlobs()) }
         plan.put(path, IndexEntry(blob, stat: facts, readAt: readAt), replacing: old)
     }
 

@@ -11,7 +11,7 @@ public struct TreePlan: Sendable {
         var entry: TreeEntry?
     }
 
-    /// The contents that wait here to be written take no more than this, in bytes; what is beyond it is written at once.
+    /// The contents that wait here to be written take about as much as this, in bytes; then they are written at once.
     private static let mostHeld = 4 << 20
 
     /// What differs from the parent's tree.
@@ -62,11 +62,20 @@ public struct TreePlan: Sendable {
         edits.append(IndexEdit(path: path, entry: new))
     }
 
-    /// Keeps a blob's content until the plan is written; false when there is no room for it.
-    mutating func hold(_ bytes: [UInt8]) -> Bool {
-        guard held + bytes.count <= Self.mostHeld else { return false }
+    /// Keeps a blob's content until the plan is written.
+    mutating func hold(_ bytes: [UInt8]) {
         held += bytes.count
         blobs.append(bytes)
-        return true
+    }
+
+    /// Whether what is held must be written before more of it comes.
+    var isFull: Bool { held > Self.mostHeld }
+
+    mutating func takeBlobs() -> [[UInt8]] {
+        defer {
+            blobs = []
+            held = 0
+        }
+        return blobs
     }
 }

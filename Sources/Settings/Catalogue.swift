@@ -42,7 +42,7 @@ public enum Catalogue {
         description: "The folder under which the stores appear", owner: .mount, kind: .path)
     /// How long changes gather.
     public static let commitDelay = Setting<Duration>(
-        "commit.delay", default: .seconds(2),
+        "commit.delay", default: .seconds(1),
         description: "How long changes gather before they are committed",
         owner: .sync, kind: .duration, storeKey: "commitDelay")
     /// One commit for each secret.

@@ -1,5 +1,6 @@
 import CLinux
 import Git
+import Glibc
 import Logging
 import Stores
 import Synchronization
@@ -29,7 +30,10 @@ extension Committer {
             } else {
                 shared.withLock { $0.status.state = .noRepository }
             }
-            for share in repositories(own) { try mend(share) }
+            for share in repositories(own) {
+                try mend(share)
+                removeLeftPacks(share.repository)
+            }
             hasRepository = own != nil || !nestedTops.isEmpty
         } catch {
             complain(error)
@@ -126,6 +130,20 @@ extension Committer {
         var tip = start
         while let commit = tip, commit != end { tip = ownMoves?[commit] }
         return tip == end
+    }
+
+    /// Packs that a killed commit or transfer had begun: libgit2's temporary names, which `git gc` does not know. As git
+    /// does with its own, those of today are left alone: whoever writes one need not have it open all the time.
+    private func removeLeftPacks(_ repository: Repository) {
+        let folder = repository.commonDirectory.pushing("objects/pack")
+        for name in OpenFiles.entries(of: folder.string) where name.hasPrefix("pack_git2_") {
+            let path = folder.appending(name)
+            var facts = stat()
+            guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
+                facts.st_mode & S_IFMT == S_IFREG, time(nil) - facts.st_mtim.tv_sec > 86_400
+            else { continue }
+            _ = path.withPlatformString { unlink($0) }
+        }
     }
 
     /// A commit or merge that was interrupted: what its note names is brought back to the branch in the index, and

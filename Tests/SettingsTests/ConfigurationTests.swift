@@ -56,7 +56,7 @@ func expectError(
     @Test func withoutAFileEverythingHasItsDefault() throws {
         let folder = Folder()
         let configuration = try Configuration(file: folder.file)
-        #expect(try configuration.value(Catalogue.commitDelay) == .seconds(2))
+        #expect(try configuration.value(Catalogue.commitDelay) == .seconds(1))
         #expect(try configuration.value(Catalogue.secretLimit) == 64 << 20)
         #expect(try configuration.value(Catalogue.mountPath) == HomeDirectory.current.appending("passdir"))
         #expect(try configuration.value(Catalogue.logLevel) == .info)
@@ -133,7 +133,7 @@ func expectError(
         #expect(try stores[3].value(Catalogue.storePath) == .some("/lower"))
         #expect(try stores[2].value(Catalogue.storePath) == nil)
         #expect(try configuration.value(Catalogue.commitDelay, store: "b \" c") == .seconds(7))
-        #expect(try configuration.value(Catalogue.commitDelay, store: "work") == .seconds(2))
+        #expect(try configuration.value(Catalogue.commitDelay, store: "work") == .seconds(1))
         #expect(try configuration.value(Catalogue.storeBranch, store: "Work") == "main")
         #expect(try configuration.value(Catalogue.storeBranch, store: "work") == nil)
     }
@@ -157,7 +157,7 @@ func expectError(
         try configuration.removeStore(name: "home \"x\"")
         try configuration.unset("commit.delay")
         try configuration.unset("commit.delay")
-        #expect(try configuration.value(Catalogue.commitDelay) == .seconds(2))
+        #expect(try configuration.value(Catalogue.commitDelay) == .seconds(1))
         try configuration.removeStore(name: "work")
         #expect(try folder.text == "# top\n[commit]\n\t# why\n\n# my work\n")
     }

@@ -1,0 +1,103 @@
+import CGit
+import SystemPackage
+
+extension Repository {
+    /// From so many blobs on they are written as one pack: a file and two syncs of the disk for all of them, not for
+    /// each. `git gc` packs them anew with the rest.
+    private static let fewestInPack = 32
+
+    /// Writes blobs; durable on return.
+    func write(blobs: [[UInt8]]) throws(GitError) {
+        guard blobs.count >= Self.fewestInPack else {
+            for blob in blobs { _ = try writeBlob(blob) }
+            return
+        }
+        let database = try Owned("cannot open the objects", free: git_odb_free) {
+            git_repository_odb(&$0, pointer)
+        }
+        var pack = BlobPack()
+        var seen: Set<ObjectID> = []
+        for blob in blobs {
+            let id = try Self.blobID(of: blob)
+            var oid = id.oid
+            let isThere =
+                git_odb_exists_ext(database.pointer, &oid, GIT_ODB_LOOKUP_NO_REFRESH.rawValue) == 1
+            if !isThere, seen.insert(id).inserted { pack.add(blob) }
+        }
+        guard pack.count > 0 else { return }
+        let folder = commonDirectory.pushing("objects/pack")
+        let indexer = try Owned("cannot write a pack", free: git_indexer_free) { made in
+            folder.withPlatformString { git_indexer_new(&made, $0, 0, database.pointer, nil) }
+        }
+        let bytes = try pack.finished()
+        var progress = git_indexer_progress()
+        try check(
+            withBytes(bytes) { git_indexer_append(indexer.pointer, $0, bytes.count, &progress) },
+            "cannot write a pack")
+        try check(git_indexer_commit(indexer.pointer, &progress), "cannot write a pack")
+        // The trees that are written next name its blobs.
+        try check(git_odb_refresh(database.pointer), "cannot read the new pack")
+    }
+}
+
+/// The bytes of a pack of blobs (gitformat-pack, version 2): each whole, none as a difference to another. Ciphertext does
+/// not get smaller, so it is stored as it is, in the form that zlib has for that (RFC 1950, RFC 1951 3.2.4).
+struct BlobPack {
+    private(set) var count = 0
+    private var bytes: [UInt8] = Array("PACK".utf8) + [0, 0, 0, 2, 0, 0, 0, 0]
+
+    mutating func add(_ blob: [UInt8]) {
+        count += 1
+        addHead(length: blob.count)
+        bytes += [0x78, 0x01]
+        var position = 0
+        repeat {
+            let part = blob[position..<min(position + 0xffff, blob.count)]
+            position = part.endIndex
+            let length = UInt16(part.count)
+            bytes.append(position == blob.count ? 1 : 0)
+            for number in [length, ~length] { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
+            bytes += part
+        } while position < blob.count
+        withUnsafeBytes(of: Self.adler32(blob).bigEndian) { bytes += $0 }
+    }
+
+    /// The kind of object, 3 for a blob, and its length: four bits, then seven at a time, the lowest first.
+    private mutating func addHead(length: Int) {
+        var byte = UInt8(3 << 4 | length & 0xf)
+        var rest = length >> 4
+        while rest > 0 {
+            bytes.append(byte | 0x80)
+            byte = UInt8(rest & 0x7f)
+            rest >>= 7
+        }
+        bytes.append(byte)
+    }
+
+    /// The whole pack, with its number of objects and its checksum.
+    func finished() throws(GitError) -> [UInt8] {
+        var whole = bytes
+        withUnsafeBytes(of: UInt32(count).bigEndian) { whole.replaceSubrange(8..<12, with: $0) }
+        let checksum = try IndexChecksum()
+        whole.withUnsafeBytes { checksum.add($0) }
+        return whole + checksum.result()
+    }
+
+    /// zlib's checksum (RFC 1950, 8.2).
+    private static func adler32(_ bytes: [UInt8]) -> UInt32 {
+        var (low, high): (UInt32, UInt32) = (1, 0)
+        var position = 0
+        while position < bytes.count {
+            // As many as fit before `high` could overflow.
+            let end = min(position + 5552, bytes.count)
+            for byte in bytes[position..<end] {
+                low += UInt32(byte)
+                high += low
+            }
+            low %= 65521
+            high %= 65521
+            position = end
+        }
+        return high << 16 | low
+    }
+}
