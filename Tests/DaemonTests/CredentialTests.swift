@@ -85,6 +85,60 @@ import Testing
         }
     }
 
+    /// Runs a command on a terminal of its own, types something at its question, and tells what the terminal showed,
+    /// how the command ended, and whether the terminal shows again what is typed.
+    private func onTerminal(_ home: TestHome, _ typed: String, _ command: [String]) throws -> ProgramResult {
+        let program = """
+            import fcntl, os, pty, select, struct, sys, termios
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execvp(sys.argv[2], sys.argv[2:])
+            # Held open as by a shell: the last one to close it would make it new.
+            get_number = 0x80045430  # TIOCGPTN
+            number = struct.unpack("i", fcntl.ioctl(terminal, get_number, bytes(4)))[0]
+            held = os.open(f"/dev/pts/{number}", os.O_RDWR | os.O_NOCTTY)
+            shown, answered, ended = b"", False, 0
+            while not ended:
+                ended, status = os.waitpid(child, os.WNOHANG)
+                while select.select([terminal], [], [], 0.05)[0]:
+                    shown += os.read(terminal, 4096)
+                if not answered and shown.endswith(b": "):
+                    answered = True
+                    os.write(terminal, sys.argv[1].encode())
+            code = os.waitstatus_to_exitcode(status)
+            echo = bool(termios.tcgetattr(held)[3] & termios.ECHO)
+            sys.stdout.buffer.write(shown)
+            print(f"\\nended {code}, echo {echo}")
+            """
+        return try home.run(["python3", "-c", program, typed] + command, limit: .seconds(30))
+    }
+
+    @Test func theTerminalIsAskedAndDoesNotShowIt() throws {
+        try TestHome.with { home in
+            try setUp(home)
+            let command = ["passdir", "credential", "set", "work"]
+            let typed = "hunter2-\u{E4}"
+            let set = try onTerminal(home, typed + "\n", command)
+            #expect(set.output.hasPrefix("The password of work: "), "\(set.output)\(set.errors)")
+            #expect(!set.output.contains("hunter2"))
+            #expect(set.output.contains("kept in: encrypted file"))
+            #expect(set.output.contains("ended 0, echo True"), "\(set.output)")
+            let kept = ["sh", "-c", "gpg --batch -qd data/passdir/credentials/*"]
+            #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))
+
+            // Ctrl-C ends it, changes nothing, and leaves a terminal that shows what is typed.
+            let stopped = try onTerminal(home, "half\u{3}", command)
+            #expect(stopped.output.contains("ended -2, echo True"), "\(stopped.output)")
+            #expect(!stopped.output.contains("half"))
+            #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))
+            // Nothing typed: nothing changed.
+            let empty = try onTerminal(home, "\n", command)
+            #expect(empty.output.contains("nothing was given"))
+            #expect(empty.output.contains("ended 1, echo True"), "\(empty.output)")
+            #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))
+        }
+    }
+
     @Test func statusWarnsBeforeTheyExpire() throws {
         try TestHome.with { home in
             try setUp(home)

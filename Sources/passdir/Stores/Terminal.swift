@@ -13,34 +13,43 @@ enum Terminal {
         return readLine()
     }
 
-    /// A line that is not shown while it is typed.
+    /// A line that is not shown while it is typed. A signal that ends the command finds the terminal as it was.
     static func secret(_ question: String) throws(Errno) -> SecretBytes? {
-        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
+        let signals = CaughtSignals([SIGINT, SIGTERM, SIGHUP])
+        // First, so that nothing typed at the question is lost or shown.
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
         defer {
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
             _ = try? FileDescriptor.standardError.writeAll("\n".utf8)
+            signals.end()
         }
-        return try readSecret(toLineEnd: true)
+        return try readSecret(toLineEnd: true, until: { signals.hasCome })
     }
 
     /// All of standard input, byte for byte, but for one newline at its end.
     static func standardInput() throws(Errno) -> SecretBytes? {
-        try readSecret(toLineEnd: false)
+        try readSecret(toLineEnd: false, until: { false })
     }
 
-    private static func readSecret(toLineEnd: Bool) throws(Errno) -> SecretBytes? {
+    /// - Parameter isOver: asked when a signal has come; what was typed until then is forgotten.
+    private static func readSecret(
+        toLineEnd: Bool, until isOver: () -> Bool
+    ) throws(Errno) -> SecretBytes? {
         var buffer = SecretBuffer()
         var count = 0
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
         while count < 1 << 20 {
             let got = read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
-            if got < 0, errno == EINTR { continue }
+            if got < 0, errno == EINTR {
+                if isOver() { return nil }
+                continue
+            }
             guard got > 0 else { break }
             if toLineEnd, chunk[0] == UInt8(ascii: "\n") { break }
             var failure: Errno?
