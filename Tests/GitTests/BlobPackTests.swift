@@ -60,6 +60,16 @@ import Testing
         #expect(try work.git("count-objects", "-v").contains("packs: 0\n"))
     }
 
+    @Test func withoutAFolderForPacksNothingIsPacked() throws {
+        let work = try TestRepository()
+        let repository = try work.open()
+        rmdir(work.path.pushing(".git/objects/pack").string)
+        for number in 0..<40 { try work.write(FilePath("\(number)"), "\(number)") }
+        try repository.record((0..<40).map { FilePath("\($0)") })
+        try work.git("fsck", "--strict", "--full")
+        #expect(try work.status == "")
+    }
+
     /// More than is held in memory at once.
     @Test func manyMakeSeveralPacks() throws {
         let work = try TestRepository()
