@@ -59,6 +59,20 @@ struct ChildProgram {
         kill(pid, SIGKILL)
     }
 
+    /// Waits until it has ended, at most so long; `wait` is still to be called.
+    func waitForEnd(atMost limit: Duration) {
+        let descriptor = passdir_pidfd_open(pid)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let end = ContinuousClock.now + limit
+        while .now < end {
+            let left = (end - .now).components
+            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&entry, 1, Int32(clamping: milliseconds)) > 0 { return }
+        }
+    }
+
     /// Waits for its end. Its exit status; 128 and the signal's number when a signal ended it.
     @discardableResult
     func wait() -> Int32 {

@@ -306,7 +306,7 @@ extension Committer {
         try open(target).url(ofRemote: target.remote) ?? target.remote
     }
 
-    private static func isFolder(_ url: String) -> Bool {
+    static func isFolder(_ url: String) -> Bool {
         url.hasPrefix("/") || url.hasPrefix("file:") || url.hasPrefix(".") || url.hasPrefix("~")
     }
 

@@ -16,7 +16,7 @@ public enum TransferCommand {
                 .failed(TransferFailure(code: .other, message: "a transfer was asked for in unknown words")))
             return false
         }
-        endWithCommitter()
+        endWithCommitter(request)
         do throws(TransferFailure) {
             switch request.transport {
             case .git: try GitProgram.run(request)
@@ -30,17 +30,22 @@ public enum TransferCommand {
         }
     }
 
-    /// When the committer is gone nobody needs the transfer: the other end of the socket tells.
-    private static func endWithCommitter() {
+    /// When the committer is gone nobody waits for the transfer: the other end of the socket tells.
+    ///
+    /// To a remote in a folder it is nevertheless brought to its end, which takes moments and is what the user wants.
+    /// git takes its locks away when it is asked to end, but not the one that it is just making; in such a remote nobody
+    /// else ever would, and no push would go there any more.
+    private static func endWithCommitter(_ request: TransferRequest) {
         PlainThread.start {
             while true {
                 var entry = pollfd(fd: TransferChannel.inherited, events: 0, revents: 0)
                 guard poll(&entry, 1, -1) > 0 || errno != EINTR else { continue }
-                // The group: the git program and its helpers too. Asked to end, git takes its locks away, those in a
-                // remote that is a folder among them, where nobody else ever would; then the transfer ends by itself.
+                // The process ends with its transfer, and so does this thread.
+                if Committer.isFolder(LibGit2Transfer.url(request)) { sleep(20) }
+                // The group: the git program and its helpers too.
                 signal(SIGTERM, SIG_IGN)
                 kill(0, SIGTERM)
-                usleep(2_000_000)
+                if request.transport == .git { sleep(2) }
                 kill(0, SIGKILL)
             }
         }
@@ -51,7 +56,7 @@ public enum TransferCommand {
 private struct LibGit2Transfer {
     let channel: TransferChannel
 
-    private static func url(_ request: TransferRequest) -> String {
+    static func url(_ request: TransferRequest) -> String {
         let repository = try? Repository.open(request.repository)
         let url =
             request.operation == .push

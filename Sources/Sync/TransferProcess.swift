@@ -51,7 +51,9 @@ struct TransferProcess: Sendable {
         }
         close(theirs)
         defer {
-            // Its helpers too: what it left is in its group.
+            // The end of the socket tells it to end, which it does by itself; else, and what it left in its group.
+            shutdown(ours, CInt(SHUT_RDWR))
+            child.waitForEnd(atMost: .seconds(5))
             child.end()
             child.wait()
         }

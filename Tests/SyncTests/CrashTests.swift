@@ -50,6 +50,46 @@ import Testing
         }
     }
 
+    /// A push to a folder that is ended in the middle may leave a lock there, which nobody would ever take away.
+    @Test func aPushToAFolderIsFinishedWithoutTheDaemon() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("one@example.org")], remote: true)
+            try store.insert("mail", "old\n")
+            try store.git("push", "-q")
+            let remote = try #require(store.remote)
+            // Called by git receive-pack while it holds the locks.
+            let hook = "work.git/hooks/reference-transaction"
+            let (pushing, mayGoOn) = (home.path("pushing").string, home.path("go on").string)
+            try home.write(
+                """
+                #!/bin/sh
+                [ "$1" = prepared ] || exit 0
+                echo $PPID > '\(pushing)'
+                count=0
+                while [ ! -e '\(mayGoOn)' ] && [ $count -lt 300 ]; do sleep 0.1; count=$((count + 1)); done
+                """, to: hook, mode: [.ownerReadWriteExecute])
+            try home.addStores([store])
+            try home.append("[sync]\n\tinterval = 0s\n", to: "config/passdir/config")
+            try home.mount()
+            try save(home, "mail", "new\n")
+            try home.waitUntil("the push is in the middle") {
+                ((try? home.text(of: "pushing")) ?? "").hasSuffix("\n")
+            }
+            let receiver = try #require(
+                try pid_t(home.text(of: "pushing").split(separator: "\n").first ?? ""))
+            for daemon in home.daemons() { kill(daemon, SIGKILL) }
+            try home.waitUntil("the daemon is gone") { home.daemons().isEmpty }
+            try home.write("", to: "go on")
+            try home.waitUntil("the push is gone") { kill(receiver, 0) != 0 }
+            #expect(try store.git("rev-parse", "HEAD") == store.remoteGit("rev-parse", "main"))
+            for lock in ["refs/heads/main.lock", "HEAD.lock"] {
+                #expect(access(remote.pushing(FilePath(lock)).string, F_OK) != 0, "\(lock)")
+            }
+            try home.freeMount()
+        }
+    }
+
     /// What a power failure leaves of an index that was written but had not reached the disk.
     enum Loss: CaseIterable {
         case empty, cutShort, zeros
