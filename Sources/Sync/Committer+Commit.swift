@@ -109,9 +109,15 @@ extension Committer {
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()
         Fault.point("commit.before-ref")
-        try repository.move(
-            ref, from: parent, to: last.id, as: last.who,
-            (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+        do throws(GitError) {
+            try repository.move(
+                ref, from: parent, to: last.id, as: last.who,
+                (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+        } catch {
+            // It stays in its place, and the one before goes.
+            try index.settle()
+            throw error
+        }
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         do throws(GitError) {
