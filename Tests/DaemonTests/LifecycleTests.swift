@@ -77,6 +77,41 @@ import Testing
         }
     }
 
+    /// Ctrl-C, and what a session sends at its end, while the server says nothing.
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func anInterruptedAddLeavesNothing(_ signal: CInt) throws {
+        try TestHome.with { home in
+            let (_, two) = try remotes(home)
+            try home.addStores([two])
+            let before = try picture(home)
+            let server = try home.start([
+                "python3", "-c",
+                """
+                import os, socket
+                listener = socket.create_server(("127.0.0.1", 0))
+                open("port.new", "w").write(str(listener.getsockname()[1]))
+                os.rename("port.new", "port")
+                held = listener.accept()
+                open("connected", "w")
+                held[0].settimeout(60)
+                while held[0].recv(4096):
+                    pass
+                """,
+            ])
+            try home.waitUntil("the server listens") { access(home.path("port").string, F_OK) == 0 }
+            let url = "git://127.0.0.1:\(try home.text(of: "port"))/x.git"
+            let adding = try home.start(["passdir", "store", "add", "new", "--url", url])
+            try home.waitUntil("the clone has begun") { access(home.path("connected").string, F_OK) == 0 }
+            kill(adding.pid, signal)
+            let result = try adding.wait(limit: .seconds(20))
+            #expect(result.exitCode == 1, "\(result.errors)")
+            #expect(
+                result.errors.hasPrefix("passdir: ") && result.errors.contains("stopped"), "\(result.errors)")
+            // The connection ends with the clone's child.
+            #expect(try server.wait(limit: .seconds(20)).exitCode == 0)
+            #expect(try picture(home) == before)
+        }
+    }
+
     @Test func aFailedAddLeavesNothing() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
