@@ -3,12 +3,16 @@ import CGit
 extension Repository {
     /// What a commit says. Where the history of a shallow clone was cut off, it has no parents.
     public func commitInfo(_ id: ObjectID) throws(GitError) -> CommitInfo {
+        try commitInfo(id, cutAt: isShallow ? ShallowHistory.boundary(of: self) : [])
+    }
+
+    /// - Parameter boundary: the commits whose parents are not there.
+    func commitInfo(_ id: ObjectID, cutAt boundary: Set<ObjectID>) throws(GitError) -> CommitInfo {
         var oid = id.oid
         let commit = try Owned("cannot read commit \(id)", free: git_commit_free) {
             git_commit_lookup(&$0, pointer, &oid)
         }
-        let isCut = isShallow ? try ShallowHistory.boundary(of: self).contains(id) : false
-        let count = isCut ? 0 : git_commit_parentcount(commit.pointer)
+        let count = boundary.contains(id) ? 0 : git_commit_parentcount(commit.pointer)
         return CommitInfo(
             id: id, tree: ObjectID(git_commit_tree_id(commit.pointer).pointee),
             parents: (0..<count).map { ObjectID(git_commit_parent_id(commit.pointer, $0).pointee) },
@@ -24,7 +28,7 @@ extension Repository {
     public func log(
         from tip: ObjectID, hiding hidden: [ObjectID] = [], limit: Int = .max
     ) throws(GitError) -> [CommitInfo] {
-        if let shallow = ShallowHistory(self) {
+        if let shallow = try ShallowHistory(self) {
             return try shallow.log(from: tip, hiding: hidden, limit: limit)
         }
         let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
@@ -42,14 +46,14 @@ extension Repository {
             let code = git_revwalk_next(&oid, walk.pointer)
             if code == GIT_ITEROVER.rawValue { break }
             try check(code, "cannot walk the history from \(tip)")
-            found.append(try commitInfo(ObjectID(oid)))
+            found.append(try commitInfo(ObjectID(oid), cutAt: []))
         }
         return found
     }
 
     /// The best common ancestor of two commits; nil when they share no history.
     public func mergeBase(_ one: ObjectID, _ two: ObjectID) throws(GitError) -> ObjectID? {
-        if let shallow = ShallowHistory(self) { return try shallow.mergeBase(one, two) }
+        if let shallow = try ShallowHistory(self) { return try shallow.mergeBase(one, two) }
         var base = git_oid()
         var (first, second) = (one.oid, two.oid)
         let code = git_merge_base(&base, pointer, &first, &second)
@@ -61,7 +65,7 @@ extension Repository {
     /// Whether `ancestor` is `descendant` or in its history.
     public func isAncestor(_ ancestor: ObjectID, of descendant: ObjectID) throws(GitError) -> Bool {
         if ancestor == descendant { return true }
-        if let shallow = ShallowHistory(self) { return try shallow.isAncestor(ancestor, of: descendant) }
+        if let shallow = try ShallowHistory(self) { return try shallow.isAncestor(ancestor, of: descendant) }
         var (child, parent) = (descendant.oid, ancestor.oid)
         let code = git_graph_descendant_of(pointer, &child, &parent)
         try check(code, "cannot compare \(ancestor) with \(descendant)")
@@ -71,7 +75,7 @@ extension Repository {
     /// How many commits each side has that the other lacks.
     public func aheadBehind(local: ObjectID, upstream: ObjectID) throws(GitError) -> (ahead: Int, behind: Int)
     {
-        if let shallow = ShallowHistory(self) {
+        if let shallow = try ShallowHistory(self) {
             return try shallow.aheadBehind(local: local, upstream: upstream)
         }
         var (ahead, behind) = (0, 0)

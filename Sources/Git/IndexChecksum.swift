@@ -52,12 +52,15 @@ struct IndexChecksum: ~Copyable {
     /// - Throws: `.corrupt` when the bytes do not have the checksum that ends them.
     static func verify(_ path: FilePath, _ facts: stat, _ bytes: UnsafeRawBufferPointer) throws(GitError) {
         if isAbsent(bytes) || known.withLock({ $0[path] }) == FileIdentity(facts) { return }
+        guard try matches(bytes) else { throw IndexScan.damaged("its checksum does not match") }
+        remember(path, facts)
+    }
+
+    /// Whether the bytes end with their checksum.
+    static func matches(_ bytes: UnsafeRawBufferPointer) throws(GitError) -> Bool {
         let checksum = try IndexChecksum()
         checksum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(length)))
-        guard checksum.result().elementsEqual(bytes.suffix(length)) else {
-            throw IndexScan.damaged("its checksum does not match")
-        }
-        remember(path, facts)
+        return checksum.result().elementsEqual(bytes.suffix(length))
     }
 
     /// Whether the one who wrote the index left the checksum out, as `index.skipHash` makes git do.

@@ -60,25 +60,14 @@ struct IndexCopy: ~Copyable {
     /// - Returns: false when the file system does not know how.
     func publish(_ way: Way) throws(GitError) -> Bool {
         if let old { _ = path.withPlatformString { chmod($0, old.st_mode & 0o777) } }
-        let linked = path.withPlatformString { from in lock.withPlatformString { link(from, $0) } }
-        if linked != 0 {
-            guard errno == EEXIST else {
-                throw .system(Errno(rawValue: errno), "cannot lock the index")
-            }
-            throw Self.locked(lock)
-        }
+        try Self.take(lock, with: path)
         guard isUnchanged else {
             _ = lock.withPlatformString { unlink($0) }
             throw GitError(code: .locked, message: "another program wrote \(index)")
         }
         switch way {
         case .replacing:
-            let moved = lock.withPlatformString { from in index.withPlatformString { rename(from, $0) } }
-            if moved != 0 {
-                let error = Errno(rawValue: errno)
-                _ = lock.withPlatformString { unlink($0) }
-                throw .system(error, "cannot replace the index")
-            }
+            try Self.replace(index, by: lock)
             // Its other name goes now: it changes the metadata by which the index is known again.
             _ = path.withPlatformString { unlink($0) }
             return true
@@ -91,6 +80,23 @@ struct IndexCopy: ~Copyable {
             _ = lock.withPlatformString { unlink($0) }
             return moved == 0
         }
+    }
+
+    /// Makes the lock, a second name of the file that is to become the index.
+    static func take(_ lock: FilePath, with copy: FilePath) throws(GitError) {
+        let linked = copy.withPlatformString { from in lock.withPlatformString { link(from, $0) } }
+        guard linked != 0 else { return }
+        guard errno == EEXIST else { throw .system(Errno(rawValue: errno), "cannot lock the index") }
+        throw locked(lock)
+    }
+
+    /// The lock becomes the index.
+    static func replace(_ index: FilePath, by lock: FilePath) throws(GitError) {
+        let moved = lock.withPlatformString { from in index.withPlatformString { rename(from, $0) } }
+        guard moved != 0 else { return }
+        let error = Errno(rawValue: errno)
+        _ = lock.withPlatformString { unlink($0) }
+        throw .system(error, "cannot replace the index")
     }
 
     private var isUnchanged: Bool {

@@ -13,15 +13,9 @@ extension Repository {
     public func repairIndex() throws(GitError) -> Bool {
         let index = gitDirectory.appending("index")
         for copy in IndexCopy.left(of: index) {
-            guard let source = try IndexSource.read(copy), Self.isWhole(source.bytes),
-                !IndexChecksum.isAbsent(source.bytes)
-            else { continue }
+            guard let source = try IndexSource.read(copy), try Self.isWhole(source.bytes) else { continue }
             // An index that replaces one with a checksum has one too.
-            if let now = try IndexSource.read(index), Self.isWhole(now.bytes),
-                !IndexChecksum.isAbsent(now.bytes)
-            {
-                return false
-            }
+            if let now = try IndexSource.read(index), try Self.isWhole(now.bytes) { return false }
             try IndexCopy.put(copy, inPlaceOf: index)
             return true
         }
@@ -35,16 +29,14 @@ extension Repository {
         }
     }
 
-    /// Whether an index is as it was written.
-    private static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// Whether an index is as it was written, which its checksum tells.
+    private static func isWhole(_ bytes: UnsafeRawBufferPointer) throws(GitError) -> Bool {
         guard bytes.count >= IndexScan.headerLength + IndexChecksum.length,
-            bytes[..<4].elementsEqual("DIRC".utf8), let checksum = try? IndexChecksum()
+            bytes[..<4].elementsEqual("DIRC".utf8)
         else {
             return false
         }
-        if IndexChecksum.isAbsent(bytes) { return true }
-        checksum.add(UnsafeRawBufferPointer(rebasing: bytes.dropLast(IndexChecksum.length)))
-        return checksum.result().elementsEqual(bytes.suffix(IndexChecksum.length))
+        return try IndexChecksum.matches(bytes)
     }
 }
 
@@ -73,17 +65,8 @@ extension IndexCopy {
     /// Puts a copy that is on the disk into the place of the index, whatever lies there.
     fileprivate static func put(_ copy: FilePath, inPlaceOf index: FilePath) throws(GitError) {
         let lock = index.withSuffix(".lock")
-        guard copy.withPlatformString({ from in lock.withPlatformString { link(from, $0) } }) == 0 else {
-            guard errno == EEXIST else {
-                throw .system(Errno(rawValue: errno), "cannot lock the index")
-            }
-            throw locked(lock)
-        }
-        guard lock.withPlatformString({ from in index.withPlatformString { rename(from, $0) } }) == 0 else {
-            let error = Errno(rawValue: errno)
-            _ = lock.withPlatformString { unlink($0) }
-            throw .system(error, "cannot replace the index")
-        }
+        try take(lock, with: copy)
+        try replace(index, by: lock)
         _ = copy.withPlatformString { unlink($0) }
     }
 }

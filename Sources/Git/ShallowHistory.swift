@@ -7,11 +7,13 @@ import SystemPackage
 /// Walks in memory: what a shallow clone has of its history is small.
 struct ShallowHistory {
     private let repository: Repository
+    private let boundary: Set<ObjectID>
 
     /// Nil for a repository with its whole history.
-    init?(_ repository: Repository) {
+    init?(_ repository: Repository) throws(GitError) {
         guard repository.isShallow else { return nil }
         self.repository = repository
+        boundary = try Self.boundary(of: repository)
     }
 
     /// The commits whose parents are not there (gitformat-shallow: a name a line).
@@ -30,7 +32,7 @@ struct ShallowHistory {
         var open = starts
         while let id = open.popLast() {
             guard found[id] == nil else { continue }
-            let commit = try repository.commitInfo(id)
+            let commit = try repository.commitInfo(id, cutAt: boundary)
             found[id] = commit
             open += commit.parents
         }

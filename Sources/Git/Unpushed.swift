@@ -6,7 +6,7 @@ extension Repository {
     public func commitsOnNoRemote() throws(GitError) -> Int {
         let mine = ["refs/heads/*", "refs/stash"]
         let theirs = "refs/remotes/*"
-        if let shallow = ShallowHistory(self) {
+        if let shallow = try ShallowHistory(self) {
             var tips: [ObjectID] = []
             for glob in mine { tips += try commits(ofReferences: glob) }
             let here = try shallow.reachable(from: tips)
