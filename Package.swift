@@ -79,6 +79,13 @@ let package = Package(
                 name: "FileSystemTests", dependencies: ["TestKit", systemPackage], exclude: ["Programs"],
                 swiftSettings: strict),
             .testTarget(
+                name: "HostileTests",
+                dependencies: [
+                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "TestKit", systemPackage,
+                    logging,
+                ],
+                swiftSettings: strict),
+            .testTarget(
                 name: "TranscriptTests", dependencies: ["TestKit", systemPackage],
                 exclude: ["Transcripts", "README.md"], swiftSettings: strict),
         ]
