@@ -112,9 +112,12 @@ extension GitError {
         }
     }
 
-    /// One line, no trailing punctuation, no password of a URL.
+    /// One line, no trailing punctuation, no password of a URL; cut where a server talks without end.
     static func cleaned(_ text: String) -> String {
-        let lines = text.split(whereSeparator: \.isNewline).map { line in
+        let limit = 1000
+        let isLong = text.unicodeScalars.count > limit
+        let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit))) + (isLong ? "…" : "")
+        let lines = start.split(whereSeparator: \.isNewline).map { line in
             var line = line.drop(while: \.isWhitespace)
             while let last = line.last, last.isWhitespace || ":;.".contains(last) { line.removeLast() }
             return line

@@ -54,7 +54,8 @@ final class Transfer {
         let behind = ["non-fast-forward", "fetch first", "incorrect old value", "stale info"]
         let code: GitError.Code = behind.contains { reason.contains($0) } ? .nonFastForward : .rejected
         let said = printed.isEmpty ? "" : ": \(printed)"
-        return GitError(code: code, message: "\(doing): the server refused \(ref): \(reason)\(said)")
+        return GitError(
+            code: code, message: "\(doing): the server refused \(ref): \(GitError.cleaned(reason))\(said)")
     }
 
     private var printed: String {

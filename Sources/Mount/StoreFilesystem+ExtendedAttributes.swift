@@ -88,7 +88,8 @@ extension StoreFilesystem {
         case .store: return store.name
         case .backing: return store.root.path.pushing(path).string
         case .encryptedSize: return String(try diskStatus(of: node).identity.size)
-        case .error: return failure(of: node)
+        // It is printed by getfattr(1), and may hold names and words of servers.
+        case .error: return failure(of: node).map { VisibleText.line($0) }
         case .state: return state(of: node)
         case .recipients:
             do throws(StoreError) {

@@ -16,7 +16,7 @@ public enum StoreName {
             } else {
                 nil
             }
-        return problem.map { "a store cannot be called \"\(printable(name))\" because \($0)" }
+        return problem.map { "a store cannot be called \"\(name)\" because \($0)" }
     }
 
     /// A name made of another text: what a store cannot have in its name becomes `-`. Never empty.
@@ -34,12 +34,6 @@ public enum StoreName {
     /// Whether two names would be taken for one another: names that differ in case only.
     public static func areAlike(_ one: String, _ other: String) -> Bool {
         one.lowercased() == other.lowercased()
-    }
-
-    private static func printable(_ name: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                name.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 }
 

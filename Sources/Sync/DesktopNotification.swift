@@ -1,4 +1,5 @@
 import Glibc
+import Stores
 import SystemPackage
 
 /// Tells the user on the desktop, where there is one (org.freedesktop.Notifications).
@@ -11,13 +12,31 @@ public enum DesktopNotification {
             "gdbus", "call", "--session", "--timeout", "5", "--dest", "org.freedesktop.Notifications",
             "--object-path", "/org/freedesktop/Notifications", "--method",
             "org.freedesktop.Notifications.Notify",
-            "passdir", "0", "dialog-password", quoted(title), quoted(body), "[]", "{}",
+            "passdir", "0", "dialog-password", quoted(VisibleText.line(title, atMost: titleLimit)),
+            quoted(markup(VisibleText.line(body, atMost: bodyLimit))), "[]", "{}",
             // A word that begins with "-" would be an option.
             "@i -1",
         ]
         PlainThread.start {
             _ = try? ChildProgram.run(words, environment: ChildProgram.environment, timeout: .seconds(10))
         }
+    }
+
+    /// More than this is no sentence of ours but what a server or a name put into it.
+    private static let titleLimit = 100
+    private static let bodyLimit = 600
+
+    /// A body is read as markup (Desktop Notifications Specification, "Markup"): what others wrote makes no link, loads no
+    /// picture.
+    private static func markup(_ text: String) -> String {
+        text.map { character in
+            switch character {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            default: String(character)
+            }
+        }.joined()
     }
 
     private static var hasSessionBus: Bool {
@@ -28,7 +47,10 @@ public enum DesktopNotification {
 
     /// A string in the text form of GVariant.
     private static func quoted(_ text: String) -> String {
-        "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : $0.isNewline ? " " : String($0) }.joined()
-            + "\""
+        // By scalars: a quotation mark with a combining character behind it is another Character.
+        "\""
+            + String(
+                String.UnicodeScalarView(
+                    text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] })) + "\""
     }
 }

@@ -23,23 +23,24 @@ struct AuditCommand: ParsableCommand {
             )
         }
         guard !json else {
-            print(try JSONLine.encode(audit))
+            Output.print(json: audit)
             return
         }
         var place = ""
         for entry in audit.entries {
             if entry.place != place {
-                if !place.isEmpty { print("") }
+                if !place.isEmpty { Output.print("") }
                 place = entry.place
-                print("[\(place)]")
+                Output.print("[\(place)]")
             }
-            print("\(entry.name)  (\(entry.type), \(entry.protection), \(entry.owner))")
-            print("    \(entry.description)")
-            if entry.stored.isEmpty { print("    not stored") }
-            for line in entry.stored { print("    stored: \(TextTable.printable(line))") }
+            Output.print("\(entry.name)  (\(entry.type), \(entry.protection), \(entry.owner))")
+            Output.print("    \(entry.description)")
+            if entry.stored.isEmpty { Output.print("    not stored") }
+            for line in entry.stored { Output.print("    stored: \(line)") }
         }
         guard !audit.undeclared.isEmpty else { return }
-        print("\n[not declared]")
-        for line in audit.undeclared { print(TextTable.printable(line)) }
+        Output.print("")
+        Output.print("[not declared]")
+        for line in audit.undeclared { Output.print(line) }
     }
 }

@@ -1,13 +1,12 @@
 import Daemon
-import SystemPackage
 
 /// Ends a command with exit status 1 and one line on standard error.
 struct CommandFailure: Error {
-    /// What follows `passdir: `, on one line.
+    /// What follows `passdir: `; printed on one line.
     let message: String
 
     init(_ message: String) {
-        self.message = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+        self.message = message
     }
 
     init(_ error: DaemonError) {
@@ -21,16 +20,5 @@ struct CommandFailure: Error {
     /// No daemon is a usual state, not a broken one: say what to do.
     static func noDaemon() -> CommandFailure {
         CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
-    }
-}
-
-/// Lines for people who read standard error.
-enum StandardError {
-    static func print(_ line: String) {
-        write(line + "\n")
-    }
-
-    static func write(_ text: String) {
-        _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }
 }

@@ -34,7 +34,7 @@ struct ConflictsListCommand: ParsableCommand {
             for access in all where stores.isEmpty || stores.contains(access.store.name) {
                 for entry in ConflictList(access.store).find() {
                     let name = access.store.name
-                    print("\(name)/\(Self.visible(entry.path))\t\(name)/\(Self.visible(entry.original))")
+                    Output.print(fields: [entry.path, entry.original].map { "\(name)/\(Self.visible($0))" })
                 }
             }
         } catch {

@@ -32,8 +32,8 @@ struct KeysListCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             let keys = try Sharing(environment: CallerEnvironment.variables()).keys(ofStore: store)
-            guard !json else { return print(JSONLine.text(keys)) }
-            for key in keys { print(Self.lines(key).map(Printable.text).joined(separator: "\n")) }
+            guard !json else { return Output.print(json: keys) }
+            Output.print(lines: keys.flatMap(Self.lines))
         } catch {
             throw CommandFailure(error)
         }
@@ -93,10 +93,9 @@ struct KeysImportCommand: ParsableCommand {
             let files = try read(sharing)
             for key in try sharing.preview(files) {
                 let marks = [key.isKnown ? "known" : "new"] + (key.isNamed ? ["named in .gpg-id"] : [])
-                print(
-                    Printable.text(
-                        "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
-                    ))
+                Output.print(
+                    "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
+                )
             }
             if dryRun { return }
             if !yes {
@@ -106,7 +105,7 @@ struct KeysImportCommand: ParsableCommand {
                 guard Confirmation.ask("Import?") else { return }
             }
             let count = try sharing.importKeys(files)
-            print(count == 1 ? "1 key imported" : "\(count) keys imported")
+            Output.print(count == 1 ? "1 key imported" : "\(count) keys imported")
         } catch {
             throw CommandFailure(error)
         }
@@ -158,7 +157,7 @@ struct KeysExportCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
-            for fingerprint in written { print(".public-keys/\(fingerprint)") }
+            Output.print(lines: written.map { ".public-keys/\($0)" })
         } catch {
             throw CommandFailure(error)
         }

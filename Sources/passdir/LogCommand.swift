@@ -36,7 +36,7 @@ struct LogCommand: ParsableCommand {
                 try path.map { [try StoreAccess.open($0, environment: environment)] }
                 ?? StoreAccess.all(environment: environment)
             for place in places {
-                if places.count > 1 { print(place.store.name + ":") }
+                if places.count > 1 { Output.print(place.store.name + ":") }
                 try show(place)
             }
         } catch let error as DaemonError {
@@ -51,20 +51,16 @@ struct LogCommand: ParsableCommand {
         let place = history.place(of: access.path)
         if ages {
             for age in try history.ages(below: place).sorted(by: { $0.time < $1.time }) {
-                print(Self.line(age.commit, age.time, age.author, String(age.path.string.dropLast(4))))
+                Output.print(Self.line(age.commit, age.time, age.author, String(age.path.string.dropLast(4))))
             }
             return
         }
         let entries = try history.entries(of: place, limit: number)
         if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? access.store.name)") }
-        for entry in entries { print(Self.line(entry.commit, entry.time, entry.author, entry.subject)) }
+        Output.print(lines: entries.map { Self.line($0.commit, $0.time, $0.author, $0.subject) })
     }
 
-    /// Names and messages come from others: no control character of theirs reaches the terminal.
     private static func line(_ commit: String, _ time: Int64, _ author: String, _ text: String) -> String {
-        let line = "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(text)"
-        return String(
-            String.UnicodeScalarView(
-                line.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+        "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(text)"
     }
 }

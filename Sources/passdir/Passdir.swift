@@ -44,16 +44,21 @@ struct Passdir: ParsableCommand {
     /// Help and version go to standard output; wrong usage goes to standard error, the message first.
     private static func exitWithParserMessage(_ error: any Error) -> Never {
         let code = exitCode(for: error)
-        let text = fullMessage(for: error)
+        var text = Substring(fullMessage(for: error))
         guard code != .success else {
-            print(text)
+            Output.print(ownText: String(text))
             Glibc.exit(EXIT_SUCCESS)
         }
         // What went wrong is said already.
         if text.isEmpty { Glibc.exit(code.rawValue) }
-        let prefix = "Error: "
-        StandardError.print(
-            "passdir: " + (text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text))
+        if text.hasPrefix("Error: ") { text = text.dropFirst(7) }
+        // The message quotes arguments; how the command is used, below it, does not.
+        let quoting = message(for: error)
+        if !text.hasPrefix(quoting) {
+            StandardError.print("passdir: \(text)")
+        } else {
+            StandardError.print("passdir: \(quoting)", ownText: String(text.dropFirst(quoting.count)))
+        }
         Glibc.exit(code.rawValue)
     }
 }

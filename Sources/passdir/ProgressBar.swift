@@ -28,13 +28,13 @@ final class ProgressBar: Sendable {
             return Self.line(label, done, total, since: now - state.start, first: state.first ?? 0)
         }
         guard let line else { return }
-        StandardError.write("\r\u{1B}[K" + line)
+        StandardError.redraw(line)
     }
 
     /// Takes the bar away.
     func end() {
         guard isTerminal else { return }
-        if state.withLock({ $0.drawn != nil }) { StandardError.write("\r\u{1B}[K") }
+        if state.withLock({ $0.drawn != nil }) { StandardError.clearLine() }
     }
 
     static func line(_ label: String, _ done: Int, _ total: Int, since: Duration, first: Int) -> String {

@@ -33,7 +33,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let report = try sharing.check(path, days: days)
-            if json { print(JSONLine.text(report)) } else { Self.tell(report) }
+            if json { Output.print(json: report) } else { Self.tell(report) }
             let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
             isClean = isMended && report.problems.isEmpty
         } catch {
@@ -51,7 +51,7 @@ struct RecipientsCheckCommand: ParsableCommand {
             return fixed.skipped
         }
         Work.tell(skipped)
-        if !json { print("\(count) encrypted anew") }
+        if !json { Output.print("\(count) encrypted anew") }
         return skipped.isEmpty
     }
 
@@ -72,7 +72,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         show("\(report.total) secrets, \(differing) not for just their recipients")
     }
 
-    private static func show(_ line: String) { print(Printable.text(line)) }
+    private static func show(_ line: String) { Output.print(line) }
 }
 
 /// `passdir recipients confirm`.
@@ -95,8 +95,8 @@ struct RecipientsConfirmCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let changes = try sharing.foreignChanges(ofStore: store)
-            guard !changes.isEmpty else { return print("nothing to confirm") }
-            for change in changes { change.lines.forEach { print(Printable.text($0)) } }
+            guard !changes.isEmpty else { return Output.print("nothing to confirm") }
+            Output.print(lines: changes.flatMap(\.lines))
             if !yes, Confirmation.isPossible, !Confirmation.ask("Agree?") { return }
             try sharing.confirm(store: store)
         } catch {

@@ -37,10 +37,10 @@ struct RecipientsShowCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             let report = try Sharing(environment: CallerEnvironment.variables()).recipients(of: path)
-            if json { return print(JSONLine.text(report)) }
+            if json { return Output.print(json: report) }
             let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
-            print("\(Printable.text(report.place)): \(source)")
-            for recipient in report.recipients { print("  " + Printable.text(recipient.sentence)) }
+            Output.print("\(report.place): \(source)")
+            for recipient in report.recipients { Output.print("  " + recipient.sentence) }
         } catch {
             throw CommandFailure(error)
         }
@@ -77,14 +77,14 @@ struct ChangeOptions: ParsableArguments {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let planned = try sharing.plan(edit, at: path)
             let change = planned.change
-            for key in change.added { print("+ " + Printable.text(key.key.title)) }
-            for key in change.removed { print("- " + Printable.text(key.key.title)) }
+            for key in change.added { Output.print("+ " + key.key.title) }
+            for key in change.removed { Output.print("- " + key.key.title) }
             guard !change.isEmpty else {
-                print("\(Printable.text(planned.place)): nothing to change")
+                Output.print("\(planned.place): nothing to change")
                 return
             }
-            print(
-                "\(Printable.text(planned.place)): \(change.secrets.count) of \(change.total) secrets are to be "
+            Output.print(
+                "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
                     + "encrypted anew")
             if !change.removed.isEmpty { Self.warnOfRemoval(change) }
             if dryRun { return }
@@ -100,12 +100,12 @@ struct ChangeOptions: ParsableArguments {
     }
 
     private static func warnOfRemoval(_ change: RecipientChange) {
-        print(
+        Output.print(
             """
             Whoever is removed can still read every secret in the history of the store, and in copies of it. \
             Change these passwords where they are used:
             """)
-        for secret in change.secrets { print("  " + Printable.text(secret.string.droppingSuffix(".gpg"))) }
+        Output.print(lines: change.secrets.map { "  " + $0.string.droppingSuffix(".gpg") })
     }
 }
 
@@ -167,8 +167,8 @@ struct RecipientsAbortCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             switch try Sharing(environment: CallerEnvironment.variables()).abort(store: store) {
-            case .undone: print("the change is taken back: everything is as it was before")
-            case .wasFinished: print("the change was already complete and committed: it stays")
+            case .undone: Output.print("the change is taken back: everything is as it was before")
+            case .wasFinished: Output.print("the change was already complete and committed: it stays")
             }
         } catch {
             throw CommandFailure(error)

@@ -20,10 +20,12 @@ struct StatusCommand: ParsableCommand {
             socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
         do throws(ControlError) {
             let report = try client.status()
-            print(json ? try StatusJSON.line(report) : StatusText(report).text)
-            if !json {
+            if json {
+                Output.print(json: try StatusJSON.line(report))
+            } else {
+                Output.print(lines: StatusText(report).lines)
                 for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
-                    print("\nwarning  \(warning)")
+                    Output.print(lines: ["", "warning  \(warning)"])
                 }
             }
         } catch {

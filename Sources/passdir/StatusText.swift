@@ -2,8 +2,7 @@ import Daemon
 
 /// A status report for people: the mount, then a paragraph a store.
 struct StatusText {
-    /// The text, without a newline at the end.
-    let text: String
+    let lines: [String]
 
     init(_ report: StatusReport) {
         var lines = [
@@ -15,7 +14,7 @@ struct StatusText {
             lines += Self.facts(of: store).map { "  " + $0 }
         }
         if report.stores.isEmpty { lines += ["", "no stores"] }
-        text = lines.map(Self.printable).joined(separator: "\n")
+        self.lines = lines
     }
 
     private static func facts(of store: StoreReport) -> [String] {
@@ -56,12 +55,5 @@ struct StatusText {
 
     private static func count(_ number: Int, _ noun: String) -> String {
         number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
-    }
-
-    /// File names and commit subjects come from others: no control character of theirs reaches the terminal.
-    private static func printable(_ line: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                line.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }

@@ -28,7 +28,7 @@ struct SyncCommand: ParsableCommand {
         do throws(ControlError) {
             let reports = try client.synchronize(stores)
             progress.end()
-            try show(reports)
+            show(reports)
         } catch {
             progress.end()
             throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
@@ -40,17 +40,16 @@ struct SyncCommand: ParsableCommand {
     private var failed: Bool { Self.anyFailed.load(ordering: .relaxed) }
     private static let anyFailed = Atomic<Bool>(false)
 
-    private func show(_ reports: [SyncReport]) throws(ControlError) {
+    private func show(_ reports: [SyncReport]) {
         if json {
-            guard let line = try? JSONLine.encode(reports) else { throw ControlError(.failed, "no answer") }
-            print(line)
+            Output.print(json: reports)
         }
         for report in reports {
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
                 Self.anyFailed.store(true, ordering: .relaxed)
             } else if !json {
-                print("\(report.name): in step")
+                Output.print("\(report.name): in step")
             }
         }
     }
@@ -73,7 +72,7 @@ final class SyncProgress: Sendable {
                 }
                 let texts = report.stores.compactMap { store in store.activity.map { "\(store.name): \($0)" }
                 }
-                write("\r\u{1B}[K" + texts.joined(separator: "  "))
+                StandardError.redraw(texts.joined(separator: "  "))
             }
         }
         thread.start()
@@ -81,11 +80,7 @@ final class SyncProgress: Sendable {
 
     func end() {
         isOver.store(true, ordering: .relaxed)
-        if isShown { write("\r\u{1B}[K") }
-    }
-
-    private func write(_ text: String) {
-        _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+        if isShown { StandardError.clearLine() }
     }
 }
 

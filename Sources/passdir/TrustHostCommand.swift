@@ -32,7 +32,7 @@ struct TrustHostCommand: ParsableCommand {
                         + "old one out with ssh-keygen -R")
             }
             let (lines, fingerprints) = try keys.shown()
-            for line in fingerprints { print(line) }
+            Output.print(lines: fingerprints)
             if let fingerprint {
                 guard fingerprints.contains(where: { $0.hasPrefix(fingerprint + " ") }) else {
                     throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
@@ -41,8 +41,7 @@ struct TrustHostCommand: ParsableCommand {
                 guard isatty(STDIN_FILENO) == 1 else {
                     throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
                 }
-                print("Trust \(keys.host)? Type yes: ", terminator: "")
-                fflush(nil)
+                StandardError.ask("Trust \(keys.host)? Type yes: ")
                 guard readLine() == "yes" else { throw CommandFailure("\(keys.host) is not trusted") }
             }
             try keys.trust(lines)

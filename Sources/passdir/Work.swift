@@ -25,7 +25,7 @@ enum Work {
     static func tell(_ skipped: [FilePath]) {
         for secret in skipped {
             StandardError.print(
-                "passdir: left as it is, no key here decrypts it: \(Printable.text(secret.string))")
+                "passdir: left as it is, no key here decrypts it: \(secret.string)")
         }
     }
 }
@@ -36,17 +36,8 @@ enum Confirmation {
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
     static func ask(_ question: String) -> Bool {
-        StandardError.write("\(question) [y/N] ")
+        StandardError.ask("\(question) [y/N] ")
         return readLine().map { ["y", "Y", "yes"].contains($0) } ?? false
-    }
-}
-
-/// Text that others wrote: no control character of theirs reaches the terminal.
-enum Printable {
-    static func text(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }
 

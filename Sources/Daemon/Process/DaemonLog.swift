@@ -28,7 +28,7 @@ public enum DaemonLog {
         }
         guard isFirst else { return }
         LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
+            var handler = VisibleLogHandler(label: label)
             handler.logLevel = level
             return handler
         }

@@ -57,7 +57,7 @@ struct CredentialSetCommand: ParsableCommand {
                 : try Terminal.standardInput()
             guard let secret else { throw CommandFailure("nothing was given, nothing was changed") }
             try context.credentials.save(secret, as: key, expires: end)
-            Swift.print("kept in: \(context.credentials.place)")
+            Output.print("kept in: \(context.credentials.place)")
         }
     }
 }
@@ -137,13 +137,13 @@ struct CredentialListCommand: ParsableCommand {
             }
         }
         guard !json else {
-            Swift.print(try JSONLine.encode(entries))
+            Output.print(json: entries)
             return
         }
         guard !entries.isEmpty else { return }
         var table = TextTable(["STORE", "KIND", "KEPT IN", "EXPIRES"])
         for entry in entries { table.add([entry.store, entry.kind, entry.place, entry.expires ?? "-"]) }
-        Swift.print(table.text)
+        Output.print(table)
     }
 }
 

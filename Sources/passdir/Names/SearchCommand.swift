@@ -59,7 +59,7 @@ struct SearchCommand: ParsableCommand {
             return found.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
                 .map(\.element)
         }
-        try NameOutput.print(found.map { ($0.store, $0.path) }, json: json)
+        NameOutput.print(found.map { ($0.store, $0.path) }, json: json)
         guard !found.isEmpty else { throw ExitCode.failure }
     }
 }
@@ -95,24 +95,22 @@ struct ListCommand: ParsableCommand {
                 reference.path.isEmpty || path == reference.path || path.hasPrefix(reference.path + "/")
             }.map { (reference.store, $0) }
         }
-        try NameOutput.print(found, json: json)
+        NameOutput.print(found, json: json)
     }
 }
 
 /// Prints names, by one write for many.
 enum NameOutput {
-    static func print(_ found: [(store: StoreDefinition, path: String)], json: Bool) throws {
+    static func print(_ found: [(store: StoreDefinition, path: String)], json: Bool) {
         guard !json else {
-            Swift.print(
-                try JSONLine.encode(
-                    found.map { store, path in
-                        NameFacts(
-                            name: "\(store.name)/\(path)", store: store.name, path: path,
-                            identifier: store.id.map { "\($0):\(path)" } ?? "\(store.name)/\(path)")
-                    }))
+            Output.print(
+                json: found.map { store, path in
+                    NameFacts(
+                        name: "\(store.name)/\(path)", store: store.name, path: path,
+                        identifier: store.id.map { "\($0):\(path)" } ?? "\(store.name)/\(path)")
+                })
             return
         }
-        guard !found.isEmpty else { return }
-        Swift.print(found.map { TextTable.printable("\($0.store.name)/\($0.path)") }.joined(separator: "\n"))
+        Output.print(lines: found.map { "\($0.store.name)/\($0.path)" })
     }
 }

@@ -57,10 +57,10 @@ enum CloneTerminal {
             let full = progress.totalObjects > 0 ? width * progress.objects / progress.totalObjects : 0
             let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
             let isDone = progress.totalObjects > 0 && progress.objects == progress.totalObjects
-            let text =
-                "\r\u{1B}[K[\(bar)] \(progress.objects) of \(progress.totalObjects) objects, "
-                + "\(progress.bytes / 1024) KiB" + (isDone ? "\r\u{1B}[K" : "")
-            _ = try? FileDescriptor.standardError.writeAll(text.utf8)
+            StandardError.redraw(
+                "[\(bar)] \(progress.objects) of \(progress.totalObjects) objects, \(progress.bytes / 1024) KiB"
+            )
+            if isDone { StandardError.clearLine() }
         }
         return !isStopped.load(ordering: .relaxed)
     }

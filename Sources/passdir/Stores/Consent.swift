@@ -1,5 +1,4 @@
 import Glibc
-import SystemPackage
 
 /// Asks before something is destroyed: on a terminal; without one `--yes` must say it.
 enum Consent {
@@ -10,7 +9,7 @@ enum Consent {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw CommandFailure("\(question) Say --yes to do it without being asked")
         }
-        _ = try? FileDescriptor.standardError.writeAll("\(question) [y/N] ".utf8)
+        StandardError.ask("\(question) [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             throw CommandFailure("nothing was changed")
         }

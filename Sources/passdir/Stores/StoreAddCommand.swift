@@ -111,6 +111,6 @@ extension StoreAdministration.CloneReport {
     /// Tells what was cloned.
     func print(_ name: String) {
         for warning in warnings { StandardError.print("passdir: warning: \(warning)") }
-        Swift.print("\(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
+        Output.print("\(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
     }
 }

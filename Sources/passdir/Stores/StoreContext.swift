@@ -52,8 +52,15 @@ struct StoreContext {
         return all.map(\.name)
     }
 
-    /// The names of stores, as shells complete them.
+    /// The names of stores, as shells complete them. A shell splits and may evaluate what it is given, so names that it
+    /// would read as anything but a word are not completed.
     static let completion = CompletionKind.custom { _, _, prefix in
-        names().filter { $0.hasPrefix(prefix) }
+        names().filter { name in
+            name.hasPrefix(prefix)
+                && name.unicodeScalars.allSatisfy { scalar in
+                    scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
+                        || "._-@+".unicodeScalars.contains(scalar)
+                }
+        }
     }
 }

@@ -69,7 +69,7 @@ struct StoreFacts: Encodable {
             ("origin", isImplicit ? "pass's own store" : isCloned ? "cloned by passdir" : "adopted"),
         ]
         return facts.compactMap { name, value in
-            value.map { name + String(repeating: " ", count: 16 - name.count) + TextTable.printable($0) }
+            value.map { name + String(repeating: " ", count: 16 - name.count) + $0 }
         }
     }
 }

@@ -32,22 +32,21 @@ struct StoreImportCommand: ParsableCommand {
             return outcomes
         }
         guard !json else {
-            print(
-                try JSONLine.encode(
-                    outcomes.map {
-                        Facts(
-                            program: $0.store.program, path: $0.store.path.string, name: $0.name,
-                            reason: $0.reason)
-                    }))
+            Output.print(
+                json: outcomes.map {
+                    Facts(
+                        program: $0.store.program, path: $0.store.path.string, name: $0.name,
+                        reason: $0.reason)
+                })
             return
         }
-        if outcomes.isEmpty { print("there is nothing to import") }
+        if outcomes.isEmpty { Output.print("there is nothing to import") }
         for outcome in outcomes {
             let place = "\(outcome.store.program)'s \(outcome.store.path)"
             switch (outcome.name, outcome.reason) {
-            case (let name?, nil): print("added \(name): \(place)")
-            case (let name?, _): print("\(name) is there already: \(place)")
-            case (nil, let reason): print("left out \(place): \(reason ?? "")")
+            case (let name?, nil): Output.print("added \(name): \(place)")
+            case (let name?, _): Output.print("\(name) is there already: \(place)")
+            case (nil, let reason): Output.print("left out \(place): \(reason ?? "")")
             }
         }
     }

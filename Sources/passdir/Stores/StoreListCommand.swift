@@ -19,7 +19,7 @@ struct StoreListCommand: ParsableCommand {
     func run() throws {
         let stores = try StoreContext.failing { try StoreContext().registry.definitions() }
         guard !json else {
-            print(try JSONLine.encode(stores.map(StoreFacts.init)))
+            Output.print(json: stores.map(StoreFacts.init))
             return
         }
         guard !stores.isEmpty else { return }
@@ -28,7 +28,7 @@ struct StoreListCommand: ParsableCommand {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
             table.add([store.name, mount, store.isInAutofill ? "yes" : "no", store.path.string])
         }
-        print(table.text)
+        Output.print(table)
     }
 }
 
@@ -46,6 +46,6 @@ struct StoreShowCommand: ParsableCommand {
         let facts = try StoreContext.failing {
             StoreFacts(try StoreContext().registry.definition(named: store.name))
         }
-        print(json ? try JSONLine.encode(facts) : facts.lines.joined(separator: "\n"))
+        if json { Output.print(json: facts) } else { Output.print(lines: facts.lines) }
     }
 }

@@ -9,7 +9,7 @@ enum Terminal {
 
     /// A line that is shown while it is typed.
     static func line(_ question: String) -> String? {
-        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
+        StandardError.ask(question)
         return readLine()
     }
 
@@ -22,10 +22,10 @@ enum Terminal {
         let signals = CaughtSignals([SIGINT, SIGTERM, SIGHUP])
         // First, so that nothing typed at the question is lost or shown.
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        _ = try? FileDescriptor.standardError.writeAll(question.utf8)
+        StandardError.ask(question)
         defer {
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-            _ = try? FileDescriptor.standardError.writeAll("\n".utf8)
+            StandardError.endLine()
             signals.end()
         }
         return try readSecret(toLineEnd: true, until: { signals.hasCome })

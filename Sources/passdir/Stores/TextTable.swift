@@ -1,4 +1,6 @@
-/// Columns for people.
+import Stores
+
+/// Columns for people; `Output.print` prints them.
 struct TextTable {
     private var rows: [[String]]
 
@@ -8,7 +10,8 @@ struct TextTable {
     }
 
     mutating func add(_ row: [String]) {
-        rows.append(row.map(Self.printable))
+        // Columns are as wide as what is shown.
+        rows.append(row.map { VisibleText.line($0) })
     }
 
     /// The lines, each column as wide as its widest text.
@@ -27,10 +30,4 @@ struct TextTable {
         }.joined(separator: "\n")
     }
 
-    /// Names come from others: no control character of theirs reaches the terminal.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
-    }
 }

@@ -1,0 +1,75 @@
+/// The one filter between text that others wrote and whatever shows it: a terminal, a log, a notification, a file.
+///
+/// File names, commit messages, user ids of keys and the words of servers can hold sequences that move the cursor,
+/// characters that reorder or hide what is around them, and line breaks that forge a line of our own. Each of these
+/// characters becomes `\u{HEX}`, so that they are seen and can be told apart; everything else stays as it is. Printers
+/// apply it, once; callers hand over what they have.
+public enum VisibleText {
+    /// `text` on one line, every character of it visible.
+    ///
+    /// A backslash stays a backslash unless it would read as the beginning of such an escape: then it is one itself
+    /// (`\u{5C}`), so that no text looks like another one's escape.
+    public static func line(_ text: String) -> String {
+        // Nearly everything that is printed.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) { return text }
+        var result = String.UnicodeScalarView()
+        var previous: Unicode.Scalar?
+        let scalars = text.unicodeScalars
+        var index = scalars.startIndex
+        while index < scalars.endIndex {
+            let scalar = scalars[index]
+            let isEscape = scalar == "\\" && scalars[index...].starts(with: "\\u{".unicodeScalars)
+            if isEscape || isHidden(scalar, after: previous) {
+                result.append(contentsOf: escape(scalar).unicodeScalars)
+            } else {
+                result.append(scalar)
+            }
+            previous = scalar
+            index = scalars.index(after: index)
+        }
+        return String(result)
+    }
+
+    /// As `line`, but cut to at most so many characters, with `…` at its end: servers talk without end.
+    public static func line(_ text: String, atMost limit: Int) -> String {
+        let visible = line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit + 1))))
+        return visible.count <= limit ? visible : visible.prefix(max(0, limit - 1)) + "…"
+    }
+
+    /// JSON that is printed: what `line` would make visible becomes `\uXXXX`, which every reader of JSON undoes.
+    ///
+    /// - Parameter json: valid JSON on one line; there such characters are in strings only.
+    public static func json(_ json: String) -> String {
+        if json.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return json }
+        var result = String.UnicodeScalarView()
+        for scalar in json.unicodeScalars {
+            guard isHidden(scalar, after: nil) else {
+                result.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16, uppercase: true)
+                let padding = String(repeating: "0", count: 4 - digits.count)
+                result.append(contentsOf: "\\u\(padding)\(digits)".unicodeScalars)
+            }
+        }
+        return String(result)
+    }
+
+    /// Whether a character controls its surroundings or is not seen: controls, format characters (bidirectional ones,
+    /// zero width, tags), line and paragraph separators, and what Unicode lets fonts draw as nothing.
+    private static func isHidden(_ scalar: Unicode.Scalar, after previous: Unicode.Scalar?) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return true
+        default: break
+        }
+        guard scalar.properties.isDefaultIgnorableCodePoint else { return false }
+        // ❤️ is two characters: the second one asks for the coloured form of the first.
+        let choosesForm = scalar.value == 0xFE0E || scalar.value == 0xFE0F
+        return !(choosesForm && previous?.properties.isEmoji == true && previous?.isASCII == false)
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+    }
+}

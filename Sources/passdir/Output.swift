@@ -1,0 +1,81 @@
+import Glibc
+import Stores
+import SystemPackage
+
+/// Standard output. Everything that a command prints goes through here or `StandardError`, and so through the filter for
+/// what others wrote (`VisibleText`): no name can steer a terminal or pass for a line of ours. The same holds where
+/// output goes to a file or another program; `--json` is for programs that need names as they are.
+enum Output {
+    /// One line; a line break within it is shown, not made.
+    static func print(_ line: String) {
+        Swift.print(VisibleText.line(line))
+    }
+
+    /// Lines, by one write for many.
+    static func print(lines: some Sequence<String>) {
+        let text = lines.lazy.map(VisibleText.line).joined(separator: "\n")
+        if !text.isEmpty { Swift.print(text) }
+    }
+
+    /// One line of fields with tabs between them; a tab in a field is shown.
+    static func print(fields: [String]) {
+        Swift.print(fields.map(VisibleText.line).joined(separator: "\t"))
+    }
+
+    /// A table: its cells are made visible before their width is measured.
+    static func print(_ table: TextTable) {
+        Swift.print(table.text)
+    }
+
+    /// A line of JSON, which keeps every character.
+    static func print(json value: some Encodable) {
+        print(json: JSONLine.text(value))
+    }
+
+    /// A line of JSON that is text already.
+    static func print(json text: String) {
+        Swift.print(VisibleText.json(text))
+    }
+
+    /// Text of our own with line breaks of our own: a page of help. Nothing in it comes from anybody else.
+    static func print(ownText text: String) {
+        Swift.print(text)
+    }
+}
+
+/// Standard error: errors, warnings, questions and progress, for people.
+enum StandardError {
+    /// One line, as `Output.print`.
+    static func print(_ line: String) {
+        write(VisibleText.line(line) + "\n")
+    }
+
+    /// One line of what others may have written, and lines of our own below it: a message and how the command is used.
+    static func print(_ line: String, ownText: String) {
+        write(VisibleText.line(line) + ownText + "\n")
+    }
+
+    /// A question; the answer is typed behind it.
+    static func ask(_ question: String) {
+        write(VisibleText.line(question))
+    }
+
+    /// Ends the line of a question whose answer was not shown.
+    static func endLine() {
+        write("\n")
+    }
+
+    /// Draws a line of progress over the one before. Only for a terminal.
+    static func redraw(_ line: String) {
+        write("\r\u{1B}[K" + VisibleText.line(line))
+    }
+
+    /// Takes a line of progress away.
+    static func clearLine() {
+        write("\r\u{1B}[K")
+    }
+
+    private static func write(_ text: String) {
+        _ = try? FileDescriptor.standardError.writeAll(text.utf8)
+    }
+}
