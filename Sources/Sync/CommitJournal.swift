@@ -45,20 +45,30 @@ final class CommitJournal {
         _ = file.withPlatformString { unlink($0) }
     }
 
-    /// What a process that no longer runs has left.
-    struct Left {
+    /// What a process that no longer runs has left. It locks the note for as long as it lives, and no longer: mending
+    /// that fails must leave the note to the next try.
+    final class Left {
         /// The paths that it was about to commit.
-        var paths: [FilePath]
+        let paths: [FilePath]
         /// When it noted them, in seconds since 1970.
-        var time: Int
-        /// Holds the note while it is being mended.
-        fileprivate var descriptor: CInt
-        fileprivate var file: FilePath
+        let time: Int
+        private let descriptor: CInt
+        private let file: FilePath
+
+        fileprivate init(paths: [FilePath], time: Int, owning descriptor: CInt, file: FilePath) {
+            self.paths = paths
+            self.time = time
+            self.descriptor = descriptor
+            self.file = file
+        }
+
+        deinit {
+            close(descriptor)
+        }
 
         /// Everything is mended.
         func remove() {
             _ = file.withPlatformString { unlink($0) }
-            close(descriptor)
         }
     }
 
@@ -80,7 +90,7 @@ final class CommitJournal {
         let paths = bytes[..<end].split(separator: 0).map { path in
             FilePath(platformString: path.map { CChar(bitPattern: $0) } + [0])
         }
-        return Left(paths: paths, time: facts.st_mtim.tv_sec, descriptor: descriptor, file: file)
+        return Left(paths: paths, time: facts.st_mtim.tv_sec, owning: descriptor, file: file)
     }
 
     /// Removes what the noted commit was killed with: files of a merge that did not reach their places, and lock files
