@@ -47,9 +47,8 @@ extension Repository {
     /// Reads the named paths as they are in the working tree now, to make of the tree of `parent` one that has them.
     ///
     /// A file or symbolic link is stored as it is (bytes unfiltered), what is absent is removed, and folders left
-    /// empty vanish. A named folder that is gone stands for everything that was in it; a folder that is there
-    /// stands for nothing, so name its files. Costs grow with the named paths and their depth, not with the
-    /// repository.
+    /// empty vanish. A named folder means every file that the parent has in it; name the files that are new there.
+    /// Costs grow with the named paths, what the parent has below them, and their depth, not with the repository.
     /// - Parameter parent: the commit to build on; nil for the first one.
     /// - Throws: `.invalid` for a path outside the repository or in `.git`, `.unsupported` without working tree.
     public func plannedTree(parent: ObjectID?, paths: [FilePath]) throws(GitError) -> TreePlan {
@@ -96,8 +95,16 @@ extension Repository {
         case .absent:
             if let old { try remove(path, old, &plan) }
         case .directory:
-            // A folder where the parent has a file: the file is gone. A submodule's folder is left alone.
-            if let old, !old.isTree, old.mode != GIT_FILEMODE_COMMIT { try remove(path, old, &plan) }
+            // A submodule's folder is left alone.
+            guard let old, old.mode != GIT_FILEMODE_COMMIT else { return }
+            guard old.isTree else {
+                // A folder where the parent has a file: the file is gone.
+                return try remove(path, old, &plan)
+            }
+            // Another folder may have taken the name of the one that the parent has.
+            for leaf in try leaves(of: path, old.id) where leaf.entry.mode != GIT_FILEMODE_COMMIT {
+                try gather(leaf.path, root, base, &plan)
+            }
         case .file, .link:
             if let old, old.isTree || old.mode == GIT_FILEMODE_COMMIT {
                 try remove(path, old, &plan)
