@@ -138,7 +138,17 @@ public final class ConfigFile {
             throw ConfigFileError(code: .invalid, message: "a quote is not closed", file: path, line: line)
         }
         guard variables.count == scan.variables.count else {
-            throw ConfigFileError(code: .corrupt, message: "the file changed while it was read", file: path)
+            guard try ConfigReplacement.bytes(of: path) == text else {
+                throw ConfigFileError(
+                    code: .corrupt, message: "the file changed while it was read", file: path)
+            }
+            // libgit2 takes some lines for whole that git does not, such as a backslash before a comment.
+            let odd = zip(variables, scan.variables).first { read, seen in
+                ConfigName(read.name)?.key.lowercased() != seen.key.lowercased()
+            }
+            throw ConfigFileError(
+                code: .invalid, message: "a backslash or a quote is misplaced in or above this line",
+                file: path, line: odd?.1.line ?? scan.variables.dropFirst(variables.count).first?.line)
         }
         sections = scan.sections
         entries = zip(variables, scan.variables).compactMap { variable, place in

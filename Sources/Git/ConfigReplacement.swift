@@ -41,7 +41,7 @@ private struct ConfigLock: ~Copyable {
         defer { close(opened) }
         var facts = stat()
         guard flock(opened, LOCK_SH | LOCK_NB) == 0, fstat(opened, &facts) == 0 else { return false }
-        if facts.st_size == 0 { return time(nil) - facts.st_mtim.tv_sec > 10 }
+        if facts.st_size == 0 { return facts.st_mtim.tv_sec < time(nil) - 10 }
         return (try? ConfigReplacement.bytes(of: lock)) == mark
     }
 

@@ -31,7 +31,7 @@ final class Node: Sendable {
         /// nil once the node has no name any more: unlinked, replaced, or gone on disk.
         var place: NodePlace?
         /// How many lookups the kernel holds.
-        var lookups: UInt32 = 0
+        var lookups: UInt64 = 0
         /// How many nodes have this one as their folder.
         var children: UInt32 = 0
     }

@@ -157,8 +157,8 @@ extension StoreFilesystem {
             freeBlocks: UInt64(facts.f_bfree), availableBlocks: UInt64(facts.f_bavail),
             files: UInt64(facts.f_files),
             freeFiles: UInt64(facts.f_ffree), availableFiles: UInt64(facts.f_favail),
-            // A secret's name is four bytes longer on disk.
-            maximumNameLength: UInt64(facts.f_namemax) - 4)
+            // A secret's name is four bytes longer on disk. A file system may leave the length out.
+            maximumNameLength: UInt64(facts.f_namemax > 4 ? facts.f_namemax - 4 : facts.f_namemax))
     }
 }
 

@@ -152,8 +152,8 @@ final class Tree: Sendable {
     func forget(_ inode: InodeNumber, count: UInt64) {
         state.withLock { state in
             guard let node = state.nodes[inode] else { return }
-            let lookups = UInt64(node.record.lookups)
-            node.record.lookups = UInt32(lookups > count ? lookups - count : 0)
+            let lookups = node.record.lookups
+            node.record.lookups = lookups > count ? lookups - count : 0
             state.removeIfUnused(node)
         }
     }

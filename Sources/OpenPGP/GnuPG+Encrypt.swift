@@ -133,7 +133,7 @@ extension GnuPG {
         var seconds = time_t(seconds)
         var parts = tm()
         gmtime_r(&seconds, &parts)
-        func padded(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
+        func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        return "\(Int(parts.tm_year) + 1900)-\(padded(Int(parts.tm_mon) + 1))-\(padded(Int(parts.tm_mday)))"
     }
 }

@@ -7,6 +7,8 @@ public struct CalendarDay: Sendable, Hashable, CustomStringConvertible {
 
     /// The day that a moment lies in.
     public init(containing seconds: Int64) {
+        // A file that keeps an expiry may hold any number: to no day of the calendar is nothing lost.
+        let seconds = min(max(seconds, -(1 << 55)), 1 << 55)
         start = seconds - ((seconds % 86400) + 86400) % 86400
     }
 

@@ -28,9 +28,11 @@ public final class LearnedState: Sendable {
         let loaded: (DatabaseQueue, [FileNumber: Known])
         do {
             loaded = try Self.load(file)
-        } catch is DatabaseError {
-            let aside = file.string + ".damaged"
-            _ = Glibc.rename(file.string, aside)
+        } catch  where error is DatabaseError || error is RowDecodingError {
+            // With its log, or SQLite would write what that holds into the new file.
+            for suffix in ["", "-wal", "-shm"] {
+                _ = Glibc.rename(file.string + suffix, file.string + ".damaged" + suffix)
+            }
             loaded = try Self.load(file)
         }
         database = loaded.0
@@ -44,11 +46,15 @@ public final class LearnedState: Sendable {
             let rows = try Row.fetchCursor(
                 database, sql: "SELECT device, inode, size, modified, changed, plaintext FROM plaintextSize")
             while let row = try rows.next() {
+                // SQLite keeps a text in a column of integers when the file says so: that row is not ours.
+                let numbers = (0..<6).compactMap { try? row.decode(Int64.self, atIndex: $0) }
+                guard numbers.count == 6 else { continue }
                 let identity = CiphertextIdentity(
-                    device: UInt64(bitPattern: row[0]), inode: UInt64(bitPattern: row[1]), size: row[2],
-                    modified: FileTime(stored: row[3]), changed: FileTime(stored: row[4]))
+                    device: UInt64(bitPattern: numbers[0]), inode: UInt64(bitPattern: numbers[1]),
+                    size: numbers[2], modified: FileTime(stored: numbers[3]),
+                    changed: FileTime(stored: numbers[4]))
                 sizes[FileNumber(device: identity.device, inode: identity.inode)] = Known(
-                    identity: identity, plaintext: row[5])
+                    identity: identity, plaintext: numbers[5])
             }
             return sizes
         }
@@ -162,7 +168,8 @@ public final class LearnedState: Sendable {
             for row in try Row.fetchAll(
                 database, sql: "SELECT store, name FROM storeState ORDER BY store, name")
             {
-                facts[row["store"], default: []].append(row["name"])
+                let store = try row.decode(String.self, atIndex: 0)
+                facts[store, default: []].append(try row.decode(String.self, atIndex: 1))
             }
             return (tables, facts)
         }

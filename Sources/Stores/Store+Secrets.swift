@@ -60,7 +60,7 @@ extension Store {
             let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
             let size = try file.status().identity.size
             if try file.read(at: 0, count: 1).first == UInt8(ascii: "-") {
-                return Packets.recipientKeyIDs(in: try file.readAll(limit: Int(clamping: size) + 1).bytes)
+                return Packets.recipientKeyIDs(in: try file.readAll(limit: Int(clamping: size)).bytes)
             }
             return try Packets.recipientKeyIDs(fileSize: size) { (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)

@@ -8,6 +8,8 @@ import SystemPackage
 /// are ours. The note is locked (flock) by the process that works; one that can be locked was left behind.
 final class CommitJournal {
     private static let name: FilePath.Component = "passdir-commit"
+    /// Bytes of a note: longer ones are not ours.
+    private static let limit = 64 << 20
 
     private let file: FilePath
     private let descriptor: CInt
@@ -78,7 +80,8 @@ final class CommitJournal {
         let descriptor = file.withPlatformString { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
         guard descriptor >= 0 else { return nil }
         var facts = stat()
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &facts) == 0, facts.st_nlink > 0
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &facts) == 0, facts.st_nlink > 0,
+            facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.limit
         else {
             close(descriptor)
             return nil
@@ -102,10 +105,12 @@ final class CommitJournal {
         if let ref { locks.append(commonDirectory.pushing(FilePath(ref + ".lock"))) }
         for lock in locks {
             var facts = stat()
-            guard lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
-                facts.st_mtim.tv_sec >= time - 1, facts.st_mtim.tv_sec <= time + 60,
-                !OpenFiles.include(lock)
-            else { continue }
+            guard lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid() else {
+                continue
+            }
+            // A file system may have times that are as far apart as numbers go.
+            let (age, isAges) = facts.st_mtim.tv_sec.subtractingReportingOverflow(time)
+            guard !isAges, -1...60 ~= age, !OpenFiles.include(lock) else { continue }
             _ = lock.withPlatformString { unlink($0) }
         }
         for name in OpenFiles.entries(of: top.string)

@@ -140,7 +140,7 @@ extension Committer {
             let path = folder.appending(name)
             var facts = stat()
             guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
-                facts.st_mode & S_IFMT == S_IFREG, time(nil) - facts.st_mtim.tv_sec > 86_400
+                facts.st_mode & S_IFMT == S_IFREG, facts.st_mtim.tv_sec < Glibc.time(nil) - 86_400
             else { continue }
             _ = path.withPlatformString { unlink($0) }
         }

@@ -102,6 +102,8 @@ func expectError(
             ("[commit]\n[nonsense]\n", .unknown, 2), ("[store]\n\tpath = /x\n", .unknown, 2),
             ("[store \"a\"]\n\n\tpaht = /x\n", .unknown, 3),
             ("[include]\n\tpath = /etc/passwd\n", .unknown, 1),
+            // libgit2 goes on in the next line here, git does not.
+            ("[commit]\n\tdelay =\\  # why\n\n[mount] grace = 10s\n", .syntax, 4),
             ("[commit]\n\n\tdelay = \"1\n", .syntax, 3), ("[commit\n", .syntax, 1),
         ] {
             try folder.write(text)

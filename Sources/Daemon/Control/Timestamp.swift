@@ -40,18 +40,21 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         guard description == String(text) else { return nil }
     }
 
-    /// The moment in ISO 8601, UTC, to the second.
+    /// The years that have four digits: others have no place in the form. A commit may claim any.
+    private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+
+    /// The moment in ISO 8601, UTC, to the second; the nearest one that has four digits for its year.
     public var description: String {
-        var moment = time_t(seconds)
+        var moment = time_t(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
         var parts = tm()
         guard gmtime_r(&moment, &parts) != nil else { return "1970-01-01T00:00:00Z" }
-        func padded(_ number: Int32, _ width: Int) -> String {
+        func padded(_ number: Int, _ width: Int) -> String {
             let digits = String(number)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        return padded(parts.tm_year + 1900, 4) + "-" + padded(parts.tm_mon + 1, 2) + "-"
-            + padded(parts.tm_mday, 2) + "T" + padded(parts.tm_hour, 2) + ":" + padded(parts.tm_min, 2)
-            + ":" + padded(parts.tm_sec, 2) + "Z"
+        return padded(Int(parts.tm_year) + 1900, 4) + "-" + padded(Int(parts.tm_mon) + 1, 2) + "-"
+            + padded(Int(parts.tm_mday), 2) + "T" + padded(Int(parts.tm_hour), 2) + ":"
+            + padded(Int(parts.tm_min), 2) + ":" + padded(Int(parts.tm_sec), 2) + "Z"
     }
 
     /// The earlier moment is the smaller one.

@@ -34,7 +34,7 @@ extension Sharing {
     public func check(_ path: String, days: Int) throws(DaemonError) -> CheckReport {
         let place = try place(path)
         let found = try drift(place)
-        let limit = Int64(time(nil)) + Int64(days) * 86_400
+        let limit = Int64(time(nil)) + Int64(min(max(days, 0), 1 << 32)) * 86_400
         let keys = try keys(ofStore: place.store.name).filter { key in
             switch key.state {
             case .usable, .expiring: key.expires.map { $0.seconds <= limit } ?? false

@@ -41,12 +41,36 @@ enum EllipticCurve: Sendable, Equatable, CaseIterable {
     /// The octets of a coordinate.
     var coordinateLength: Int { (bits + 7) / 8 }
 
-    /// Whether the octets have the form of a point: 0x40 and one coordinate for Curve25519, else 0x04 and two
-    /// (RFC 6637, 6). libgcrypt looks whether the point is on the curve.
-    func isPoint(_ octets: some Collection<UInt8>) -> Bool {
-        switch self {
-        case .curve25519: octets.count == 1 + coordinateLength && octets.first == 0x40
-        case .p256, .p384, .p521: octets.count == 1 + 2 * coordinateLength && octets.first == 0x04
+    /// The prime of the field that coordinates are in, big-endian (RFC 7748, 4.1; FIPS 186-4, D.1.2).
+    private var prime: [UInt8] {
+        func ones(_ count: Int) -> [UInt8] { [UInt8](repeating: 0xff, count: count) }
+        func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+        return switch self {
+        case .curve25519: [0x7f] + ones(30) + [0xed]
+        case .p256: ones(4) + [0, 0, 0, 1] + zeros(12) + ones(12)
+        case .p384: ones(31) + [0xfe] + ones(4) + zeros(8) + ones(4)
+        case .p521: [0x01] + ones(65)
         }
+    }
+
+    /// Whether the octets have the form of a point: 0x40 and one coordinate for Curve25519, else 0x04 and two
+    /// (RFC 6637, 6). libgcrypt checks whether the point is on the curve.
+    ///
+    /// A coordinate that is not below the prime is none: libgcrypt aborts the process when it calculates with some of
+    /// those, and public keys come from others.
+    func isPoint(_ octets: some Collection<UInt8>) -> Bool {
+        let rest = Array(octets.dropFirst())
+        switch self {
+        case .curve25519:
+            return octets.first == 0x40 && rest.count == coordinateLength && isCoordinate(rest.reversed())
+        case .p256, .p384, .p521:
+            return octets.first == 0x04 && rest.count == 2 * coordinateLength
+                && isCoordinate(rest.prefix(coordinateLength))
+                && isCoordinate(rest.suffix(coordinateLength))
+        }
+    }
+
+    private func isCoordinate(_ octets: some Sequence<UInt8>) -> Bool {
+        octets.lexicographicallyPrecedes(prime)
     }
 }

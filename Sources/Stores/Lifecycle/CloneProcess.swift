@@ -176,8 +176,7 @@ public enum CloneChild {
         while let head = field() {
             let parts = head.split(separator: "=")
             guard parts.count == 2, let kind = CredentialKind(rawValue: String(parts[0])),
-                let count = Int(parts[1]),
-                count <= rest.count
+                let count = Int(parts[1]), 0...rest.count ~= count
             else { return nil }
             secrets[kind] = try? SecretBytes(copying: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
             rest = rest.dropFirst(count)

@@ -53,7 +53,8 @@ extension StoreOperation {
         for index in stride(from: 0, to: words.count - 1, by: 2) { fields[words[index]] = words[index + 1] }
         guard let kind = Kind(rawValue: fields["kind"] ?? ""),
             let phase = Phase(rawValue: fields["phase"] ?? ""),
-            let id = fields["id"], !id.isEmpty, let name = fields["name"], let folder = fields["folder"],
+            let id = fields["id"], FilePath.Component(id)?.kind == .regular, let name = fields["name"],
+            let folder = fields["folder"],
             folder.hasPrefix("/")
         else { return nil }
         self.init(kind: kind, phase: phase, id: id, name: name, folder: FilePath(folder))
