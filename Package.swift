@@ -81,7 +81,8 @@ let package = Package(
             .testTarget(
                 name: "HostileTests",
                 dependencies: [
-                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "TestKit", systemPackage,
+                    "CGit", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "TestKit",
+                    systemPackage,
                     logging,
                 ],
                 swiftSettings: strict),

@@ -9,7 +9,7 @@ import SystemPackage
 /// store. Here the entries are only walked over; nearly all bytes go from the old index to the new one as they are.
 struct IndexPatch {
     /// The new index in its order but its checksum; only good while this and the old bytes are.
-    private var pieces: [UnsafeRawBufferPointer] = []
+    private(set) var pieces: [UnsafeRawBufferPointer] = []
     private let old: UnsafeMutableRawBufferPointer
     private let version: UInt32
     private var made = OwnBytes()

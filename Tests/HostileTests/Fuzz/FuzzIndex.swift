@@ -1,0 +1,119 @@
+import CGit
+import Glibc
+import SystemPackage
+
+@testable import Git
+
+/// Indexes for the fuzzer (gitformat-index), written without git.
+enum FuzzIndex {
+    private static let names = ["a-b", "a.gpg", "a/b.gpg", "a/b/c.gpg", "a/b0", "b", "mail/x.gpg", "z/y/x/w"]
+
+    static func bytes(_ random: inout FuzzRandom) -> [UInt8] {
+        let version = UInt32(2 + random.below(3))
+        var chosen = names.filter { _ in !random.once(in: 3) }
+        if random.once(in: 6) { chosen.append("zz/" + String(repeating: "long", count: 1100)) }
+        var entries: [UInt8] = []
+        var before: [UInt8] = []
+        for name in chosen { entries += entry(Array(name.utf8), &before, version, &random) }
+        var bytes = Array("DIRC".utf8) + octets(version) + octets(UInt32(chosen.count)) + entries
+        if random.once(in: 2) { bytes += part("TREE", tree("", 2, &random)) }
+        if random.once(in: 4) {
+            bytes += part("REUC", Array("a\0100644\u{0}100644\u{0}0\u{0}".utf8) + random.bytes(40))
+        }
+        if random.once(in: 4) { bytes += part("UNTR", random.bytes(random.below(60))) }
+        if random.once(in: 4) { bytes += part("EOIE", octets(UInt32(bytes.count)) + random.bytes(20)) }
+        if random.once(in: 16) { return bytes + [UInt8](repeating: 0, count: 20) }
+        return bytes + checksum(bytes)
+    }
+
+    private static func entry(
+        _ name: [UInt8], _ before: inout [UInt8], _ version: UInt32, _ random: inout FuzzRandom
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for number in [900 + random.below(200), 0, 900 + random.below(200), 0, 1, 2, 0o100644, 3, 4, 5] {
+            bytes += octets(UInt32(number))
+        }
+        bytes += random.bytes(20)
+        let isExtended = version == 3 && random.once(in: 2)
+        let flags = UInt16(min(name.count, 0xfff)) | (isExtended ? 0x4000 : 0)
+        bytes += [UInt8(flags >> 8), UInt8(flags & 0xff)]
+        if isExtended { bytes += [random.once(in: 2) ? 0x20 : 0x40, 0] }
+        defer { before = name }
+        guard version == 4 else {
+            bytes += name
+            return bytes + [UInt8](repeating: 0, count: 8 - bytes.count % 8)
+        }
+        let common = zip(name, before).prefix { $0 == $1 }.count
+        var rest = before.count - common
+        var number = [UInt8(rest & 0x7f)]
+        while rest >> 7 != 0 {
+            rest = rest >> 7 - 1
+            number.append(0x80 | UInt8(rest & 0x7f))
+        }
+        return bytes + number.reversed() + name[common...] + [0]
+    }
+
+    /// The extension of known trees: a folder and those in it.
+    private static func tree(_ name: String, _ depth: Int, _ random: inout FuzzRandom) -> [UInt8] {
+        let folders = depth > 0 ? random.below(3) : 0
+        let isKnown = !random.once(in: 4)
+        var bytes = Array("\(name)\0\(isKnown ? 3 : -1) \(folders)\n".utf8)
+        if isKnown { bytes += random.bytes(20) }
+        for folder in 0..<folders { bytes += tree(["a", "b", "mail"][folder], depth - 1, &random) }
+        return bytes
+    }
+
+    private static func part(_ signature: String, _ content: [UInt8]) -> [UInt8] {
+        Array(signature.utf8) + octets(UInt32(content.count)) + content
+    }
+
+    private static func octets(_ number: UInt32) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+
+    static func checksum(_ bytes: [UInt8]) -> [UInt8] {
+        guard let checksum = try? IndexChecksum() else { return [] }
+        bytes.withUnsafeBytes { checksum.add($0) }
+        return checksum.result()
+    }
+
+    /// What a commit of ours changes.
+    static func edits(_ random: inout FuzzRandom) -> [IndexEdit] {
+        (0..<1 + random.below(3)).compactMap { _ in
+            let path = FilePath(random.pick(names + ["a", "a/b", "new.gpg", "a/b/c/d.gpg"]))
+            guard !random.once(in: 3), let id = ObjectID(bytes: random.bytes(20)) else {
+                return IndexEdit(path: path, entry: nil)
+            }
+            let blob = TreeEntry(id: id, mode: GIT_FILEMODE_BLOB)
+            return IndexEdit(path: path, entry: IndexEntry(blob, stat: nil, readAt: timespec()))
+        }
+    }
+
+    /// Whether git could have written an index with these names and stages: in order, none twice, none that is a file and
+    /// a folder.
+    static func isSound(_ names: [String]) -> Bool {
+        let files = Set(names.map { String($0.dropLast(2)) })
+        let folders = files.flatMap { name in
+            name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) }
+        }
+        let isSorted = zip(names, names.dropFirst()).allSatisfy {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
+        let isComplete = files.allSatisfy {
+            !$0.split(separator: "/", omittingEmptySubsequences: false).contains("")
+        }
+        return isSorted && isComplete && files.isDisjoint(with: folders)
+    }
+
+    /// Names and stages as libgit2 reads them; nil when it cannot.
+    static func names(_ index: FilePath) -> [String]? {
+        LibGit2.start()
+        var made: OpaquePointer?
+        guard index.withPlatformString({ git_index_open(&made, $0) }) == 0, let made else { return nil }
+        defer { git_index_free(made) }
+        return (0..<git_index_entrycount(made)).compactMap { place in
+            guard let entry = git_index_get_byindex(made, place) else { return nil }
+            return String(cString: entry.pointee.path) + " \(git_index_entry_stage(entry))"
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import TestKit
+import Testing
+
+/// Reads what others can write, wounded in every way that a generator thinks of: nothing may crash, hang, or eat memory,
+/// and what is read must be what was written.
+///
+/// `PASSDIR_SOAK` says how many inputs all targets get together; without it, a few thousand each. The seed is printed;
+/// `PASSDIR_FUZZ_SEED` takes one, and `PASSDIR_FUZZ_INPUT=TARGET:NUMBER` reads that
+/// input only, `PASSDIR_FUZZ_INPUT=TARGET` those of that target.
+@Suite struct FuzzTests {
+    private static let usual = 3000
+    /// Bytes by which the memory in use may rise, over all inputs.
+    private static let mostMemory = 64 << 20
+
+    @Test(arguments: FuzzTarget.all) func whatOthersWriteIsReadOrRefused(_ target: FuzzTarget) async throws {
+        guard let inputs = try Self.inputs(target) else { return }
+        let seed = Self.seed
+        print("fuzz: \(inputs.count) inputs for \(target.name), seed \(seed)")
+        // Tables that are built once, and the corpus, are not what an input takes.
+        let before = Self.isSoak ? try Self.memoryPeak() : 0
+        let found = try await Self.onThread {
+            try FuzzRun(target: target, seed: seed, inputs: inputs).findings()
+        }
+        #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
+        if Self.isSoak {
+            let rise = try Self.memoryPeak() - before
+            #expect(rise < Self.mostMemory, "\(target.name) takes \(rise >> 20) MiB more")
+        }
+    }
+
+    private static let isSoak = getenv("PASSDIR_SOAK") != nil
+
+    private static let seed: UInt64 = {
+        if let given = getenv("PASSDIR_FUZZ_SEED"), let seed = UInt64(String(cString: given)) { return seed }
+        return isSoak ? UInt64.random(in: 1...999_999_999) : 20_261_121
+    }()
+
+    /// Which inputs the target reads now; nil: none.
+    private static func inputs(_ target: FuzzTarget) throws -> Range<Int>? {
+        if let one = getenv("PASSDIR_FUZZ_INPUT") {
+            let parts = String(cString: one).split(separator: ":")
+            guard parts.first.map(String.init) == target.name else { return nil }
+            if parts.count == 2, let number = Int(parts[1]) { return number..<number + 1 }
+        }
+        let shares = FuzzTarget.all.map(\.share).reduce(0, +)
+        guard let soak = getenv("PASSDIR_SOAK").flatMap({ Int(String(cString: $0)) }) else {
+            return 0..<usual * target.share / 100
+        }
+        // Rounded up, so that all together are not fewer than asked for.
+        return 0..<(soak * target.share + shares - 1) / shares
+    }
+
+    /// A thread of its own, as large as those of the daemon; Swift's pool is not for what takes so long.
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.start { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// The most memory that this process had at a time, in bytes.
+    private static func memoryPeak() throws -> Int {
+        var usage = rusage()
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
+            throw TestFailure("no resource usage")
+        }
+        return usage.ru_maxrss << 10
+    }
+}
