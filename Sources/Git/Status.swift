@@ -26,6 +26,8 @@ public struct WorkingTreeChange: Sendable, Equatable {
     public var alsoStaged: Bool
     /// The working file differs from the index.
     public var unstaged: Bool
+    /// It is a symbolic link, or was one.
+    public var isLink: Bool
 }
 
 extension Repository {
@@ -94,6 +96,9 @@ extension Repository {
                 GIT_STATUS_INDEX_NEW, GIT_STATUS_INDEX_MODIFIED, GIT_STATUS_INDEX_DELETED,
                 GIT_STATUS_INDEX_TYPECHANGE),
             unstaged: has(
-                GIT_STATUS_WT_NEW, GIT_STATUS_WT_MODIFIED, GIT_STATUS_WT_DELETED, GIT_STATUS_WT_TYPECHANGE))
+                GIT_STATUS_WT_NEW, GIT_STATUS_WT_MODIFIED, GIT_STATUS_WT_DELETED, GIT_STATUS_WT_TYPECHANGE),
+            isLink: [delta.pointee.old_file.mode, delta.pointee.new_file.mode].contains {
+                $0 == UInt16(GIT_FILEMODE_LINK.rawValue)
+            })
     }
 }

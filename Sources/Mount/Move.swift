@@ -25,6 +25,9 @@ struct Move: Sendable {
     var replaced: Node?
     /// What lies on disk at `destination`, shown or parked.
     var replacedStatus: FileStatus?
+    /// What is shown under the new name and lies under another name on disk than what is moved there will have: a link
+    /// `l` in the way of a secret `l.gpg`. It goes once that is in place.
+    var superseded: FilePath?
     /// The new name is that of a scratch file, and nothing else has it.
     var isToScratch: Bool
 

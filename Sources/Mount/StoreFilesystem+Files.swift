@@ -49,8 +49,12 @@ extension StoreFilesystem {
     /// One descriptor of a file is closed: what was written is saved, and the save's error is close()'s.
     public func flush(_ request: Request, _ inode: InodeNumber, handle: HandleNumber) throws(Errno) {
         guard case .secret(let open) = handles[handle], open.isWritable else { return }
-        // A shell closes a copy of the descriptor before it writes: nothing is to be saved yet.
-        guard open.file.state.withLock({ $0.isDirty && !$0.isOnlyTruncated }) else { return }
+        let (isDirty, isOnlyTruncated) = open.file.state.withLock { ($0.isDirty, $0.isOnlyTruncated) }
+        guard isDirty else { return }
+        if isOnlyTruncated {
+            // A shell closes a copy of the descriptor before it writes: nothing is to be saved yet.
+            guard !request.caller.mayStillHold(inode), !isUnusedProbe(open.node, open.file) else { return }
+        }
         try save(open.node, open.file)
     }
 

@@ -102,8 +102,14 @@ extension StoreFilesystem {
                 return (try entry(node), try open(request, node.inode, flags: flags))
             }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
-            if file.state.withLock({ $0.isScratch }) { keepScratch(node) } else { markDirty(node) }
-            return (try entry(node), opened(node, file, flags))
+            do throws(Errno) {
+                // Nothing will ever flush it: what flock(1) makes must be on disk when it is open.
+                try keep(node, file, isComplete: !flags.isWritable)
+                return (try entry(node), opened(node, file, flags))
+            } catch {
+                endHandle(node, file)
+                throw error
+            }
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
@@ -122,15 +128,26 @@ extension StoreFilesystem {
         do throws(Errno) {
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
             defer { endHandle(node, file) }
-            if file.state.withLock({ $0.isScratch }) {
-                keepScratch(node)
-            } else {
-                markDirty(node)
-                try save(node, file)
-            }
+            try keep(node, file, isComplete: true)
             return try entry(node)
         } catch {
             tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
+    /// Takes care of a file that was just made: a scratch file stays in memory; any other is to be saved, and, when it
+    /// is complete as it is, saved right now. One that cannot be saved is not there.
+    private func keep(_ node: Node, _ file: SecretFile, isComplete: Bool) throws(Errno) {
+        guard !file.state.withLock({ $0.isScratch }) else { return keepScratch(node) }
+        markDirty(node)
+        guard isComplete else { return }
+        do throws(Errno) {
+            try save(node, file)
+        } catch {
+            tree.detach(node)
+            file.state.withLock { $0.abandonEdits() }
+            unmarkIfSaved(node, file)
             throw error
         }
     }

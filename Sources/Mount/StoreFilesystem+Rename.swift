@@ -61,7 +61,7 @@ extension StoreFilesystem {
         if let replaced = move.replaced {
             move.isToScratch = isFile && isScratch(replaced)
             guard let path = tree.backingPath(of: replaced) else { throw .noSuchFileOrDirectory }
-            if isFile { move.destination = path }
+            if isFile { try replace(path, of: replaced, &move) }
         } else if isFile, scratchNames.match(move.name) {
             move.isToScratch = true
         } else if isStoredWithSuffix(move.node, move.source) {
@@ -69,6 +69,25 @@ extension StoreFilesystem {
                 try newBackingName(move.name, in: move.folder.path, of: move.store))
         }
         if !move.isToScratch { move.replacedStatus = try root.statusIfPresent(of: move.destination) }
+    }
+
+    /// Where a file lies on disk that takes the visible name of another.
+    private func replace(_ path: FilePath, of replaced: Node, _ move: inout Move) throws(Errno) {
+        let hasSuffix = isStoredWithSuffix(move.node, move.source)
+        guard hasSuffix != isStoredWithSuffix(replaced, path), !move.isToScratch, replaced.kind != .plain else {
+            move.destination = path
+            return
+        }
+        let name = hasSuffix ? move.name.appendingSuffix() : move.name
+        guard name.byteCount <= 255 else { throw .fileNameTooLong }
+        move.destination = move.folder.path.appending(name)
+        move.superseded = path
+    }
+
+    /// Removes what the new name showed before. Under the namespace lock.
+    func removeSuperseded(_ move: Move) throws(Errno) {
+        guard let path = move.superseded else { return }
+        try move.store.store.root.unlink(path)
     }
 
     private func isStoredWithSuffix(_ node: Node, _ path: FilePath) -> Bool {
@@ -118,6 +137,7 @@ extension StoreFilesystem {
             guard self.stands(move) else { return false }
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
+            try self.removeSuperseded(move)
             self.settle(move)
             if move.node.kind == .secret, let status = try root.statusIfPresent(of: move.destination) {
                 if let earlier = move.sourceStatus { move.store.store.keepSize(of: earlier, as: status) }
@@ -128,6 +148,7 @@ extension StoreFilesystem {
         guard isDone else { return false }
         try synchronizeParents(move)
         move.store.sink.note(.renamed(from: move.source, to: move.destination))
+        if let path = move.superseded { move.store.sink.note(.removed(path)) }
         return true
     }
 

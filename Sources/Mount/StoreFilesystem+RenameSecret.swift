@@ -155,6 +155,7 @@ extension StoreFilesystem {
         move.store.sink.note(
             move.sourceStatus == nil
                 ? .saved(move.destination) : .renamed(from: move.source, to: move.destination))
+        if let path = move.superseded { move.store.sink.note(.removed(path)) }
         if file.state.withLock({ $0.isDirty }) {
             // The recipients changed meanwhile. The rename is done; a failure is kept for `status`.
             markDirty(move.node)
@@ -175,6 +176,7 @@ extension StoreFilesystem {
                     try move.store.store.root.synchronizeParent(of: move.destination)
                     try move.store.store.root.unlink(move.source)
                 }
+                try self.removeSuperseded(move)
             } catch {
                 throw StoreError(error, "remove", move.source)
             }

@@ -112,7 +112,8 @@ extension Committer {
             let inChange = Reencryption.paths(underWayIn: store)
             for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
                 let path = share.inStore(change.path)
-                guard let name = path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id",
+                guard let name = path.lastComponent?.string,
+                    name.hasSuffix(".gpg") || name == ".gpg-id" || change.isLink,
                     !name.hasPrefix(Store.temporaryPrefix), !inChange.contains(path)
                 else { continue }
                 note(change.kind == .deleted ? .removed(path) : .saved(path))

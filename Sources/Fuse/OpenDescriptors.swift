@@ -1,0 +1,60 @@
+import Glibc
+
+extension Caller {
+    /// Whether the asking process, or one that it descends from, may have another descriptor of an inode of this
+    /// mount: what a FLUSH does not tell.
+    ///
+    /// During close(2) and dup2(2) the closed descriptor is out of the process's table already, and
+    /// `/proc/PID/fdinfo` names the inode of each that is left, without a call to this file system. Programs close
+    /// the standard output that they got from a shell, which goes on writing: so ancestors count, too. A process that
+    /// is ending, or whose table cannot be read, may hold it.
+    public func mayStillHold(_ inode: InodeNumber) -> Bool {
+        // 0: a process that this namespace does not see.
+        guard processID > 0, Self.process(processID, holds: inode) == false else { return true }
+        var ancestor = Self.parent(of: processID)
+        // A chain of processes ends at the first one; the bound is for one that changes while it is read.
+        for _ in 0..<64 where ancestor > 1 {
+            if Self.process(ancestor, holds: inode) == true { return true }
+            ancestor = Self.parent(of: ancestor)
+        }
+        return false
+    }
+
+    /// nil where nothing can be said.
+    private static func process(_ pid: Int32, holds inode: InodeNumber) -> Bool? {
+        guard let folder = opendir("/proc/\(pid)/fdinfo") else { return nil }
+        defer { closedir(folder) }
+        var isEmpty = true
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name.first != "." else { continue }
+            isEmpty = false
+            guard let text = text(of: "/proc/\(pid)/fdinfo/\(name)") else { continue }
+            // Linux 5.14 and newer, proc(5).
+            guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ino:") }) else {
+                return nil
+            }
+            if UInt64(line.dropFirst(4).drop { $0 == "\t" || $0 == " " }) == inode.rawValue { return true }
+        }
+        return isEmpty ? nil : false
+    }
+
+    /// 0 where it cannot be told.
+    private static func parent(of pid: Int32) -> Int32 {
+        // "PID (NAME) STATE PPID …", and the name may hold anything.
+        guard let text = text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        return fields.count > 1 ? Int32(fields[1]) ?? 0 : 0
+    }
+
+    private static func text(of path: String) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        let count = read(file, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+}
