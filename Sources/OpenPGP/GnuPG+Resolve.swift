@@ -7,8 +7,9 @@ extension GnuPG {
     /// Finds the keys that a recipient line means.
     ///
     /// As gpg does with `-r`: the name of a group gives its members (one level deep); a key id or fingerprint may be
-    /// that of a subkey; of several keys with the same address the one that gpg would take counts. Unlike gpg, which takes whatever comes first in the keyring, other
-    /// names that fit several usable keys are `ambiguousKey`.
+    /// that of a subkey. Unlike gpg, which takes whatever comes first or is newest in the keyring, a name that fits
+    /// several usable keys is `ambiguousKey`; of keys with the same address the one counts whose user id gpg holds for
+    /// more valid than that of every other. Anybody can make a key with any address.
     ///
     /// Answers are remembered while the files of the home stay as they are.
     public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
@@ -50,12 +51,11 @@ extension GnuPG {
         func recipient(_ key: Key) -> Recipient { Recipient(key: key, subkey: subkey, named: named) }
         let usable = found.filter { recipient($0).encryptionState(at: now) == .usable }
         if usable.count > 1 {
-            if case .address(let address) = kind {
-                let considered = listed.filter { $0.encryptionState(at: now) == .usable }
-                return recipient(Self.gpgsChoice(among: considered, for: address) ?? usable[0])
+            if case .address(let address) = kind, let best = Self.mostValid(of: usable, for: address) {
+                return recipient(best)
             }
             let titles = usable.map(\.title).joined(separator: ", ")
-            throw OpenPGPError(.ambiguousKey, "\(named) fits several keys: \(titles)", subject: named)
+            throw OpenPGPError(.ambiguousKey, "\(named) fits several keys, name one by its fingerprint: \(titles)", subject: named)
         }
         return recipient(usable.first ?? first)
     }
@@ -82,20 +82,16 @@ extension GnuPG {
         return keys.lazy.flatMap(\.subkeys).map(\.fingerprint).first { $0.description.hasSuffix(digits) }
     }
 
-    /// Which of several usable keys gpg 2.2 takes for an address, so that pass and we encrypt to the same one.
-    ///
-    /// gpg ranks by validity, then by the age of the subkey for encryption (`pubkey_cmp`). Measured: it leaves the
-    /// first key that its search finds, which looks for the address anywhere in a user id, out of the ranking and
-    /// falls back on it only when no other has the address.
-    private static func gpgsChoice(among listed: [Key], for address: String) -> Key? {
-        func rank(_ key: Key) -> (Int, Int64) {
-            let validity = key.userIDs.filter { isSound($0, address) }.map(\.validity.rawValue).max()
-            let made = key.subkeys.filter { $0.canEncrypt && !$0.isRevoked && !$0.isInvalid }.map(\.created)
-            return (validity ?? 0, made.max() ?? 0)
+    /// The key whose user id with the address gpg holds for more valid than that of every other; nil when there is none.
+    private static func mostValid(of keys: [Key], for address: String) -> Key? {
+        func validity(_ key: Key) -> Trust {
+            let best = key.userIDs.filter { isSound($0, address) }.map(\.validity).max() ?? .unknown
+            // That gpg knows a reason against one is no reason for it.
+            return best >= .marginal ? best : .unknown
         }
-        let ranked = listed.dropFirst().filter { key in key.userIDs.contains { isSound($0, address) } }
-        guard let first = ranked.first else { return nil }
-        return ranked.dropFirst().reduce(first) { rank($1) > rank($0) ? $1 : $0 }
+        guard let highest = keys.map(validity).max() else { return nil }
+        let best = keys.filter { validity($0) == highest }
+        return best.count == 1 ? best[0] : nil
     }
 
     /// The groups of gpg.conf, by their names in lower case.

@@ -73,7 +73,9 @@ struct KeysImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import public keys: from a file, from standard input (-), or from a store's .public-keys.",
-        discussion: "Shows the keys first, and asks. Nothing in your keyring is ever removed.")
+        discussion: """
+            Shows the keys first, and asks. Nothing in your keyring is ever removed. Files with secret keys are refused.
+            """)
 
     @Argument(
         help: ArgumentHelp(
@@ -92,7 +94,8 @@ struct KeysImportCommand: ParsableCommand {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let files = try read(sharing)
             for key in try sharing.preview(files) {
-                let marks = [key.isKnown ? "known" : "new"] + (key.isNamed ? ["named in .gpg-id"] : [])
+                let marks =
+                    [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
                 Output.print(
                     "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
                 )
@@ -108,6 +111,14 @@ struct KeysImportCommand: ParsableCommand {
             Output.print(count == 1 ? "1 key imported" : "\(count) keys imported")
         } catch {
             throw CommandFailure(error)
+        }
+    }
+
+    private static func sentence(for naming: KeyNaming) -> String {
+        switch naming {
+        case .fingerprint, .keyID: "named in .gpg-id"
+        case .shortKeyID: "has the 8 digits of a key id in .gpg-id, as others may: compare the fingerprint"
+        case .address: "carries an address that .gpg-id names, as others may: compare the fingerprint"
         }
     }
 

@@ -56,8 +56,23 @@ public struct KeyPreview: Codable, Sendable, Equatable {
     public var userIDs: [String]
     /// Whether the keyring has it already.
     public var isKnown: Bool
-    /// Whether a `.gpg-id` of a store names it.
-    public var isNamed: Bool
+    /// How a `.gpg-id` of a store names it; nil: none does.
+    public var naming: KeyNaming?
+}
+
+/// How a `.gpg-id` names a key, the surest way first.
+public enum KeyNaming: Int, Codable, Sendable, Comparable {
+    /// By its fingerprint.
+    case fingerprint
+    /// By the last 16 digits of it.
+    case keyID
+    /// By the last 8 digits of it, which anybody can give another key, too.
+    case shortKeyID
+    /// By an address, which anybody can write into a key.
+    case address
+
+    /// The surer one is less.
+    public static func < (left: KeyNaming, right: KeyNaming) -> Bool { left.rawValue < right.rawValue }
 }
 
 extension Sharing {
@@ -161,13 +176,14 @@ extension Sharing {
         var previews: [KeyPreview] = []
         do throws(OpenPGPError) {
             for file in files {
+                try refuseSecretKeys(file)
                 for key in try engine.keys(in: file)
                 where !previews.contains(where: { $0.fingerprint == key.fingerprint.description }) {
                     let known = try engine.keys(matching: [key.fingerprint.description], secretOnly: false)
                     previews.append(
                         KeyPreview(
                             fingerprint: key.fingerprint.description, userIDs: key.userIDs.map(\.text),
-                            isKnown: !known.isEmpty, isNamed: isNamed(key)))
+                            isKnown: !known.isEmpty, naming: naming(of: key)))
                 }
             }
         } catch {
@@ -177,8 +193,7 @@ extension Sharing {
         return previews
     }
 
-    private func isNamed(_ key: Key) -> Bool {
-        let addresses = key.userIDs.map { $0.email.lowercased() }.filter { !$0.isEmpty }
+    private func naming(of key: Key) -> KeyNaming? {
         let lines = definitions.flatMap { definition -> [String] in
             guard let store = try? store(named: definition.name),
                 let files = try? store.recipientFiles(below: FilePath())
@@ -187,24 +202,45 @@ extension Sharing {
                 (try? store.read(file, limit: 1 << 20)).flatMap { RecipientFile(parsing: $0)?.lines } ?? []
             }
         }
-        return lines.contains { line in
-            let bare = line.lowercased().filter { $0 != "!" && $0 != "<" && $0 != ">" }
-            let digits = bare.hasPrefix("0x") ? String(bare.dropFirst(2)) : bare
-            let isID = digits.count >= 8 && digits.allSatisfy(\.isHexDigit)
-            return addresses.contains(bare)
-                || isID && key.subkeys.contains { $0.fingerprint.description.lowercased().hasSuffix(digits) }
-        }
+        return lines.compactMap { Self.naming(of: key, $0) }.min()
     }
 
-    /// Imports the keys in files; nothing in the keyring is ever removed. Gives how many keys there were.
+    private static func naming(of key: Key, _ line: String) -> KeyNaming? {
+        let bare = line.lowercased().filter { $0 != "!" && $0 != "<" && $0 != ">" }
+        let digits = (bare.hasPrefix("0x") ? String(bare.dropFirst(2)) : bare).filter { $0 != " " }
+        if digits.allSatisfy(\.isHexDigit),
+            key.subkeys.contains(where: { $0.fingerprint.description.lowercased().hasSuffix(digits) })
+        {
+            switch digits.utf8.count {
+            case 40: return .fingerprint
+            case 16: return .keyID
+            case 8: return .shortKeyID
+            default: break
+            }
+        }
+        return key.userIDs.contains { !$0.email.isEmpty && $0.email.lowercased() == bare } ? .address : nil
+    }
+
+    /// Imports the public keys in files; nothing in the keyring is ever removed. Gives how many keys there were.
     public func importKeys(_ files: [[UInt8]]) throws(DaemonError) -> Int {
         var count = 0
         do throws(OpenPGPError) {
+            for file in files { try refuseSecretKeys(file) }
             for file in files { count += try engine.importKeys(file).count }
         } catch {
             throw DaemonError(message: error.message)
         }
         return count
+    }
+
+    /// A secret key that somebody else knows must never pass for one's own.
+    private func refuseSecretKeys(_ file: [UInt8]) throws(OpenPGPError) {
+        let hasSecret = try engine.keys(in: file).contains(where: \.hasSecret)
+        guard hasSecret || KeyFile.holdsMoreThanPublicKeys(file) else { return }
+        throw OpenPGPError(
+            .other,
+            "there is a secret key or something else than public keys in it, and nothing was imported: import a "
+                + "secret key of your own with gpg --import")
     }
 
     /// Writes the public keys of a store's recipients into its `.public-keys`, a file a key named by its fingerprint,
