@@ -101,7 +101,7 @@ final class ServedStore: Sendable {
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
-                ?? failedOpen ?? (isInUse ? recipients?.interrupted : nil),
+                ?? failedOpen ?? (isInUse ? recipients?.trouble : nil),
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))

@@ -50,7 +50,7 @@ final class StoreOpening: Sendable {
                 try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
                 try configuration.value(Catalogue.storeSigningKeys, store: definition.name) ?? "",
                 try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
-                "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name))",
+                "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name).map(String.init) ?? "")",
             ])
     }
 

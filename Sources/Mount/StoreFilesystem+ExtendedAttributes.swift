@@ -106,7 +106,7 @@ extension StoreFilesystem {
             return try store.readers(of: path).map(\.description).joined(separator: "\n")
         }
         let inside = node.kind == .directory ? path.appending("secret") : path
-        return try store.recipients(for: inside).recipients.map { recipient in
+        return try store.list(for: inside).recipients.map { recipient in
             ([recipient.key.fingerprint.description] + recipient.key.userIDs.prefix(1).map(\.text))
                 .joined(separator: " ")
         }.joined(separator: "\n")

@@ -55,7 +55,9 @@ extension GnuPG {
                 return recipient(best)
             }
             let titles = usable.map(\.title).joined(separator: ", ")
-            throw OpenPGPError(.ambiguousKey, "\(named) fits several keys, name one by its fingerprint: \(titles)", subject: named)
+            throw OpenPGPError(
+                .ambiguousKey, "\(named) fits several keys, name one by its fingerprint: \(titles)",
+                subject: named)
         }
         return recipient(usable.first ?? first)
     }

@@ -14,7 +14,9 @@ public enum KeyFile {
             guard rest.starts(with: publicKey) else { return true }
             // Up to the next one, so that each byte is decoded once.
             let next = rest.dropFirst(mark.count).firstRange(of: mark)?.lowerBound ?? rest.endIndex
-            if let inside = Armor.decode(Array(rest[..<next]), .publicKey), holdsSecretKeys(inside) { return true }
+            if let inside = Armor.decode(Array(rest[..<next]), .publicKey), holdsSecretKeys(inside) {
+                return true
+            }
             rest = rest[next...]
         }
         return false

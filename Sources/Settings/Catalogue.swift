@@ -104,10 +104,12 @@ public enum Catalogue {
         description: "Which recipients are encrypted to: all that are named, or those that gpg trusts",
         owner: .stores, kind: .word, storeKey: "recipientsTrust")
     /// Whether recipients that others added must be confirmed.
-    public static let recipientConfirm = Setting<Bool>(
-        "recipients.confirm", default: false,
-        description: "Encrypt to a recipient that somebody else added only after you confirmed it",
-        owner: .stores, kind: .boolean, storeKey: "recipientsConfirm")
+    public static let recipientConfirm = Setting<Bool?>(
+        "recipients.confirm", default: nil,
+        description:
+            "Encrypt to a recipient that somebody else added only after you confirmed it; where nothing is "
+            + "set, in stores with a remote",
+        owner: .stores, kind: SettingKind.boolean.optional, storeKey: "recipientsConfirm")
     /// `store.NAME.signingKeys`: who must have signed `.gpg-id`.
     public static let storeSigningKeys = Setting<String?>(
         "signingKeys", default: nil,

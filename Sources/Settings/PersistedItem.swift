@@ -114,8 +114,20 @@ extension Catalogue {
             "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
             "A secret while it is saved; gone then"),
         item(
-            "recipient record", "text", .data, "recipients", .personal, .stores,
+            "recipient record", "fields ended by NUL", .data, "recipients", .personal, .stores,
             "Whom each .gpg-id named when you last agreed to it"),
+        item(
+            "recipient record's lock", "file", .data, "recipients.lock", .none, .stores,
+            "Held while the record is changed"),
+        item(
+            "recipient record's copy", "fields ended by NUL", .data, "recipients.new", .personal, .stores,
+            "The record while it is written; gone then"),
+        item(
+            "mark of a record", "file", .state, "agreed/**", .personal, .stores,
+            "That a store has a recipient record: one that is lost is missed"),
+        item(
+            "notes of a change", "folder", .data, "changes/**", .personal, .stores,
+            "What a change of recipients is and how far it came; gone then"),
         item(
             "change of recipients", "folder", .store, ".passdir-reencrypt/**", .ciphertext, .stores,
             "Secrets that are encrypted to new recipients, until all of them are; gone then"),

@@ -1,6 +1,6 @@
 import SystemPackage
 
-/// What a change of recipients is and how far it came: the file `journal` of its staging folder.
+/// What a change of recipients is and how far it came: the file `journal` of its notes (`ChangeNotes`).
 ///
 /// The new and the old `.gpg-id` and their signatures lie beside it.
 struct ChangeJournal: Sendable, Equatable {
@@ -22,6 +22,8 @@ struct ChangeJournal: Sendable, Equatable {
         case finished
     }
 
+    /// The identifier of the store.
+    var store: String
     var phase: Phase
     /// The folder whose `.gpg-id` changes; nil when secrets only follow the `.gpg-id` files that are there.
     var folder: FilePath?
@@ -29,10 +31,17 @@ struct ChangeJournal: Sendable, Equatable {
     var message: String
     /// Secrets that nobody here can decrypt are left as they are.
     var skipsUnreadable: Bool
+    /// The fingerprints of the keys that the user agreed to when the change began.
+    var accepted: [String]
     /// The secrets that are encrypted anew.
     var secrets: [FilePath]
 
-    init(phase: Phase, folder: FilePath?, message: String, skipsUnreadable: Bool, secrets: [FilePath]) {
+    init(
+        store: String, phase: Phase, folder: FilePath?, message: String, skipsUnreadable: Bool,
+        accepted: [String], secrets: [FilePath]
+    ) {
+        self.store = store
+        self.accepted = accepted
         self.phase = phase
         self.folder = folder
         self.message = message
@@ -40,48 +49,39 @@ struct ChangeJournal: Sendable, Equatable {
         self.secrets = secrets
     }
 
-    private static let version = "passdir change of recipients 1"
+    private static let version = "passdir change of recipients 2"
 
     /// Fields, each ended by NUL, which no path holds.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         func add(_ text: String) {
-            bytes += text.utf8
+            bytes += text.utf8.filter { $0 != 0 }
             bytes.append(0)
         }
-        func add(_ path: FilePath) {
-            path.withPlatformString { string in
-                var position = string
-                while position.pointee != 0 {
-                    bytes.append(UInt8(bitPattern: position.pointee))
-                    position += 1
-                }
-            }
-            bytes.append(0)
-        }
+        func add(_ path: FilePath) { bytes += path.bytes + [0] }
         add(Self.version)
+        add(store)
         add(phase.rawValue)
         add(folder == nil ? "-" : "f")
         add(folder ?? FilePath())
         add(message)
         add(skipsUnreadable ? "skip" : "-")
+        add(accepted.joined(separator: " "))
         secrets.forEach(add)
         add("end")
         return bytes
     }
 
     init?(_ bytes: [UInt8]) {
-        let fields = bytes.split(separator: 0, omittingEmptySubsequences: false).map(Array.init)
-        func text(_ field: [UInt8]) -> String { String(decoding: field, as: UTF8.self) }
-        func path(_ field: [UInt8]) -> FilePath {
-            FilePath(platformString: field.map { CChar(bitPattern: $0) } + [0])
-        }
-        guard fields.count >= 8, text(fields[0]) == Self.version,
-            let phase = Phase(rawValue: text(fields[1])),
-            text(fields[fields.count - 2]) == "end"
+        let fields = bytes.split(separator: 0, omittingEmptySubsequences: false)
+        func text(_ field: Int) -> String { String(decoding: fields[field], as: UTF8.self) }
+        guard fields.count >= 10, text(0) == Self.version, let phase = Phase(rawValue: text(2)),
+            text(fields.count - 2) == "end", fields[fields.count - 1].isEmpty
         else { return nil }
         self.init(
-            phase: phase, folder: text(fields[2]) == "f" ? path(fields[3]) : nil, message: text(fields[4]),
-            skipsUnreadable: text(fields[5]) == "skip", secrets: fields[6..<(fields.count - 2)].map(path))
+            store: text(1), phase: phase, folder: text(3) == "f" ? FilePath(bytes: fields[4]) : nil,
+            message: text(5), skipsUnreadable: text(6) == "skip",
+            accepted: text(7).split(separator: " ").map(String.init),
+            secrets: fields[8..<(fields.count - 2)].map { FilePath(bytes: $0) })
     }
 }

@@ -20,17 +20,36 @@ public struct RecipientChange: Sendable {
     public var unreadable: [FilePath]
     /// Whether the file changes at all.
     public var changesFile: Bool
+    /// Those of `after` that you have not agreed to for this folder.
+    public var unagreed: [NewRecipient]
 
     /// Who comes.
     public var added: [Recipient] { Self.keys(after, without: before) }
     /// Who goes.
     public var removed: [Recipient] { Self.keys(before, without: after) }
+    /// Whether none of the keys that can read it then is one whose secret part is here.
+    public var locksOut: Bool {
+        !after.contains { recipient in
+            recipient.key.subkeys.contains {
+                $0.hasSecret && $0.canEncrypt
+                    && (recipient.subkey == nil || recipient.subkey == $0.fingerprint)
+            }
+        }
+    }
     /// Whether there is nothing to do.
     public var isEmpty: Bool { !changesFile && secrets.isEmpty }
 
     private static func keys(_ some: [Recipient], without others: [Recipient]) -> [Recipient] {
         some.filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
     }
+}
+
+/// A key that a change is for and that you have not agreed to yet.
+public struct NewRecipient: Sendable, Hashable {
+    /// The key.
+    public var recipient: Recipient
+    /// Whether somebody else brought it: it is in the `.gpg-id` already, or a merge had it there.
+    public var isForeign: Bool
 }
 
 extension Store {
@@ -56,11 +75,12 @@ extension Store {
         }
         let after = try usableRecipients(file.lines)
         let place = folder.appending(Self.recipientFileName)
-        // What somebody else added must not be agreed to in passing.
-        if let current = try? recipientFile(for: place), let lines = try? recipientLines(of: current),
-            let recipients = try? resolve(lines)
-        {
-            try checkConfirmed(RecipientList(file: current, recipients: recipients))
+        let before = (try? list(for: place))?.recipients ?? []
+        let isThere = Set(before.map(\.key.fingerprint))
+        let unagreed = unagreed(after, in: place).map { recipient in
+            NewRecipient(
+                recipient: recipient,
+                isForeign: isThere.contains(recipient.key.fingerprint) || isOffered(recipient))
         }
         let secrets = try secrets(below: folder, nested: false)
         let different = try secrets.picking { (secret) throws(StoreError) in
@@ -68,9 +88,9 @@ extension Store {
         }
         let old = try? read(place, limit: 1 << 20)
         return RecipientChange(
-            folder: folder, file: file, before: (try? recipients(for: place))?.recipients ?? [], after: after,
-            secrets: different, total: secrets.count, unreadable: try unreadable(different),
-            changesFile: old != file.bytes)
+            folder: folder, file: file, before: before, after: after, secrets: different,
+            total: secrets.count, unreadable: try unreadable(different), changesFile: old != file.bytes,
+            unagreed: unagreed)
     }
 
     /// How a secret's packets compare with these recipients.

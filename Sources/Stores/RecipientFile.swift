@@ -61,7 +61,8 @@ public struct RecipientFile: Sendable, Equatable {
         let uncommented = line.prefix { $0 != UInt8(ascii: "#") }
         func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         guard let first = uncommented.firstIndex(where: { !isBlank($0) }),
-            let last = uncommented.lastIndex(where: { !isBlank($0) && $0 != UInt8(ascii: "\r") }), first <= last
+            let last = uncommented.lastIndex(where: { !isBlank($0) && $0 != UInt8(ascii: "\r") }),
+            first <= last
         else { return nil }
         return String(Substring(uncommented[first...last]))
     }

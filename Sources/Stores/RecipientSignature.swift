@@ -15,6 +15,19 @@ extension Store {
                 .badSignature,
                 "the signature \(signatureFile.string) of the store \"\(name)\" cannot be read: \(error).")
         }
+        try verifySignature(signature, of: bytes, signatureFile)
+    }
+
+    /// Checks a signature that is to lie in `signatureFile`; nil where there is none.
+    func verifySignature(
+        _ signature: [UInt8]?, of bytes: [UInt8], _ signatureFile: FilePath
+    ) throws(StoreError) {
+        guard !options.signingKeys.isEmpty else { return }
+        guard let signature else {
+            throw StoreError(
+                .badSignature,
+                "\(signatureFile.string) of the store \"\(name)\" is not there: sign the .gpg-id.")
+        }
         let signers: [Fingerprint]
         do {
             signers = try engine.verifyDetached(signature: signature, of: bytes)

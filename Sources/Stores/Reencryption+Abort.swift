@@ -1,3 +1,4 @@
+import OpenPGP
 import Synchronization
 import SystemPackage
 
@@ -19,7 +20,7 @@ extension Reencryption {
         if journal.phase == .committing { isFinished = try isCommitted(changedPaths) }
         if isFinished {
             try enter(.finished)
-            try staging.remove()
+            try end()
             return .wasFinished
         }
         if journal.phase != .staging {
@@ -33,23 +34,27 @@ extension Reencryption {
                 }
             }
             try synchronizeFolders(of: journal.secrets)
-            if let folder = journal.folder {
-                try? store.recordRecipients(of: folder.appending(Store.recipientFileName))
-            }
+            if let folder = journal.folder { try? withdrawAgreement(folder) }
             // From here on there is nothing to resume.
             try enter(.finished)
         }
-        try staging.remove()
+        try end()
         return .undone
+    }
+
+    /// The keys that were agreed to for this change are so no longer; others that wait to be agreed to wait on.
+    private func withdrawAgreement(_ folder: FilePath) throws(StoreError) {
+        let accepted = journal.accepted.compactMap { Fingerprint($0) }
+        try store.withdraw(Set(accepted), in: folder.appending(Store.recipientFileName))
     }
 
     private func restoreRecipientFile(_ folder: FilePath) throws(StoreError) {
         let place = folder.appending(Store.recipientFileName)
         // Somebody else's change is not ours to take back.
-        let new = try staging.read(ChangeJournal.newFile)
+        let new = try notes.read(ChangeJournal.newFile)
         guard try store.readIfPresent(place) == new else { return }
-        try put(try staging.read(ChangeJournal.oldSignature), at: folder.appending(Store.signatureFileName))
-        try put(try staging.read(ChangeJournal.oldFile), at: place)
+        try put(try notes.read(ChangeJournal.oldSignature), at: folder.appending(Store.signatureFileName))
+        try put(try notes.read(ChangeJournal.oldFile), at: place)
     }
 
     private func takeBack(_ name: StagedName, from secret: FilePath) throws(Errno) {

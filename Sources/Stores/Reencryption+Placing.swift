@@ -56,7 +56,7 @@ extension Reencryption {
             state.journal.secrets += secrets
             return (count, state.journal)
         }
-        try staging.write(next.bytes, as: ChangeJournal.name)
+        try notes.write(next.bytes, as: ChangeJournal.name)
         return count
     }
 
@@ -89,7 +89,7 @@ extension Reencryption {
         do {
             let targets = try self.recipients(for: secret, recipients)
             guard try store.match(secret, targets) != .same else { return false }
-            try stage(index, recipients, nil)
+            try stage(index, recipients, nil, isDurable: true)
             return state.withLock { $0.staged[index] != nil }
         } catch {
             if error.code == .system(.noSuchFileOrDirectory) { return false }
@@ -167,17 +167,11 @@ extension Reencryption {
     /// Puts the new `.gpg-id` in force, its signature first: the old one fails with it, the new one holds.
     private func placeRecipientFile(_ folder: FilePath, _ recipients: [Recipient]) throws(StoreError) {
         let place = folder.appending(Store.recipientFileName)
-        let new = try staging.read(ChangeJournal.newFile)
-        let old = try staging.read(ChangeJournal.oldFile)
-        let now = try store.readIfPresent(place)
-        if now != new, now != old {
-            throw StoreError(
-                .badRecipientFile,
-                "\(place.string) of the store \"\(store.name)\" was changed by somebody else "
-                    + "meanwhile: take this change back with passdir recipients abort, then look at it.")
-        }
-        try store.agree(to: recipients, in: place)
-        try put(try staging.read(ChangeJournal.newSignature), at: folder.appending(Store.signatureFileName))
+        let new = try notes.read(ChangeJournal.newFile)
+        let old = try notes.read(ChangeJournal.oldFile)
+        try checkUnchanged(place, old, new)
+        try store.agree(toAlso: recipients, in: place)
+        try put(try notes.read(ChangeJournal.newSignature), at: folder.appending(Store.signatureFileName))
         try put(new, at: place)
     }
 

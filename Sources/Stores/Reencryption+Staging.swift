@@ -32,8 +32,9 @@ extension Reencryption {
         if !unreadable.isEmpty, !journal.skipsUnreadable {
             throw .unreadable(unreadable.keys.sorted { $0.string < $1.string })
         }
+        try notes.synchronizeStaged()
         do {
-            try store.root.synchronizeParent(of: StagingFolder.file(ChangeJournal.name))
+            try store.root.synchronizeParent(of: StagingFolder.file("any"))
         } catch {
             throw StoreError(error, "make durable", StagingFolder.path)
         }
@@ -41,7 +42,7 @@ extension Reencryption {
 
     private func stageInTurn(_ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?) {
         do {
-            try stage(index, recipients, cancellation)
+            try stage(index, recipients, cancellation, isDurable: false)
         } catch {
             state.withLock { state in
                 switch error.code {
@@ -56,7 +57,11 @@ extension Reencryption {
 
     /// Encrypts a secret as it is now and makes the ciphertext durable in the staging folder. A secret that is gone
     /// has nothing to stage.
-    func stage(_ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?) throws(StoreError) {
+    ///
+    /// It is noted before it has its name. `isDurable` waits until the note is on the disk, too.
+    func stage(
+        _ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?, isDurable: Bool
+    ) throws(StoreError) {
         let secret = state.withLock { $0.journal.secrets[index] }
         let plaintext: Plaintext
         do {
@@ -74,7 +79,7 @@ extension Reencryption {
         let part = StagingFolder.file("part-\(index)")
         do {
             let root = store.root
-            let file = try root.open(part, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+            let file = try staging.create(part)
             ReencryptionMark.set(on: file.raw, replacing: plaintext.status.identity, of: secret, in: root)
             // The content is the same: so are its times.
             try file.writeDurably(
@@ -82,10 +87,13 @@ extension Reencryption {
             let name = StagedName(
                 index: index, old: ContentIdentity(plaintext.status.identity),
                 new: ContentIdentity(try file.status().identity))
+            try notes.note(name, isDurable: isDurable)
             try root.rename(part, to: name.path)
             state.withLock { $0.staged[index] = name }
+        } catch let error as StoreError {
+            throw error
         } catch {
-            throw StoreError(error, "write the new ciphertext of", secret)
+            throw StoreError(error as? Errno ?? .ioError, "write the new ciphertext of", secret)
         }
     }
 }

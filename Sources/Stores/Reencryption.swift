@@ -33,6 +33,7 @@ public final class Reencryption: Sendable {
     public typealias Commit = ([FilePath], String) throws(StoreError) -> Void
 
     let store: Store
+    let notes: ChangeNotes
     let staging: StagingFolder
     let state: Mutex<State>
 
@@ -48,41 +49,50 @@ public final class Reencryption: Sendable {
 
     var journal: ChangeJournal { state.withLock { $0.journal } }
 
-    private init(store: Store, staging: StagingFolder, journal: ChangeJournal, staged: [Int: StagedName]) {
+    private init(
+        store: Store, notes: ChangeNotes, staging: StagingFolder, journal: ChangeJournal,
+        staged: [Int: StagedName] = [:]
+    ) {
         self.store = store
+        self.notes = notes
         self.staging = staging
         state = Mutex(State(journal: journal, staged: staged))
     }
 
     /// Begins a change of a folder's recipients: from here on it can be resumed or aborted.
     ///
-    /// - Parameter skipsUnreadable: Leave secrets alone that cannot be decrypted here; else they stop the change
-    ///   before anything is put in place.
-    /// - Throws: `unreadableSecrets`, `changeUnderWay`, and what signing says.
+    /// - Parameters:
+    ///   - accepting: The keys that the user agrees to with this change, by their fingerprints.
+    ///   - skipsUnreadable: Leave secrets alone that cannot be decrypted here; else they stop the change before anything
+    ///     is put in place.
+    /// - Throws: `unconfirmedRecipients`, `unreadableSecrets`, `changeUnderWay`, and what signing says.
     public static func begin(
-        _ change: RecipientChange, in store: Store, skipsUnreadable: Bool, cancellation: Cancellation? = nil
+        _ change: RecipientChange, in store: Store, accepting: Set<Fingerprint>, skipsUnreadable: Bool,
+        cancellation: Cancellation? = nil
     ) throws(StoreError) -> Reencryption {
+        let place = change.folder.appending(Store.recipientFileName)
+        if let other = change.unagreed.first(where: { !accepting.contains($0.recipient.key.fingerprint) }) {
+            throw store.unconfirmed(other.recipient, in: place)
+        }
         if !change.unreadable.isEmpty, !skipsUnreadable { throw .unreadable(change.unreadable) }
         let signature = try store.sign(change.file.bytes, cancellation: cancellation)
-        let place = change.folder.appending(Store.recipientFileName)
         let old = try store.readIfPresent(place)
         let oldSignature = try store.readIfPresent(change.folder.appending(Store.signatureFileName))
         let names = change.file.lines.joined(separator: ", ")
         let where_ = change.folder.isEmpty ? "" : " (\(change.folder.string))"
         let skipped = Set(change.unreadable)
         let journal = ChangeJournal(
-            phase: .staging, folder: change.folder,
+            store: store.identifier, phase: .staging, folder: change.folder,
             message: "Reencrypt password store using new GPG id \(names)\(where_).\n",
-            skipsUnreadable: skipsUnreadable, secrets: change.secrets.filter { !skipped.contains($0) })
-        let staging = try StagingFolder.make(in: store.root)
-        for (name, bytes) in [
-            (ChangeJournal.newFile, change.file.bytes), (ChangeJournal.oldFile, old),
-            (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
-        ] {
-            if let bytes { try staging.write(bytes, as: name) }
-        }
-        try staging.write(journal.bytes, as: ChangeJournal.name)
-        return Reencryption(store: store, staging: staging, journal: journal, staged: [:])
+            skipsUnreadable: skipsUnreadable,
+            accepted: change.unagreed.map(\.recipient.key.fingerprint.description),
+            secrets: change.secrets.filter { !skipped.contains($0) })
+        return try begin(
+            journal, in: store,
+            [
+                (ChangeJournal.newFile, change.file.bytes), (ChangeJournal.oldFile, old),
+                (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
+            ])
     }
 
     /// Begins to encrypt secrets anew to whom their `.gpg-id` files name (`recipients check --fix`).
@@ -93,36 +103,59 @@ public final class Reencryption: Sendable {
         if !unreadable.isEmpty, !skipsUnreadable { throw .unreadable(unreadable) }
         let skipped = Set(unreadable)
         let journal = ChangeJournal(
-            phase: .staging, folder: nil,
+            store: store.identifier, phase: .staging, folder: nil,
             message: "Reencrypt password store to the recipients of its .gpg-id files.\n",
-            skipsUnreadable: skipsUnreadable, secrets: secrets.filter { !skipped.contains($0) })
-        let staging = try StagingFolder.make(in: store.root)
-        try staging.write(journal.bytes, as: ChangeJournal.name)
-        return Reencryption(store: store, staging: staging, journal: journal, staged: [:])
+            skipsUnreadable: skipsUnreadable, accepted: [], secrets: secrets.filter { !skipped.contains($0) })
+        return try begin(journal, in: store, [])
+    }
+
+    /// The journal comes last of the notes, the folder in the store after it: what lies there without a journal is
+    /// nothing of ours.
+    private static func begin(
+        _ journal: ChangeJournal, in store: Store, _ files: [(name: String, bytes: [UInt8]?)]
+    ) throws(StoreError) -> Reencryption {
+        let notes = try ChangeNotes.make(for: store)
+        do throws(StoreError) {
+            try StagingFolder.checkFree(in: store.root, of: store.name)
+            for file in files { if let bytes = file.bytes { try notes.write(bytes, as: file.name) } }
+            try notes.write(journal.bytes, as: ChangeJournal.name)
+            let staging = try StagingFolder.make(in: store.root)
+            return Reencryption(store: store, notes: notes, staging: staging, journal: journal)
+        } catch {
+            notes.remove()
+            throw error
+        }
     }
 
     /// Takes up a change that was interrupted; nil when there is none.
+    /// - Throws: `noChange` where the store holds what looks like one and this machine knows nothing of it.
     public static func interrupted(in store: Store) throws(StoreError) -> Reencryption? {
-        guard let staging = try StagingFolder.open(in: store.root) else { return nil }
-        guard let journal = try staging.readJournal() else {
-            // Killed before it had begun, or after it had ended.
-            try staging.remove()
+        guard let notes = try ChangeNotes.open(for: store), let journal = try notes.readJournal(of: store)
+        else {
+            // Without a journal a change has not begun, or is over.
+            if StagingFolder.exists(in: store.root) { throw StagingFolder.foreign(store.name) }
             return nil
         }
-        return Reencryption(store: store, staging: staging, journal: journal, staged: try staging.staged())
+        let staging = try StagingFolder.make(in: store.root)
+        let staged = try staging.staged(noted: try notes.noted())
+        return Reencryption(store: store, notes: notes, staging: staging, journal: journal, staged: staged)
     }
 
-    /// Whether a change was begun and not finished, by this or another process.
+    /// Whether a change was begun on this machine and not finished, by this or another process.
     public static func isUnderWay(in store: Store) -> Bool {
-        StagingFolder.exists(in: store.root)
+        ChangeNotes.exist(for: store)
+    }
+
+    /// A sentence about a staging folder in the store of which this machine knows nothing; nil where there is none.
+    public static func foreignFolder(in store: Store) -> String? {
+        guard StagingFolder.exists(in: store.root), !isUnderWay(in: store) else { return nil }
+        return StagingFolder.foreign(store.name).message
     }
 
     /// What a change that was begun and not finished will commit itself, or take back: the paths that its journal names.
     /// Empty when there is none.
     public static func paths(underWayIn store: Store) -> Set<FilePath> {
-        guard let bytes = (try? store.readIfPresent(StagingFolder.file(ChangeJournal.name))) ?? nil,
-            let journal = ChangeJournal(bytes)
-        else { return [] }
+        guard let journal = ChangeNotes.look(at: store) else { return [] }
         var paths = Set(journal.secrets)
         if let folder = journal.folder {
             paths.insert(folder.appending(Store.recipientFileName))
@@ -154,13 +187,14 @@ public final class Reencryption: Sendable {
         if journal.phase == .committing {
             progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
             try commit(changedPaths, journal.message)
-            if let folder = journal.folder {
+            if let folder = journal.folder, let recipients = (try? newRecipients()) ?? nil {
                 // The change is made; a record that lags only makes `status` ask once more.
-                try? store.recordRecipients(of: folder.appending(Store.recipientFileName))
+                let fingerprints = recipients.map(\.key.fingerprint.description)
+                try? store.agree(to: fingerprints, in: folder.appending(Store.recipientFileName))
             }
             try enter(.finished)
         }
-        try staging.remove()
+        try end()
         return state.withLock { $0.unreadable.keys.sorted { $0.string < $1.string } }
     }
 
@@ -177,24 +211,32 @@ public final class Reencryption: Sendable {
         return paths
     }
 
+    /// The change is over: nothing of it is left, the notes go last.
+    func end() throws(StoreError) {
+        try staging.remove()
+        notes.remove()
+    }
+
     func enter(_ phase: ChangeJournal.Phase) throws(StoreError) {
         let next = state.withLock { state in
             state.journal.phase = phase
             return state.journal
         }
-        try staging.write(next.bytes, as: ChangeJournal.name)
+        try notes.write(next.bytes, as: ChangeJournal.name)
     }
 
     /// Whom a secret of the change is for when the change is made.
     func recipients(for secret: FilePath, _ new: [Recipient]?) throws(StoreError) -> [Recipient] {
         if let new { return new }
-        return try store.recipients(for: secret).recipients
+        let list = try store.list(for: secret)
+        try store.checkAgreed(list)
+        return list.recipients
     }
 
     /// The recipients of the new `.gpg-id`; nil where none changes.
     func newRecipients() throws(StoreError) -> [Recipient]? {
         guard journal.folder != nil else { return nil }
-        guard let bytes = try staging.read(ChangeJournal.newFile), let file = RecipientFile(parsing: bytes)
+        guard let bytes = try notes.read(ChangeJournal.newFile), let file = RecipientFile(parsing: bytes)
         else {
             throw StoreError(
                 .system(.ioError), "the change of recipients has lost its new .gpg-id: abort it.")

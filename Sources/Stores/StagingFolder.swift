@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// The folder in which a change of recipients is prepared: `.passdir-reencrypt` in the store's own folder, so that
-/// what is in it can be renamed into place.
+/// The folder in which ciphertexts of a change of recipients wait: `.passdir-reencrypt` in the store's own folder, so that
+/// they can be renamed into place.
 ///
-/// Whoever works on the change holds a lock on the folder: one change at a time, by whatever process, and a folder
-/// that nobody holds is that of a change that was interrupted. A `.gitignore` keeps git away from it, the mount and
-/// pass do not show it.
+/// It steers nothing: what the change is, and which files in here are this machine's, is told by its notes
+/// (`ChangeNotes`). A folder of this name without notes came from somebody else and is left alone. A `.gitignore` keeps
+/// git away from it, the mount and pass do not show it.
 ///
 /// A secret that is encrypted anew lies there as `INDEX_OLD_NEW`: its place in the journal's list, the identity of
 /// the ciphertext that it was made from, and its own. It is put in place by swapping the two files, so that the name
@@ -24,7 +24,27 @@ final class StagingFolder: Sendable {
         self.lock = lock
     }
 
-    /// Makes the folder, or takes over an empty one; `changeUnderWay` when there is a change already.
+    /// Refuses to begin a change where something has the folder's name that is none of this machine's doing; an empty
+    /// folder says nothing and may go.
+    static func checkFree(in root: Root, of store: String) throws(StoreError) {
+        do {
+            guard try root.statusIfPresent(of: path) != nil else { return }
+            try root.removeDirectory(path)
+        } catch {
+            throw foreign(store)
+        }
+    }
+
+    /// The error about a folder, or anything else of its name, that is not this machine's.
+    static func foreign(_ store: String) -> StoreError {
+        StoreError(
+            .noChange,
+            "\(path.string) in the store \"\(store)\" was not made by a change of recipients on this machine: it was "
+                + "pushed by somebody, or left by another machine or an older passdir, and nothing in it is used. See "
+                + "what git log -- \(path.string) says, then remove it.")
+    }
+
+    /// Makes the folder, or takes it up again where the notes say that it is ours.
     static func make(in root: Root) throws(StoreError) -> StagingFolder {
         do {
             try root.makeDirectory(path)
@@ -32,45 +52,29 @@ final class StagingFolder: Sendable {
         } catch {
             throw StoreError(error, "make", path)
         }
-        guard let folder = try open(in: root) else { return try make(in: root) }
-        guard try folder.readJournal() == nil else {
-            throw StoreError(
-                .changeUnderWay,
-                "a change of recipients of this store was interrupted: finish it with passdir "
-                    + "recipients resume, or take it back with passdir recipients abort.")
-        }
-        try folder.empty()
+        let folder = try open(in: root)
         try folder.write(Array("*\n".utf8), as: ".gitignore")
         return folder
     }
 
-    /// Opens and locks the folder; nil when there is none. `changeUnderWay` when somebody works on it.
-    static func open(in root: Root) throws(StoreError) -> StagingFolder? {
+    /// Locks the folder, for a second process that works on the same files with other notes.
+    private static func open(in root: Root) throws(StoreError) -> StagingFolder {
         do {
             let lock = try root.open(path, flags: O_RDONLY | O_DIRECTORY)
             guard flock(lock.raw, LOCK_EX | LOCK_NB) == 0 else {
-                if errno == EWOULDBLOCK {
-                    throw StoreError(
-                        .changeUnderWay,
-                        "a change of recipients of this store is under way in another process.")
-                }
-                throw StoreError(.last, "lock", path)
+                throw StoreError(
+                    errno == EWOULDBLOCK ? .changeUnderWay : .system(.last),
+                    "a change of recipients of this store is under way in another process.")
             }
-            // Removed between the two calls by the process that was at work.
-            guard let now = try root.statusIfPresent(of: path),
-                now.identity.inode == (try lock.status()).identity.inode
-            else { return nil }
             return StagingFolder(root: root, lock: lock)
         } catch let error as StoreError {
             throw error
-        } catch Errno.noSuchFileOrDirectory {
-            return nil
         } catch {
             throw StoreError(error as? Errno ?? .ioError, "open", path)
         }
     }
 
-    /// Whether a change was begun and not finished, by anybody.
+    /// Whether anything has the name of the folder.
     static func exists(in root: Root) -> Bool {
         ((try? root.statusIfPresent(of: path)) ?? nil) != nil
     }
@@ -79,11 +83,19 @@ final class StagingFolder: Sendable {
         path.appending(name)
     }
 
+    /// A new file of ours. What has its name is not written to, whatever it is: it could be a link to another file.
+    func create(_ file: FilePath) throws(Errno) -> OwnedDescriptor {
+        do throws(Errno) {
+            try root.unlink(file)
+        } catch .noSuchFileOrDirectory {}
+        return try root.open(file, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    }
+
     /// Writes a file durably, in place of any other.
     func write(_ bytes: [UInt8], as name: String) throws(StoreError) {
         let part = Self.file("part-\(name)")
         do {
-            let file = try root.open(part, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+            let file = try create(part)
             try file.writeDurably(bytes, accessed: nil, modified: nil)
             try root.rename(part, to: Self.file(name))
             try root.synchronizeParent(of: part)
@@ -92,34 +104,16 @@ final class StagingFolder: Sendable {
         }
     }
 
-    /// The bytes of a file; nil when it is not there.
-    func read(_ name: String) throws(StoreError) -> [UInt8]? {
-        do {
-            return try root.open(Self.file(name), flags: O_RDONLY).readAll(limit: 1 << 28).bytes
-        } catch .noSuchFileOrDirectory {
-            return nil
-        } catch {
-            throw StoreError(error, "read", Self.file(name))
-        }
-    }
-
-    func readJournal() throws(StoreError) -> ChangeJournal? {
-        guard let bytes = try read(ChangeJournal.name) else { return nil }
-        guard let journal = ChangeJournal(bytes) else {
-            throw StoreError(
-                .system(.ioError),
-                "\(Self.file(ChangeJournal.name).string) is damaged, or by another version of "
-                    + "passdir: see what git status says, then remove \(Self.path.string).")
-        }
-        return journal
-    }
-
-    /// What is staged, by its index.
-    func staged() throws(StoreError) -> [Int: StagedName] {
+    /// What is staged, by its index: regular files that this machine has noted, as it has noted them. After a swap a
+    /// name holds the ciphertext that was in place before.
+    func staged(noted: Set<String>) throws(StoreError) -> [Int: StagedName] {
         do {
             var found: [Int: StagedName] = [:]
-            for entry in try root.entries(of: Self.path) {
-                guard let name = StagedName(entry.name.string) else { continue }
+            for entry in try root.entries(of: Self.path) where noted.contains(entry.name.string) {
+                guard let name = StagedName(entry.name.string),
+                    let status = try root.statusIfPresent(of: name.path), status.kind == .regular,
+                    status.linkCount == 1
+                else { continue }
                 found[name.index] = name
             }
             return found
@@ -128,29 +122,28 @@ final class StagingFolder: Sendable {
         }
     }
 
-    /// Removes everything in the folder, the journal last.
-    func empty() throws(StoreError) {
+    /// Removes what is ours of the folder, and the folder where nothing else is in it; the change is over.
+    func remove() throws(StoreError) {
         do {
-            let entries = try root.entries(of: Self.path)
-            for entry in entries where entry.name.string != ChangeJournal.name {
+            for entry in try root.entries(of: Self.path) where Self.isOurs(entry) {
                 try root.unlink(Self.path.appending(entry.name))
-            }
-            if entries.contains(where: { $0.name.string == ChangeJournal.name }) {
-                try root.unlink(Self.file(ChangeJournal.name))
             }
         } catch {
             throw StoreError(error, "clear", Self.path)
         }
-    }
-
-    /// Removes the folder; the change is over.
-    func remove() throws(StoreError) {
-        try empty()
-        do {
+        do throws(Errno) {
             try root.removeDirectory(Self.path)
+        } catch .directoryNotEmpty {
+            // Somebody has put something in: that is not ours to remove.
         } catch {
             throw StoreError(error, "remove", Self.path)
         }
+    }
+
+    private static func isOurs(_ entry: DirectoryEntry) -> Bool {
+        let name = entry.name.string
+        return entry.kind != .directory
+            && (StagedName(name) != nil || name.hasPrefix("part-") || name == "put" || name == ".gitignore")
     }
 }
 
@@ -191,6 +184,9 @@ struct StagedName: Sendable, Equatable {
         self.new = new
         path = StagingFolder.file("\(index)_\(old.text)_\(new.text)")
     }
+
+    /// The name of the file.
+    var text: String { "\(index)_\(old.text)_\(new.text)" }
 
     init?(_ name: String) {
         let parts = name.split(separator: "_")

@@ -47,19 +47,25 @@ extension Store {
         }
     }
 
-    /// The recipients of a secret: PASSWORD_STORE_KEY where it is set, else the nearest `.gpg-id`.
+    /// The recipients of a secret: PASSWORD_STORE_KEY where it is set, else the nearest `.gpg-id`; those are refused
+    /// that nobody agreed to, where `recipients.confirm` asks for that.
+    public func recipients(for secret: FilePath) throws(StoreError) -> RecipientList {
+        let list = try list(for: secret)
+        try checkConfirmed(list)
+        return list
+    }
+
+    /// As `recipients`, whether anybody has agreed to them or not: to look at, not to encrypt to.
     ///
     /// Where signing keys are configured, the `.gpg-id` must carry a good signature in `.gpg-id.sig`; the bytes that
     /// were verified are the bytes that are parsed.
-    public func recipients(for secret: FilePath) throws(StoreError) -> RecipientList {
+    public func list(for secret: FilePath) throws(StoreError) -> RecipientList {
         if let override = options.recipientOverride {
             let names = override.split(separator: " ").map(String.init)
             return RecipientList(file: nil, recipients: try resolve(names))
         }
         let file = try recipientFile(for: secret)
-        let list = RecipientList(file: file, recipients: try resolve(try recipientLines(of: file)))
-        try checkConfirmed(list)
-        return list
+        return RecipientList(file: file, recipients: try resolve(try recipientLines(of: file)))
     }
 
     /// The lines of a `.gpg-id` that was read and, where that is asked for, verified; never none.
@@ -91,7 +97,7 @@ extension Store {
         guard let content = RecipientFile(parsing: bytes) else {
             throw StoreError(
                 .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key a line.")
+                "\(file.string) of the store \"\(name)\" is not text in UTF-8: write one key a line.")
         }
         return content
     }

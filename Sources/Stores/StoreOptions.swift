@@ -16,10 +16,14 @@ extension Store {
         public var signingKeys: [String]
         /// Which recipients are encrypted to (`recipients.trust`).
         public var trust = TrustModel.always
-        /// Whether recipients that others added must be confirmed (`recipients.confirm`).
-        public var mustConfirm = false
+        /// Whether recipients that others added must be confirmed (`recipients.confirm`); nil: where the store's
+        /// repository has a remote.
+        public var mustConfirm: Bool?
         /// Whom each `.gpg-id` named when you last agreed to it.
         public var record: RecipientRecord?
+        /// The folder where changes of recipients that are under way are noted, each store in its own; nil: none can be
+        /// made.
+        public var changes: FilePath?
 
         /// Options from their values; those of the environment are taken as pass takes them.
         public init(secretLimit: Int, promptTimeout: Duration, environment: [String: String] = [:]) {
@@ -43,8 +47,11 @@ extension Store {
             }
             trust = try configuration.value(Catalogue.recipientTrust, store: store) == .gpg ? .gpg : .always
             mustConfirm = try configuration.value(Catalogue.recipientConfirm, store: store)
+            let data = Directories.dataFolder(environment: environment)
             record = RecipientRecord(
-                file: Directories.dataFolder(environment: environment).appending("recipients"))
+                file: data.appending("recipients"),
+                markers: Directories.stateFolder(environment: environment).appending("agreed"))
+            changes = data.appending("changes")
         }
 
         private static func fingerprints(_ text: String) -> [String] {

@@ -20,6 +20,7 @@ extension Committer {
     /// Takes in what is known of the remote: moves the branch forward, or merges. Afterwards our branch holds all of
     /// the remote's.
     func integrate(_ target: SyncTarget) async throws(SyncFailure) {
+        try await noteFirstRecipients()
         for _ in 0..<50 {
             let repository = try open(target)
             let ours: ObjectID?
@@ -33,7 +34,7 @@ extension Committer {
             } catch {
                 throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
             }
-            if try await integrateOnce(target, ours, theirs) { return }
+            if try await integrateOnce(target, ours, theirs) { return await tellOfNewRecipients() }
             commitPending()
         }
         throw SyncFailure(
@@ -84,6 +85,13 @@ extension Committer {
         try refuse(plan, target)
         let merges = plan.secrets
         let outcomes = await PlainThread.run { merges.map { $0.settle() } }
+        for case .refused(let reason) in outcomes {
+            throw SyncFailure(
+                kind: .passing,
+                message:
+                    "changes of the remote wait because a secret that both sides changed cannot be "
+                    + "encrypted now: \(reason).")
+        }
         for case .later(let reason) in outcomes {
             throw SyncFailure(
                 kind: .passing,
@@ -181,7 +189,7 @@ extension Committer {
         let now = Int64(time(nil))
         for (collision, outcome) in zip(plan.merge.collisions, outcomes) {
             switch outcome {
-            case .ours, .later: break
+            case .ours, .later, .refused: break
             case .theirs: edits.append((collision.path, collision.theirs))
             case .merged(let bytes):
                 let blob = try repository.writeBlob(bytes)
@@ -328,6 +336,9 @@ extension Committer {
         journal.remove()
         log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)
+        if let share = share(of: repository) {
+            sync.newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(share.inStore))
+        }
         refreshStatus(repository)
         return true
     }

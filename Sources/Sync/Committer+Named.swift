@@ -22,6 +22,16 @@ extension Committer {
         }
     }
 
+    /// Brings the index of every repository of the store in step with its branch, where a commit was killed between the
+    /// two. What of it is no part of a change of recipients waits to be committed anew.
+    public func mendIndex() throws(CommitError) {
+        do throws(GitError) {
+            for share in repositories(try ownRepository()) { try mend(share) }
+        } catch {
+            throw CommitError(message: "git's index cannot be mended: \(error.message).")
+        }
+    }
+
     /// Whether the newest commit has these files as they lie on disk; false in a store that is no git repository.
     public func isCommitted(paths: [FilePath]) throws(CommitError) -> Bool {
         do {

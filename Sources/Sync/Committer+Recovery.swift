@@ -43,7 +43,7 @@ extension Committer {
         return hasRepository ?? false
     }
 
-    private func repositories(_ own: Share?) -> [Share] { (own.map { [$0] } ?? []) + nestedRepositories() }
+    func repositories(_ own: Share?) -> [Share] { (own.map { [$0] } ?? []) + nestedRepositories() }
 
     private func complain(_ error: GitError) {
         shared.withLock { shared in
@@ -175,7 +175,9 @@ extension Committer {
             }
         }
         repository.removeIndexCopies()
-        for path in left.paths { note(.saved(share.inStore(path))) }
+        // The files of a change of recipients that was killed are that change's to commit or to take back.
+        let inChange = Reencryption.paths(underWayIn: store)
+        for path in left.paths.map(share.inStore) where !inChange.contains(path) { note(.saved(path)) }
         left.remove()
     }
 }

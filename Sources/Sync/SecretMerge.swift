@@ -19,6 +19,8 @@ struct SecretMerge: Sendable {
         case both
         /// A key is locked: later. The sentence has no full stop.
         case later(String)
+        /// Nothing may be encrypted to the recipients now: later. The sentence has no full stop.
+        case refused(String)
     }
 
     let store: Store
@@ -79,12 +81,28 @@ struct SecretMerge: Sendable {
         guard [base, ours, theirs].allSatisfy(TextMerge.isText),
             let merged = try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
         else { return .both }
-        do {
-            let recipients = try store.recipients(for: path)
-            return .merged(try store.engine.encrypt(merged, to: recipients.recipients))
+        do throws(StoreError) {
+            return .merged(try encrypted(merged))
         } catch {
-            // Nobody can be encrypted to right now; nothing is lost with both.
-            return .both
+            switch error.code {
+            case .unconfirmedRecipients, .badSignature, .openPGP(.untrustedKey):
+                // The user's word is missing, which can still come; both would be a conflict for nothing.
+                let reason = error.message
+                return .refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason)
+            default:
+                // Nobody can be encrypted to right now; nothing is lost with both.
+                return .both
+            }
+        }
+    }
+
+    /// By the rules of a save: the same recipients, the same trust, the same agreement.
+    private func encrypted(_ plaintext: SecretBytes) throws(StoreError) -> [UInt8] {
+        let recipients = try store.recipients(for: path).recipients
+        do {
+            return try store.engine.encrypt(plaintext, to: recipients, trust: store.options.trust)
+        } catch {
+            throw StoreError(error)
         }
     }
 

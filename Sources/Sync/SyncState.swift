@@ -23,6 +23,8 @@ struct SyncState {
     var complaints: [FilePath: SyncFailure] = [:]
     /// Those who wait for the end of the one that runs, and of what follows it.
     var waiting: [CheckedContinuation<Void, Never>] = []
+    /// The `.gpg-id` files, relative to the store, that a merge has changed and the user was not told of yet.
+    var newRecipients: Set<FilePath> = []
     /// Told the user that it fails.
     var hasComplained = false
 }

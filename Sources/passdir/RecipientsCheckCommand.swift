@@ -44,9 +44,20 @@ struct RecipientsCheckCommand: ParsableCommand {
 
     private func mend(_ sharing: Sharing) throws(DaemonError) -> Bool {
         var count = 0
+        let foreign = try sharing.unagreed(path)
+        for key in foreign {
+            StandardError.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
+        }
+        var accepted: Set<Fingerprint> = []
+        if !foreign.isEmpty, Confirmation.isPossible {
+            guard Confirmation.ask("Encrypt to what somebody else added, too?") else { return false }
+            accepted = Set(foreign.map(\.key.fingerprint))
+        }
+        let agreed = accepted
         let skipped = try Work.run { cancellation, progress throws(DaemonError) in
             let fixed = try sharing.fix(
-                path, skipsUnreadable: skipUnreadable, cancellation: cancellation, progress: progress)
+                path, accepting: agreed, skipsUnreadable: skipUnreadable, cancellation: cancellation,
+                progress: progress)
             count = fixed.count
             return fixed.skipped
         }
@@ -81,8 +92,8 @@ struct RecipientsConfirmCommand: ParsableCommand {
         commandName: "confirm",
         abstract: "Agree to recipients that somebody else added or removed.",
         discussion: """
-            Shows what changed since you last agreed, by which commit, and who signed it. With the setting \
-            recipients.confirm nothing is encrypted to an added key before.
+            Shows what changed since you last agreed, by which commit, and who signed it. In a store with a remote \
+            nothing is encrypted to an added key before; the setting recipients.confirm says so for all, or for none.
             """)
 
     @Argument(help: "The store's name.")
@@ -94,11 +105,17 @@ struct RecipientsConfirmCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let changes = try sharing.foreignChanges(ofStore: store)
-            guard !changes.isEmpty else { return Output.print("nothing to confirm") }
-            Output.print(lines: changes.flatMap(\.lines))
-            if !yes, Confirmation.isPossible, !Confirmation.ask("Agree?") { return }
-            try sharing.confirm(store: store)
+            let shown = try sharing.foreignChanges(ofStore: store)
+            guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
+            if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
+            Output.print(lines: shown.changes.flatMap(\.lines))
+            if !yes {
+                guard Confirmation.isPossible else {
+                    throw DaemonError(message: "nothing was agreed to: --yes agrees without asking")
+                }
+                guard Confirmation.ask("Agree?") else { return }
+            }
+            try sharing.confirm(shown, store: store)
         } catch {
             throw CommandFailure(error)
         }

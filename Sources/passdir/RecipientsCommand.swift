@@ -66,8 +66,12 @@ struct ChangeOptions: ParsableArguments {
     @Flag(help: "Leave secrets as they are that no key here decrypts.")
     var skipUnreadable = false
 
-    @Flag(name: [.short, .long], help: "Do not ask.")
+    @Flag(
+        name: [.short, .long], help: "Do not ask; agrees to the keys that are named here, and to no others.")
     var yes = false
+
+    @Flag(help: "Agree to a change after which none of your keys can read what is there.")
+    var lockMeOut = false
 
     @Flag(help: "Show what would be done, and do nothing.")
     var dryRun = false
@@ -87,16 +91,41 @@ struct ChangeOptions: ParsableArguments {
                 "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
                     + "encrypted anew")
             if !change.removed.isEmpty { Self.warnOfRemoval(change) }
+            for key in planned.foreign {
+                Output.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
+            }
             if dryRun { return }
-            if !yes, Confirmation.isPossible, !Confirmation.ask("Go on?") { return }
+            guard let consent = try self.consent(to: planned) else { return }
             let skipped = try Work.run { cancellation, progress throws(DaemonError) in
                 try sharing.make(
-                    planned, skipsUnreadable: skipUnreadable, cancellation: cancellation, progress: progress)
+                    planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
+                    progress: progress)
             }
             Work.tell(skipped)
         } catch {
             throw CommandFailure(error)
         }
+    }
+
+    /// Asks what has to be asked; nil when the answer is no. Where nobody can be asked, what was not said in the
+    /// command is refused.
+    private func consent(to planned: PlannedChange) throws(DaemonError) -> ChangeConsent? {
+        var consent = ChangeConsent(isLockedOut: lockMeOut)
+        let canAsk = !yes && Confirmation.isPossible
+        let foreign = planned.foreign
+        if !foreign.isEmpty, canAsk {
+            guard Confirmation.ask("Encrypt to what somebody else added, too?") else { return nil }
+            consent.foreign = Set(foreign.map(\.key.fingerprint))
+        }
+        if planned.change.locksOut, !lockMeOut, canAsk {
+            Output.print(
+                "None of these keys is yours: you will no longer be able to read what is in \(planned.place)."
+            )
+            guard Confirmation.ask("Lock yourself out?") else { return nil }
+            consent.isLockedOut = true
+        }
+        if canAsk, !Confirmation.ask("Go on?") { return nil }
+        return consent
     }
 
     private static func warnOfRemoval(_ change: RecipientChange) {
@@ -138,16 +167,30 @@ struct RecipientsSetCommand: ParsableCommand {
 /// `passdir recipients resume`.
 struct RecipientsResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Finish a change of recipients that was interrupted.")
+        commandName: "resume", abstract: "Finish a change of recipients that was interrupted.",
+        discussion: "Shows who would be added and removed, and asks.")
 
     @Argument(help: "The store's name.")
     var store: String
 
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
     func run() throws {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let change = try sharing.interrupted(store: store)
+            for key in change.rest.added { Output.print("+ " + key.key.title) }
+            for key in change.rest.removed { Output.print("- " + key.key.title) }
+            Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
+            if !yes {
+                guard Confirmation.isPossible else {
+                    throw DaemonError(message: "nothing was done: --yes resumes without asking")
+                }
+                guard Confirmation.ask("Go on?") else { return }
+            }
             let skipped = try Work.run { cancellation, progress throws(DaemonError) in
-                try sharing.resume(store: store, cancellation: cancellation, progress: progress)
+                try sharing.resume(change, cancellation: cancellation, progress: progress)
             }
             Work.tell(skipped)
         } catch {

@@ -110,3 +110,20 @@ struct Fixture {
         return found
     }
 }
+
+extension TestHome {
+    /// The journal of the change of recipients that is under way on this machine; nil when there is none.
+    var changeJournal: FilePath? {
+        let folder = path("data/passdir/changes")
+        guard let stream = opendir(folder.string) else { return nil }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let journal = folder.appending(name).appending("journal")
+            if !name.hasPrefix("."), access(journal.string, F_OK) == 0 { return journal }
+        }
+        return nil
+    }
+}

@@ -51,8 +51,8 @@ import Testing
                 _ = try program.wait(limit: .seconds(60))
 
                 let resumes = (round / 2) % 2 == 0
-                let result = try home.passdir(
-                    "recipients", resumes ? "resume" : "abort", "work", limit: .seconds(300))
+                let words = resumes ? ["resume", "work", "--yes"] : ["abort", "work"]
+                let result = try home.run(["passdir", "recipients"] + words, limit: .seconds(300))
                 let isNew = try store.git("rev-parse", "HEAD") != head
                 let nothing = result.errors.contains("was interrupted")
                 #expect(result.exitCode == 0 || nothing, "\(result.errors)")
@@ -80,7 +80,8 @@ import Testing
     }
 
     /// A mount in between finds secrets that differ from the newest commit, and leaves them to the change.
-    @Test(arguments: ["resume", "abort"]) func aMountInBetweenCommitsNothingOfIt(_ end: String) throws {
+    @Test(arguments: ["resume", "abort"], ["recipients.placed-one", "commit.before-ref"])
+    func aMountInBetweenCommitsNothingOfIt(_ end: String, _ fault: String) throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -91,9 +92,10 @@ import Testing
             let head = try store.git("rev-parse", "HEAD")
             let killed = try home.run(
                 ["passdir", "recipients", "set", "work"] + keys,
-                extra: ["PASSDIR_FAULT": "recipients.placed-one"])
+                extra: ["PASSDIR_FAULT": fault])
             #expect(killed.exitCode == 128 + SIGKILL)
-            #expect(try store.git("status", "--porcelain").split(separator: "\n").count == 1)
+            let dirt = try store.git("status", "--porcelain").split(separator: "\n").count
+            #expect(dirt == (fault == "commit.before-ref" ? 11 : 1))
             try home.mount()
             // An edit of another secret is committed meanwhile, alone.
             try home.succeed(["sh", "-c", "echo new > '\(home.mountPoint)/work/new'"])
@@ -102,7 +104,8 @@ import Testing
                 try store.git("log", "--format=%s", "\(head)..HEAD") == "Add given password for new to store."
             )
             #expect(try store.git("show", "--name-only", "--format=", "HEAD") == "new.gpg")
-            let result = try home.passdir("recipients", end, "work", limit: .seconds(60))
+            let words = end == "resume" ? [end, "work", "--yes"] : [end, "work"]
+            let result = try home.run(["passdir", "recipients"] + words)
             #expect(result.exitCode == 0, "\(result.errors)")
             #expect(try store.git("status", "--porcelain") == "")
             if end == "abort" {
@@ -110,6 +113,35 @@ import Testing
                 #expect(try state(store) == old)
             } else {
                 #expect(try store.git("rev-list", "--count", "\(head)..HEAD") == "2")
+                #expect(try Set(fixture.packets(store).values.map(\.count)) == [2])
+            }
+        }
+    }
+
+    /// Killed when git's index has the change and its branch does not: the index goes back with everything else.
+    @Test(arguments: ["resume", "abort"]) func killedBetweenIndexAndBranchItEndsNewOrOld(_ end: String) throws
+    {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try fixture.fill(store, folders: ["a"], count: 4, for: fixture.ann)
+            let old = try state(store)
+            let head = try store.git("rev-parse", "HEAD")
+            let killed = try home.run(
+                ["passdir", "recipients", "add", "work", fixture.bob.fingerprint],
+                extra: ["PASSDIR_FAULT": "commit.before-ref"])
+            #expect(killed.exitCode == 128 + SIGKILL)
+            #expect(try store.git("rev-parse", "HEAD") == head)
+            let words = end == "resume" ? [end, "work", "--yes"] : [end, "work"]
+            let result = try home.run(["passdir", "recipients"] + words)
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(try store.git("status", "--porcelain") == "")
+            if end == "abort" {
+                #expect(try state(store) == old)
+                #expect(try store.git("rev-parse", "HEAD") == head)
+            } else {
+                #expect(try store.git("rev-list", "--count", "\(head)..HEAD") == "1")
                 #expect(try Set(fixture.packets(store).values.map(\.count)) == [2])
             }
         }
@@ -127,11 +159,10 @@ import Testing
     }
 
     private func waitForPlacing(_ store: TestStore, _ program: Program) throws {
-        let journal = store.path.appending(".passdir-reencrypt/journal")
         let end = ContinuousClock.now + .seconds(120)
         while !program.hasEnded, ContinuousClock.now < end {
-            if let bytes = try? store.home.bytes(at: journal),
-                !String(decoding: bytes.prefix(60), as: UTF8.self).contains("\0staging\0")
+            if let journal = store.home.changeJournal, let bytes = try? store.home.bytes(at: journal),
+                !String(decoding: bytes.prefix(400), as: UTF8.self).contains("\0staging\0")
             {
                 return
             }

@@ -121,6 +121,11 @@ import Testing
             #expect(found.output.contains("work/b: its recipients are hidden"))
             #expect(found.output.contains("3 secrets, 2 not for just their recipients"))
             try store.git("commit", "--quiet", "-am", "By hand.")
+            // Nobody has agreed to Bob: there is nobody here to ask, and nothing is encrypted to him.
+            let refused = try check("--fix")
+            #expect(refused.exitCode == 1 && refused.errors.contains("recipients confirm work"))
+            #expect(try store.recipientKeyIDs(of: "a").count == 1)
+            try fixture.recipients("confirm", "work", "--yes")
             let fixed = try check("--fix")
             #expect(fixed.output.contains("2 encrypted anew"))
             #expect(try store.recipientKeyIDs(of: "sub/c").count == 2)
@@ -137,10 +142,6 @@ import Testing
             try home.addStores([store])
             try store.insert("a", "one")
             try store.git("push", "--quiet")
-            try home.succeed([
-                "git", "config", "-f", home.path("config/passdir/config").string, "recipients.confirm",
-                "true",
-            ])
             try home.mount()
             try home.succeed(["ls", "mnt/work"])
             try home.waitUntil("the recipients are recorded") {

@@ -129,7 +129,7 @@ import Testing
             try fixture.fill(store, folders: ["a"], count: 30, for: fixture.ann)
             let first = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.bob.address])
             try fixture.home.waitUntil("the first has begun") {
-                access(store.path.appending(".passdir-reencrypt/journal").string, F_OK) == 0 || first.hasEnded
+                fixture.home.changeJournal != nil || first.hasEnded
             }
             let second = try fixture.home.passdir("recipients", "add", "work", fixture.cyd.address)
             #expect(second.exitCode == 1 && second.errors.contains("under way"), "\(second.errors)")
@@ -137,7 +137,7 @@ import Testing
             // Interrupted by Ctrl-C: it says how to go on, and nothing else begins before.
             let third = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.cyd.address])
             try fixture.home.waitUntil("the third has begun") {
-                access(store.path.appending(".passdir-reencrypt/journal").string, F_OK) == 0 || third.hasEnded
+                fixture.home.changeJournal != nil || third.hasEnded
             }
             kill(third.pid, SIGINT)
             let stopped = try third.wait(limit: .seconds(60))
@@ -146,7 +146,7 @@ import Testing
                 "\(stopped.exitCode) \(stopped.errors) \(stopped.output)")
             let fourth = try fixture.home.passdir("recipients", "remove", "work", fixture.bob.address)
             #expect(fourth.exitCode == 1 && fourth.errors.contains("interrupted"), "\(fourth.errors)")
-            try fixture.recipients("resume", "work")
+            try fixture.recipients("resume", "work", "--yes")
             #expect(try fixture.packets(store).values.allSatisfy { $0.count == 3 })
             #expect(try store.git("status", "--porcelain") == "")
         }

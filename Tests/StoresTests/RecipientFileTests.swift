@@ -15,6 +15,14 @@ import Testing
         ("# Ann\nA # her key\n\nAnn Other <ann@example.org>\n", ["A", "Ann Other <ann@example.org>"]),
         ("0xDEADBEEF!\nteam\n", ["0xDEADBEEF!", "team"]),
         ("#A\n", []),
+        // Only a line feed ends a line: what an editor or a terminal shows as two lines is one name.
+        ("A\u{85}B\n", ["A\u{85}B"]), ("A\u{2028}B\n", ["A\u{2028}B"]), ("A\u{2029}B\n", ["A\u{2029}B"]),
+        ("A\u{0B}B\n", ["A\u{0B}B"]), ("A\u{0C}B\n", ["A\u{0C}B"]), ("A\rB\n", ["A\rB"]),
+        // Only spaces and tabs are blank.
+        ("\u{A0}A\u{A0}\n", ["\u{A0}A\u{A0}"]), ("\u{2003}A\n", ["\u{2003}A"]),
+        ("\u{0B}A\u{0C}\n", ["\u{0B}A\u{0C}"]),
+        ("\rA\n", ["\rA"]), ("\u{FEFF}A\n", ["\u{FEFF}A"]), ("# a\u{85}B\n", []), ("# a\u{2028}B\n", []),
+        ("# a\rB\n", []), ("A\u{301}#\u{301}B\n", ["A\u{301}"]),
     ])
     func lines(_ text: String, _ expected: [String]) {
         #expect(RecipientFile(text).lines == expected)
@@ -23,6 +31,7 @@ import Testing
 
     @Test func whatIsNoTextIsRefused() {
         #expect(RecipientFile(parsing: [0x41, 0xFF, 0x0A]) == nil)
+        #expect(RecipientFile(parsing: [0x41, 0, 0x42, 0x0A]) == nil)
     }
 
     @Test func addingKeepsTheRest() {
@@ -49,13 +58,16 @@ import Testing
     @Test func isReadAsItWasWritten() throws {
         for folder in [nil, "", "a/b c"] as [String?] {
             let journal = ChangeJournal(
-                phase: .placing, folder: folder.map { .init($0) }, message: "Reencrypt to A, B (a).\n",
-                skipsUnreadable: true, secrets: ["a/x.gpg", "ä/ü\n.gpg"])
+                store: "path:/a b", phase: .placing, folder: folder.map { .init($0) },
+                message: "Reencrypt to A, B (a).\n",
+                skipsUnreadable: true, accepted: [String(repeating: "A", count: 40)],
+                secrets: ["a/x.gpg", "ä/ü\n.gpg", FilePath(platformString: [0x66, -1, 0])])
             #expect(ChangeJournal(journal.bytes) == journal)
             #expect(ChangeJournal(Array(journal.bytes.dropLast(5))) == nil)
         }
         let empty = ChangeJournal(
-            phase: .staging, folder: nil, message: "", skipsUnreadable: false, secrets: [])
+            store: "x", phase: .staging, folder: nil, message: "", skipsUnreadable: false, accepted: [],
+            secrets: [])
         #expect(ChangeJournal(empty.bytes) == empty)
         #expect(ChangeJournal([]) == nil)
     }

@@ -29,6 +29,7 @@ import Testing
             var options = Store.Options(
                 secretLimit: 1 << 20, promptTimeout: .seconds(20), environment: environment)
             options.trust = trust
+            options.changes = home.path("changes")
             return Store(
                 name: "store", identifier: "test", root: try Root(path: folder),
                 engine: try GnuPG(home: home.path("gnupg")), options: options, learned: nil)
@@ -197,7 +198,8 @@ import Testing
                 fixture.folder.appending(".gpg-id.sig").string,
             ])
             let change = try store.change(of: FilePath(), to: RecipientFile(lines: [bob]))
-            try Reencryption.begin(change, in: store, skipsUnreadable: false).run { _, _ throws(StoreError) in
+            try Reencryption.begin(change, in: store, accepting: [], skipsUnreadable: false).run {
+                _, _ throws(StoreError) in
             }
             #expect(try fixture.fingerprints("a.gpg", signing) == [bob])
             try home.succeed(["pass", "insert", "-m", "b"], input: [1], extra: forPass)

@@ -17,14 +17,18 @@ struct Machine: Sendable {
 
     private static let isolated: Void = LibGit2.setGlobalConfigSearchPath("/nonexistent")
 
-    init(_ home: TestHome, _ path: FilePath, _ change: (inout Committer.Options) -> Void = { _ in }) throws {
+    init(
+        _ home: TestHome, _ path: FilePath, storeOptions: (inout Store.Options) -> Void = { _ in },
+        _ change: (inout Committer.Options) -> Void = { _ in }
+    ) throws {
         _ = Self.isolated
         self.home = home
         self.path = path
+        var applying = Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(20))
+        storeOptions(&applying)
         store = Store(
             name: path.lastComponent?.string ?? "", identifier: path.string, root: try Root(path: path),
-            engine: try GnuPG(home: home.path("gnupg")),
-            options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(20)),
+            engine: try GnuPG(home: home.path("gnupg")), options: applying,
             learned: try LearnedState(file: home.path("\(path.lastComponent?.string ?? "").sqlite")))
         var options = Committer.Options(
             // Nothing happens by itself: the test says when.

@@ -9,11 +9,15 @@ enum RecipientSaving {
     static func changer(_ store: Store, _ committer: Committer) -> RecipientChanger {
         { (folder, bytes) throws(StoreError) in
             guard let file = RecipientFile(parsing: bytes) else {
-                throw StoreError(.badRecipientFile, "a .gpg-id is UTF-8 text: write one key a line.")
+                throw StoreError(.badRecipientFile, "a .gpg-id is text in UTF-8: write one key a line.")
             }
             let change = try store.change(of: folder, to: file)
             guard !change.isEmpty else { return }
-            let work = try Reencryption.begin(change, in: store, skipsUnreadable: false)
+            try check(change, store)
+            // What is not foreign, the user has just written.
+            let accepting = Set(change.unagreed.map(\.recipient.key.fingerprint))
+            let work = try Reencryption.begin(
+                change, in: store, accepting: accepting, skipsUnreadable: false)
             do throws(StoreError) {
                 try run(work, committer)
             } catch {
@@ -25,6 +29,25 @@ enum RecipientSaving {
                 throw error
             }
             Task { await committer.pushCommits() }
+        }
+    }
+
+    /// What a file that is saved cannot ask about.
+    private static func check(_ change: RecipientChange, _ store: Store) throws(StoreError) {
+        let place = change.folder.isEmpty ? store.name : "\(store.name)/\(change.folder)"
+        if let foreign = change.unagreed.first(where: \.isForeign) {
+            throw StoreError(
+                .unconfirmedRecipients,
+                store.lostAgreement
+                    ?? "\(foreign.recipient.key.title) was added to the .gpg-id of \(place) by somebody else and you "
+                    + "have not agreed to it: take it out, run passdir recipients confirm \(store.name), or name it "
+                    + "yourself with passdir recipients add \(place).")
+        }
+        if change.locksOut {
+            throw StoreError(
+                .badRecipientFile,
+                "none of these keys is yours, so that you could no longer read what is in \(place): to do that all the "
+                    + "same, run passdir recipients set \(place) with the keys and --lock-me-out.")
         }
     }
 

@@ -64,9 +64,12 @@ final class RecipientWatch: Sendable {
         return state.withLock { $0.reports }
     }
 
-    /// A sentence about a change that waits to be resumed or aborted; nil when there is none.
-    var interrupted: String? {
-        guard Reencryption.isUnderWay(in: store) else { return nil }
+    /// A sentence about a change that waits to be resumed or aborted, about what looks like one and is not this
+    /// machine's, or about agreements that are lost; nil when there is none of it.
+    var trouble: String? {
+        guard Reencryption.isUnderWay(in: store) else {
+            return Reencryption.foreignFolder(in: store) ?? store.lostAgreement
+        }
         return
             "a change of recipients is under way or was interrupted: passdir recipients resume \(store.name) "
             + "finishes it, passdir recipients abort \(store.name) takes it back."
@@ -95,8 +98,14 @@ final class RecipientWatch: Sendable {
     /// nil when it cannot be told.
     static func look(at store: Store) -> [RecipientChangeReport]? {
         try? store.recordRecipientsAtFirstSight()
-        guard let changes = try? store.foreignRecipients() else { return nil }
-        return changes.map { change in
+        guard let changes = try? store.snapshot().changes else { return nil }
+        store.noteOffered(changes)
+        return reports(changes, store)
+    }
+
+    /// What changed, as people know it.
+    static func reports(_ changes: [ForeignRecipients], _ store: Store) -> [RecipientChangeReport] {
+        changes.map { change in
             let origin = RecipientOrigin(of: change.file, in: store)
             return RecipientChangeReport(
                 file: change.file.string, added: change.added.map { title($0, store) },

@@ -46,16 +46,35 @@ extension Sharing {
             problems: found.problems, keys: keys)
     }
 
+    /// The keys that `fix` would encrypt to and that you have not agreed to.
+    public func unagreed(_ path: String) throws(DaemonError) -> [Recipient] {
+        let place = try place(path)
+        return try unagreed(place, try drift(place)).flatMap(\.value)
+    }
+
+    private func unagreed(_ place: Place, _ found: Drifts) throws(DaemonError) -> [FilePath: [Recipient]] {
+        var unagreed: [FilePath: [Recipient]] = [:]
+        for drift in found.drift where drift.match == .different {
+            guard let file = drift.file else { continue }
+            if unagreed[file] == nil { unagreed[file] = place.store.notAgreed(drift.recipients, in: file) }
+        }
+        return unagreed.filter { !$0.value.isEmpty }
+    }
+
     /// Encrypts those secrets anew.
+    /// - Parameter accepting: The keys that the user has agreed to just now, by their fingerprints.
     /// - Returns: How many, and those that were left alone because they cannot be decrypted here.
     public func fix(
-        _ path: String, skipsUnreadable: Bool, cancellation: Cancellation,
+        _ path: String, accepting: Set<Fingerprint>, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> (count: Int, skipped: [FilePath]) {
         let place = try place(path)
-        let secrets = try drift(place).drift.filter { $0.match == .different }.map(\.secret)
+        let found = try drift(place)
+        let secrets = found.drift.filter { $0.match == .different }.map(\.secret)
         guard !secrets.isEmpty else { return (0, []) }
+        let unagreed = try unagreed(place, found)
         do throws(StoreError) {
+            for (file, keys) in unagreed { try place.store.accept(keys, in: file, accepting) }
             let unreadable = skipsUnreadable ? Set(try place.store.unreadable(secrets)) : []
             let work = try Reencryption.begin(
                 following: secrets, in: place.store, skipsUnreadable: skipsUnreadable)
@@ -69,18 +88,21 @@ extension Sharing {
         }
     }
 
+    private typealias Drifts = (total: Int, drift: [Drift], problems: [String])
+
     private struct Drift {
         var secret: FilePath
+        /// The `.gpg-id` that applies; nil where PASSWORD_STORE_KEY overrides it.
+        var file: FilePath?
         var recipients: [Recipient]
         var match: RecipientMatch
     }
 
-    private func drift(_ place: Place) throws(DaemonError) -> (total: Int, drift: [Drift], problems: [String])
-    {
+    private func drift(_ place: Place) throws(DaemonError) -> Drifts {
         let store = place.store
         var found: [Drift] = []
         var problems: [String] = []
-        var lists: [FilePath: [Recipient]?] = [:]
+        var lists: [FilePath: RecipientList?] = [:]
         let secrets: [FilePath]
         do {
             secrets = try store.secrets(below: place.folder, nested: true)
@@ -92,13 +114,15 @@ extension Sharing {
             do throws(StoreError) {
                 if lists[folder] == nil {
                     lists[folder] = .some(nil)
-                    lists[folder] = .some(try store.recipients(for: secret).recipients)
+                    lists[folder] = .some(try store.list(for: secret))
                 }
-                guard let recipients = lists[folder] ?? nil else { continue }
+                guard let list = lists[folder] ?? nil else { continue }
                 let ids = try store.recipientKeyIDs(of: secret)
-                let match = RecipientMatch(actual: ids, recipients: recipients, at: Int64(time(nil)))
+                let match = RecipientMatch(actual: ids, recipients: list.recipients, at: Int64(time(nil)))
                 if match != .same {
-                    found.append(Drift(secret: secret, recipients: recipients, match: match))
+                    found.append(
+                        Drift(
+                            secret: secret, file: list.file, recipients: list.recipients, match: match))
                 }
             } catch {
                 if !problems.contains(error.message) { problems.append(error.message) }
@@ -128,24 +152,39 @@ extension Sharing {
     }
 
     /// The `.gpg-id` files of a store that name others than when you last agreed to them.
-    public func foreignChanges(ofStore name: String) throws(DaemonError) -> [RecipientChangeReport] {
+    public func foreignChanges(ofStore name: String) throws(DaemonError) -> Unconfirmed {
         let store = try store(named: name)
-        guard let reports = RecipientWatch.look(at: store) else {
-            throw DaemonError(message: "the .gpg-id files of the store \"\(name)\" cannot be read")
+        do throws(StoreError) {
+            let snapshot = try store.snapshot()
+            return Unconfirmed(
+                changes: RecipientWatch.reports(snapshot.changes, store), isLost: store.lostAgreement != nil,
+                snapshot: snapshot)
+        } catch {
+            throw DaemonError(message: error.message)
         }
-        return reports
     }
 
-    /// Agrees to what the `.gpg-id` files of a store say now.
-    public func confirm(store name: String) throws(DaemonError) {
-        do {
-            try store(named: name).recordRecipients()
-        } catch let error as StoreError {
-            throw DaemonError(message: error.message)
-        } catch let error as DaemonError {
-            throw error
+    /// Agrees to what was shown, and to nothing that came meanwhile.
+    public func confirm(_ shown: Unconfirmed, store name: String) throws(DaemonError) {
+        let store = try store(named: name)
+        do throws(StoreError) {
+            guard try store.snapshot() == shown.snapshot else {
+                throw StoreError(
+                    .unstable, "the recipients of the store \"\(name)\" changed just now: look at them again."
+                )
+            }
+            try store.agree(to: shown.snapshot)
         } catch {
-            throw DaemonError(message: "\(error)")
+            throw DaemonError(message: error.message)
         }
     }
+}
+
+/// What waits to be agreed to, as it is shown.
+public struct Unconfirmed: Sendable {
+    /// One for each `.gpg-id` that changed.
+    public var changes: [RecipientChangeReport]
+    /// Whether it is not known any more what was agreed to before.
+    public var isLost: Bool
+    let snapshot: RecipientSnapshot
 }

@@ -45,6 +45,37 @@ public struct PlannedChange: Sendable {
     public var place: String
     /// What it means.
     public var change: RecipientChange
+    /// The keys that the user named, by their fingerprints.
+    let named: Set<Fingerprint>
+    let store: Store
+
+    /// The keys that would be encrypted to although nobody here named or agreed to them: somebody else brought them.
+    public var foreign: [Recipient] {
+        change.unagreed.map(\.recipient).filter { !named.contains($0.key.fingerprint) }
+    }
+}
+
+/// What the user has agreed to of a change, besides the keys that were named.
+public struct ChangeConsent: Sendable {
+    /// Keys that somebody else brought, by their fingerprints.
+    public var foreign: Set<Fingerprint>
+    /// To read nothing of it any more.
+    public var isLockedOut: Bool
+
+    /// A consent of its parts.
+    public init(foreign: Set<Fingerprint> = [], isLockedOut: Bool = false) {
+        self.foreign = foreign
+        self.isLockedOut = isLockedOut
+    }
+}
+
+/// A change that was interrupted, and what is left of it.
+public struct InterruptedChange: Sendable {
+    /// The place that changes: `STORE/FOLDER`.
+    public var place: String
+    /// What is left to be done.
+    public var rest: Reencryption.Rest
+    let work: Reencryption
     let store: Store
 }
 
@@ -88,10 +119,13 @@ extension Sharing {
         let store = place.store
         do throws(StoreError) {
             let file: RecipientFile
+            var named: [String] = []
             switch edit {
             case .set(let names):
+                named = names
                 file = RecipientFile(lines: try lines(names, store))
             case .add(let names):
+                named = names
                 let current = try store.currentFile(of: place.folder)
                 let known = current.lines.flatMap { (try? store.engine.resolve($0)) ?? [] }
                 var next = current
@@ -108,8 +142,10 @@ extension Sharing {
             case .remove(let names):
                 file = try store.file(try store.currentFile(of: place.folder), without: names)
             }
+            let keys = named.flatMap { (try? store.engine.resolve($0)) ?? [] }.map(\.key.fingerprint)
             return PlannedChange(
-                place: place.title, change: try store.change(of: place.folder, to: file), store: store)
+                place: place.title, change: try store.change(of: place.folder, to: file), named: Set(keys),
+                store: store)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -127,14 +163,36 @@ extension Sharing {
     /// Makes a change; can be stopped, and then resumed or aborted.
     /// - Returns: Secrets that were left alone because they cannot be decrypted here.
     public func make(
-        _ planned: PlannedChange, skipsUnreadable: Bool, cancellation: Cancellation,
+        _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> [FilePath] {
         do throws(StoreError) {
+            guard !planned.change.locksOut || consent.isLockedOut else {
+                throw StoreError(
+                    .badRecipientFile,
+                    "none of these keys is yours, so that you could no longer read what is in \(planned.place): "
+                        + "name one of yours, or say --lock-me-out.")
+            }
             let work = try Reencryption.begin(
-                planned.change, in: planned.store, skipsUnreadable: skipsUnreadable,
-                cancellation: cancellation)
+                planned.change, in: planned.store, accepting: planned.named.union(consent.foreign),
+                skipsUnreadable: skipsUnreadable, cancellation: cancellation)
             return try run(work, planned.store, cancellation, progress)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// Looks at a change of a store that was interrupted: what is left of it, and that it may still be made.
+    public func interrupted(store name: String) throws(DaemonError) -> InterruptedChange {
+        let store = try store(named: name)
+        try mend(store)
+        do throws(StoreError) {
+            guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
+            let rest = try work.rest()
+            let folder = rest.folder ?? FilePath()
+            return InterruptedChange(
+                place: folder.isEmpty ? name : "\(name)/\(folder.string)", rest: rest, work: work,
+                store: store)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -142,13 +200,11 @@ extension Sharing {
 
     /// Finishes a change of a store that was interrupted.
     public func resume(
-        store name: String, cancellation: Cancellation,
+        _ change: InterruptedChange, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> [FilePath] {
-        let store = try store(named: name)
         do throws(StoreError) {
-            guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
-            return try run(work, store, cancellation, progress)
+            return try run(change.work, change.store, cancellation, progress)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -157,12 +213,23 @@ extension Sharing {
     /// Takes a change of a store back that was interrupted.
     public func abort(store name: String) throws(DaemonError) -> Reencryption.Aborted {
         let store = try store(named: name)
+        try mend(store)
         let committer = try committer(of: store)
         do throws(StoreError) {
             guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
             return try work.abort { paths throws(StoreError) in
                 try Self.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths) }
             }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// Brings the index in step with the branch where the commit of the change was killed between the two.
+    private func mend(_ store: Store) throws(DaemonError) {
+        let committer = try committer(of: store)
+        do throws(StoreError) {
+            try Self.wait { () throws(CommitError) in try await committer.mendIndex() }
         } catch {
             throw DaemonError(message: error.message)
         }

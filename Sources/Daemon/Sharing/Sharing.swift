@@ -81,6 +81,12 @@ public struct Sharing: Sendable {
         }
     }
 
+    /// Notes whom a store that was just added is for: what comes later by its remote is somebody else's doing. Where
+    /// that cannot be told now, it is at the first use.
+    public static func noteRecipients(ofStore name: String, environment: [String: String]) {
+        _ = try? Sharing(environment: environment).store(named: name)
+    }
+
     /// What a user means by a path: `STORE/FOLDER`, or a path under the mount or under a store's own folder. A file
     /// stands for its folder.
     func place(_ path: String) throws(DaemonError) -> Place {

@@ -48,6 +48,7 @@ struct StoreAddCommand: ParsableCommand {
             let context = try StoreContext()
             if let path {
                 try context.registry.add(name: name, path: CallerEnvironment.absolute(path))
+                Sharing.noteRecipients(ofStore: name, environment: context.environment)
                 context.daemon.reload()
                 return
             }
@@ -58,6 +59,7 @@ struct StoreAddCommand: ParsableCommand {
             let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
                 try context.administration.add(wish, progress: progress)
             }
+            Sharing.noteRecipients(ofStore: name, environment: context.environment)
             report.print(name)
         }
     }

@@ -12,7 +12,7 @@ extension FuzzTarget {
         name: "journals", most: 1 << 12,
         tokens: [
             "\0", "\0\0", "end\0", "staging\0", "f\0", "-\0", "skip\0", "/", "..", "../x", "kind\0add\0",
-            "phase\0decided\0", "id\0", "folder\0/\0", "passdir change of recipients 1\0", "\t", "progress\t",
+            "phase\0decided\0", "id\0", "folder\0/\0", "passdir change of recipients 2\0", "\t", "progress\t",
             "wanted\t", "failed\t",
         ],
         item: { journal(&$0) },
@@ -28,9 +28,11 @@ extension FuzzTarget {
         switch random.below(4) {
         case 0:
             return ChangeJournal(
+                store: random.pick(["0b1e29f4-2f4f-4f0e-9a55-6a4f2d1f3c7b", "path:/home/ann/a b"]),
                 phase: random.pick([.staging, .placing, .committing, .finished]),
                 folder: random.once(in: 2) ? nil : "team/mail", message: "Add Bob to team.\n",
-                skipsUnreadable: random.once(in: 2), secrets: paths
+                skipsUnreadable: random.once(in: 2),
+                accepted: (0..<random.below(3)).map { _ in hexadecimal(20, &random) }, secrets: paths
             ).bytes
         case 1:
             var operation = StoreOperation(

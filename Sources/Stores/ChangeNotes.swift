@@ -1,0 +1,192 @@
+import Glibc
+import Settings
+import SystemPackage
+
+/// What this machine knows of a change of recipients that it is making: the journal, the new and the old `.gpg-id` with
+/// their signatures, and which ciphertexts it has staged.
+///
+/// All of that steers who can read what, so that it lies with the machine's own state, by the store's identifier, and
+/// never in the working tree, where a push could put it. Whoever works on the change holds a lock on the folder.
+final class ChangeNotes: Sendable {
+    private static let stagedFile = "staged"
+
+    let folder: FilePath
+    private let lock: OwnedDescriptor
+
+    private init(folder: FilePath, lock: consuming OwnedDescriptor) {
+        self.folder = folder
+        self.lock = lock
+    }
+
+    /// Where the notes of a store lie; the second is that of a store which had no id when it began.
+    private static func folders(of store: Store) -> [FilePath] {
+        guard let changes = store.options.changes else { return [] }
+        var folders = [changes.appending(StateName.of(store.identifier))]
+        let older = changes.appending(StateName.of("path:\(store.root.path)"))
+        if !folders.contains(older) { folders.append(older) }
+        return folders
+    }
+
+    /// Makes the folder for a new change; `changeUnderWay` when there is one already.
+    static func make(for store: Store) throws(StoreError) -> ChangeNotes {
+        guard let folder = folders(of: store).first else {
+            throw StoreError(
+                .system(.noSuchFileOrDirectory), "there is no place to note a change of recipients.")
+        }
+        if let left = try open(for: store) {
+            guard try left.readJournal(of: store) == nil else {
+                throw StoreError(
+                    .changeUnderWay,
+                    "a change of recipients of this store was interrupted: finish it with passdir "
+                        + "recipients resume, or take it back with passdir recipients abort.")
+            }
+            left.remove()
+        }
+        do throws(Errno) {
+            try Directories.makeFolders(folder)
+        } catch {
+            throw StoreError(.system(error), "cannot make \(folder): \(error).")
+        }
+        guard let made = try open(folder) else { return try make(for: store) }
+        try made.empty()
+        return made
+    }
+
+    /// Opens and locks the folder of a change; nil when there is none. `changeUnderWay` when somebody works on it.
+    static func open(for store: Store) throws(StoreError) -> ChangeNotes? {
+        for folder in folders(of: store) {
+            if let notes = try open(folder) { return notes }
+        }
+        return nil
+    }
+
+    private static func open(_ folder: FilePath) throws(StoreError) -> ChangeNotes? {
+        let raw = folder.withPlatformString {
+            Glibc.open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        guard raw >= 0 else {
+            if errno == ENOENT { return nil }
+            throw StoreError(.system(.last), "cannot open \(folder): \(Errno.last).")
+        }
+        let descriptor = OwnedDescriptor(raw)
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+            throw StoreError(
+                errno == EWOULDBLOCK ? .changeUnderWay : .system(.last),
+                "a change of recipients of this store is under way in another process.")
+        }
+        var ours = stat()
+        var now = stat()
+        // Removed between the two calls by the process that was at work.
+        guard fstat(raw, &ours) == 0, folder.withPlatformString({ lstat($0, &now) }) == 0,
+            ours.st_ino == now.st_ino, ours.st_dev == now.st_dev
+        else { return nil }
+        return ChangeNotes(folder: folder, lock: descriptor)
+    }
+
+    /// The journal of a store, for whoever only looks: no lock is taken.
+    static func look(at store: Store) -> ChangeJournal? {
+        for folder in folders(of: store) {
+            if let bytes = (try? PrivateFile.read(folder.appending(ChangeJournal.name))) ?? nil {
+                return ChangeJournal(bytes)
+            }
+        }
+        return nil
+    }
+
+    /// Whether a journal is there, whatever it says.
+    static func exist(for store: Store) -> Bool {
+        folders(of: store).contains { folder in
+            folder.appending(ChangeJournal.name).withPlatformString { access($0, F_OK) } == 0
+        }
+    }
+
+    /// Writes a file durably, in place of any other.
+    func write(_ bytes: [UInt8], as name: String) throws(StoreError) {
+        do {
+            try PrivateFile.write(bytes, to: folder.appending(name))
+        } catch {
+            throw StoreError(.system(error), "cannot write \(folder.appending(name)): \(error).")
+        }
+    }
+
+    /// The bytes of a file; nil when it is not there.
+    func read(_ name: String) throws(StoreError) -> [UInt8]? {
+        do {
+            return try PrivateFile.read(folder.appending(name), limit: 1 << 28)
+        } catch {
+            throw StoreError(.system(error), "cannot read \(folder.appending(name)): \(error).")
+        }
+    }
+
+    func readJournal(of store: Store) throws(StoreError) -> ChangeJournal? {
+        guard let bytes = try read(ChangeJournal.name) else { return nil }
+        guard let journal = ChangeJournal(bytes),
+            [store.identifier, "path:\(store.root.path)"].contains(journal.store)
+        else {
+            throw StoreError(
+                .system(.ioError),
+                "\(folder.appending(ChangeJournal.name)) is damaged, of another store, or by another version of "
+                    + "passdir: see what git status says of the store, then remove \(folder).")
+        }
+        return journal
+    }
+
+    /// Notes a ciphertext before it gets its name in the store. `isDurable` waits for the disk; without it,
+    /// `synchronizeStaged` must follow before anything is put in place.
+    func note(_ staged: StagedName, isDurable: Bool) throws(StoreError) {
+        let file = folder.appending(Self.stagedFile)
+        let bytes = Array(staged.text.utf8) + [0]
+        let raw = file.withPlatformString {
+            Glibc.open($0, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        }
+        guard raw >= 0 else { throw StoreError(.system(.last), "cannot write \(file): \(Errno.last).") }
+        let descriptor = OwnedDescriptor(raw)
+        // One call: what other threads append stays apart.
+        let count = retryingWhenInterrupted {
+            CInt(clamping: Glibc.write(descriptor.raw, bytes, bytes.count))
+        }
+        guard count == bytes.count, !isDurable || fsync(descriptor.raw) == 0 else {
+            throw StoreError(.system(count < 0 ? .last : .noSpace), "cannot write \(file).")
+        }
+    }
+
+    /// Waits until everything that was noted is on the disk.
+    func synchronizeStaged() throws(StoreError) {
+        let file = folder.appending(Self.stagedFile)
+        let raw = file.withPlatformString { Glibc.open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        guard raw >= 0 else {
+            // Nothing had to be staged.
+            if errno == ENOENT { return }
+            throw StoreError(.system(.last), "cannot open \(file): \(Errno.last).")
+        }
+        let descriptor = OwnedDescriptor(raw)
+        guard fsync(descriptor.raw) == 0 else {
+            throw StoreError(.system(.last), "cannot bring \(file) to the disk: \(Errno.last).")
+        }
+        PrivateFile.synchronize(folder)
+    }
+
+    /// The names of ciphertexts that this machine has staged. One that was cut off had no name in the store yet.
+    func noted() throws(StoreError) -> Set<String> {
+        let bytes = try read(Self.stagedFile) ?? []
+        let end = bytes.lastIndex(of: 0) ?? 0
+        return Set(bytes[..<end].split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) })
+    }
+
+    /// Removes everything in the folder, the journal first: what is left of it then is no change.
+    private func empty() throws(StoreError) {
+        for name in [ChangeJournal.name] + PrivateFile.names(in: folder) {
+            let file = folder.appending(name)
+            guard file.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else {
+                throw StoreError(.system(.last), "cannot remove \(file): \(Errno.last).")
+            }
+        }
+    }
+
+    /// Removes the folder; the change is over. What cannot be removed is no journal any more.
+    func remove() {
+        try? empty()
+        _ = folder.withPlatformString { rmdir($0) }
+        PrivateFile.synchronize(folder.removingLastComponent())
+    }
+}

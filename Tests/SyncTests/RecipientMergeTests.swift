@@ -1,0 +1,104 @@
+import Git
+import Glibc
+import OpenPGP
+import Stores
+import Synchronization
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Sync
+
+/// What a merge encrypts itself goes by the rules of a save, and what it brings is told.
+@Suite struct RecipientMergeTests {
+    private static let text = "one\n2\n3\n4\nfive\n"
+
+    /// Both sides change different lines of one secret, so that the merge has to encrypt.
+    private func collide(_ home: TestHome, _ mine: Machine, _ other: Machine) async throws {
+        try mine.save("a", Self.text.replacing("one", with: "ours"))
+        try other.save("a", Self.text.replacing("five", with: "theirs"))
+        try await other.commit()
+        try other.git("push", "--quiet")
+        try await mine.commit()
+    }
+
+    private func machines(
+        _ home: TestHome, trust: TrustModel, _ change: (inout Committer.Options) -> Void = { _ in }
+    ) async throws -> (mine: Machine, other: Machine) {
+        let other = try home.machines(1)[0]
+        try other.save("a", Self.text)
+        try await other.commit()
+        try other.git("push", "--quiet")
+        try home.succeed(["git", "clone", "-q", home.path("m0.git").string, home.path("m1").string])
+        let mine = try Machine(
+            home, home.path("m1"),
+            storeOptions: {
+                $0.trust = trust
+                $0.record = RecipientRecord(file: home.path("recipients"), markers: home.path("marks"))
+            }, change)
+        return (mine, other)
+    }
+
+    @Test func aMergeEncryptsToNobodyWhomGpgDoesNotTrust() async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .gpg)
+            let fingerprint = try home.text(of: "m0/.gpg-id").split(separator: "\n").joined()
+            try await collide(home, mine, other)
+            // Nobody's word for the key any more.
+            try home.succeed(["gpg", "--import-ownertrust"], input: Array("\(fingerprint):2:\n".utf8))
+            let complaint = await mine.committer.synchronizeNow()
+            #expect(complaint?.contains("is not trusted") == true, "\(complaint ?? "")")
+            #expect(complaint?.hasPrefix("changes of the remote wait") == true, "\(complaint ?? "")")
+            #expect(try mine.names == ["a"])
+            // The word is given: it goes on.
+            try home.succeed(["gpg", "--import-ownertrust"], input: Array("\(fingerprint):6:\n".utf8))
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(
+                try mine.read("a")
+                    == Self.text.replacing("one", with: "ours").replacing("five", with: "theirs"))
+        }
+    }
+
+    @Test func aMergeEncryptsToNobodyWhomTheUserHasNotAgreedTo() async throws {
+        try await TestHome.with { home in
+            let notes = Mutex<[String]>([])
+            let (mine, other) = try await machines(home, trust: .always) {
+                $0.notify = { _, sentence in notes.withLock { $0.append(sentence) } }
+            }
+            let eve = try home.makeKey("eve@example.org")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            // Eve pushes herself into the list; a merge that encrypts nothing brings it, and says so.
+            try home.append(eve.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.git("commit", "--quiet", "-am", "Readers.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let told = notes.withLock { $0 }
+            #expect(
+                told.contains {
+                    $0.contains("eve <eve@example.org> (\(eve.fingerprint))") && $0.contains(".gpg-id")
+                        && $0.contains("recipients confirm")
+                }, "\(told)")
+            // The next one would encrypt to her.
+            try mine.store.agree(to: mine.store.snapshot())
+            try mine.save("a", Self.text.replacing("one", with: "ours"))
+            try await mine.commit()
+            let agreed = try home.bytes(of: "recipients")
+            try home.succeed(["cp", "m1/.gpg-id", "list"])
+            try home.write(
+                try home.text(of: "m0/.gpg-id").replacing(eve.fingerprint + "\n", with: ""), to: "only")
+            try home.succeed(["cp", "only", "m1/.gpg-id"])
+            try mine.store.agree(to: mine.store.snapshot())
+            #expect(try home.bytes(of: "recipients") != agreed)
+            try home.succeed(["cp", "list", "m1/.gpg-id"])
+            try other.save("a", Self.text.replacing("five", with: "theirs"))
+            try await other.commit()
+            try other.git("push", "--quiet")
+            let complaint = await mine.committer.synchronizeNow()
+            #expect(complaint?.contains("recipients confirm") == true, "\(complaint ?? "")")
+            #expect(complaint?.hasPrefix("changes of the remote wait") == true, "\(complaint ?? "")")
+            #expect(try mine.names == ["a"])
+            try mine.store.agree(to: mine.store.snapshot())
+            #expect(await mine.committer.synchronizeNow() == nil)
+        }
+    }
+}
