@@ -10,14 +10,31 @@ import SystemPackage
 public final class ControlServer: Sendable {
     /// A call is a few hundred bytes; more than this is a mistake or an attack.
     static let callLimit = 64 * 1024
-    /// Connections at a time; one more is closed at once.
+    /// Connections at a time. One more takes the place of the one that has waited longest without a call, so that nobody
+    /// keeps others out by doing nothing, or else of the one with the most calls. Nobody's only call is ended.
     static let connectionLimit = 32
+    /// As many more may be about to end.
+    static let endingLimit = 32
     /// How long a connection may stay silent, and how long a reply may take to be taken.
     static let patience = Duration.seconds(30)
 
+    /// What a connection is doing.
+    private struct Connection {
+        /// Greater for those that came, or were answered, later.
+        var turn: Int
+        /// The service is answering a call of it.
+        var isInCall = false
+        /// Its calls so far.
+        var calls = 0
+        /// It was shut down, and its thread is about to notice.
+        var isEnding = false
+    }
+
     private struct State: ~Copyable {
         var socket: ControlSocket?
-        var connections: Set<Int32> = []
+        var connections: [Int32: Connection] = [:]
+        /// Counts connections, for their order.
+        var number = 0
         var isAccepting = false
         var isStopping = false
     }
@@ -77,7 +94,7 @@ public final class ControlServer: Sendable {
         state.withLock { state in
             state.isStopping = true
             // What a connection has sent is still answered; it reads an end of file after that.
-            for connection in state.connections { shutdown(connection, Int32(SHUT_RD)) }
+            for connection in state.connections.keys { shutdown(connection, Int32(SHUT_RD)) }
         }
         wake.signal()
         while state.withLock({ $0.isAccepting || !$0.connections.isEmpty }) {
@@ -110,13 +127,18 @@ public final class ControlServer: Sendable {
 
     private func serve(_ connection: Int32) {
         _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-        let isTaken =
-            passdir_peer_uid(connection) == Int64(geteuid())
-            && state.withLock { state in
-                guard !state.isStopping, state.connections.count < Self.connectionLimit else { return false }
-                return state.connections.insert(connection).inserted
-            }
-        guard isTaken else {
+        guard passdir_peer_uid(connection) == Int64(geteuid()) else {
+            close(connection)
+            return
+        }
+        // Those that are to end need a moment for it.
+        let deadline = ContinuousClock.now + .seconds(2)
+        var isTaken = take(connection)
+        while isTaken == nil, (try? Wait.until(POLLIN, on: ended.reading, deadline: deadline)) == true {
+            ended.drain()
+            isTaken = take(connection)
+        }
+        guard isTaken == true else {
             close(connection)
             return
         }
@@ -130,12 +152,45 @@ public final class ControlServer: Sendable {
         }
     }
 
+    /// Takes a connection on, and ends another one where there are many; false when there is no place, nil while too many
+    /// are about to end.
+    private func take(_ connection: Int32) -> Bool? {
+        state.withLock { state in
+            guard !state.isStopping else { return false }
+            let living = state.connections.filter { !$0.value.isEnding }
+            if living.count >= Self.connectionLimit {
+                guard state.connections.count < Self.connectionLimit + Self.endingLimit else { return nil }
+                let idle = living.filter { !$0.value.isInCall }.min { $0.value.turn < $1.value.turn }
+                let busy = living.filter { $0.value.calls > 1 }.max { $0.value.calls < $1.value.calls }
+                guard let victim = (idle ?? busy)?.key else { return false }
+                state.connections[victim]?.isEnding = true
+                shutdown(victim, Int32(SHUT_RDWR))
+            }
+            state.number += 1
+            state.connections[connection] = Connection(turn: state.number)
+            return true
+        }
+    }
+
+    /// Notes that a call of a connection is being answered, or has been.
+    private func note(_ connection: Int32, isInCall: Bool) {
+        state.withLock { state in
+            state.number += 1
+            state.connections[connection]?.turn = state.number
+            state.connections[connection]?.isInCall = isInCall
+            if isInCall { state.connections[connection]?.calls += 1 }
+        }
+    }
+
     private func converse(_ connection: Int32) {
         var channel = MessageChannel(socket: connection, limit: Self.callLimit)
         while let received = try? channel.receive(until: .now + Self.patience) {
             let reply: [UInt8]?
             switch received {
-            case .message(let message): reply = dispatch.reply(to: message)
+            case .message(let message):
+                note(connection, isInCall: true)
+                reply = dispatch.reply(to: message)
+                note(connection, isInCall: false)
             case .tooLong: reply = dispatch.replyToTooLong()
             case .end, .timedOut: return
             }
@@ -149,7 +204,7 @@ public final class ControlServer: Sendable {
     private func end(_ connection: Int32) {
         state.withLock { state in
             // Closed under the lock: `stop()` must not shut down a descriptor that is somebody else's by now.
-            state.connections.remove(connection)
+            state.connections[connection] = nil
             close(connection)
         }
         ended.signal()
