@@ -19,6 +19,8 @@ public struct GitError: Error, Sendable, Equatable, CustomStringConvertible {
         case certificate
         /// The server cannot be reached or broke the connection off.
         case network
+        /// The server redirects to another one, which was not followed and told nothing.
+        case redirected
         /// The server refused to update the reference; the message holds what it (or its hook) said.
         case rejected
         /// The repository holds data that cannot be read.

@@ -19,8 +19,11 @@ extension Repository {
         git_push_options_init(&options, UInt32(GIT_PUSH_OPTIONS_VERSION))
         options.proxy_opts.type = GIT_PROXY_AUTO
         let doing = "cannot push to \(GitError.withoutPasswords(remote))"
-        let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
-        try Transfer(callbacks, url: url).run(doing) { remoteCallbacks in
+        options.follow_redirects = GIT_REMOTE_REDIRECT_NONE
+        let url =
+            (git_remote_pushurl(handle.pointer) ?? git_remote_url(handle.pointer)).map { String(cString: $0) }
+            ?? remote
+        try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
             return withStringArray(["\(localRef):\(remoteRef)"]) {
                 git_remote_push(handle.pointer, &$0, &options)
@@ -39,8 +42,9 @@ extension Repository {
         git_fetch_options_init(&options, UInt32(GIT_FETCH_OPTIONS_VERSION))
         options.proxy_opts.type = GIT_PROXY_AUTO
         let doing = "cannot fetch from \(GitError.withoutPasswords(remote))"
+        options.follow_redirects = GIT_REMOTE_REDIRECT_NONE
         let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
-        try Transfer(callbacks, url: url).run(doing) { remoteCallbacks in
+        try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
             // With refspecs of the caller's own, what `git pull` keeps for itself is left alone.
             options.update_fetchhead = refspecs.isEmpty ? 1 : 0
@@ -51,5 +55,13 @@ extension Repository {
                     : git_remote_fetch(handle.pointer, &specs, &options, nil)
             }
         }
+    }
+
+    /// The proxies of the repository's configuration, the user's and the environment.
+    private func proxies() -> [String] {
+        var config: OpaquePointer?
+        guard git_repository_config_snapshot(&config, pointer) == 0 else { return [] }
+        defer { git_config_free(config) }
+        return UserConfiguration.proxies(config)
     }
 }

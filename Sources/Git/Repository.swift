@@ -88,7 +88,8 @@ public final class Repository {
         git_clone_options_init(&options, UInt32(GIT_CLONE_OPTIONS_VERSION))
         options.fetch_opts.proxy_opts.type = GIT_PROXY_AUTO
         var made: OpaquePointer?
-        let transfer = Transfer(callbacks, url: url)
+        options.fetch_opts.follow_redirects = GIT_REMOTE_REDIRECT_NONE
+        let transfer = Transfer(callbacks, url: url, proxies: UserConfiguration.proxies())
         try transfer.run("cannot clone \(GitError.withoutPasswords(url))") { remoteCallbacks in
             options.fetch_opts.callbacks = remoteCallbacks
             return path.withPlatformString { place in

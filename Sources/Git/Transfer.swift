@@ -6,19 +6,25 @@ import SystemPackage
 final class Transfer {
     private let callbacks: TransferCallbacks
     private let url: String
+    private let boundary: ServerBoundary?
     private var offered: Set<Int> = []
     private var attempts = 0
     private var failure: GitError?
     /// What the server printed (`remote: …`), for the sentence about a refusal.
     private var serverText: [UInt8] = []
+    private var heard = 0
     private var refusals: [(ref: String, reason: String)] = []
 
     /// Parts of libgit2's messages for failures of a connection that it files under "operating system".
     private static let breaks = ["connect", "socket", "resolve", "timed out"]
 
-    init(_ callbacks: TransferCallbacks, url: String) {
+    /// - Parameters:
+    ///   - url: the remote's, which says who may be talked to.
+    ///   - proxies: those that the user configured.
+    init(_ callbacks: TransferCallbacks, url: String, proxies: [String]) {
         self.callbacks = callbacks
         self.url = url
+        boundary = ServerBoundary(url, proxies: proxies)
     }
 
     /// Runs a transfer; what a callback found wrong goes before what libgit2 says of it.
@@ -26,7 +32,7 @@ final class Transfer {
         var remote = git_remote_callbacks()
         git_remote_init_callbacks(&remote, UInt32(GIT_REMOTE_CALLBACKS_VERSION))
         install(in: &remote)
-        let code = withExtendedLifetime(self) { body(remote) }
+        let code = withExtendedLifetime(self) { ServerBoundary.around(boundary) { body(remote) } }
         if code < 0, let failure {
             git_error_clear()
             throw GitError(
@@ -34,6 +40,14 @@ final class Transfer {
         }
         if code < 0 {
             var error = GitError.last(code, doing)
+            if let elsewhere = boundary?.refused ?? Self.redirection(in: error.message) {
+                error.code = .redirected
+                error.message = "\(doing): the server redirects to \(elsewhere), which was not followed"
+            }
+            if boundary?.isEndless == true {
+                error.code = .network
+                error.message = "\(doing): the server sends without end, and nothing that was asked for"
+            }
             if error.code == .other, Transfer.breaks.contains(where: { error.message.contains($0) }) {
                 error.code = .network
             }
@@ -47,6 +61,15 @@ final class Transfer {
             throw error
         }
         if let first = refusals.first { throw refusal(first.ref, first.reason, doing) }
+    }
+
+    /// Where libgit2 says that it did not follow the server to.
+    private static func redirection(in message: String) -> String? {
+        if message.hasSuffix("unexpected redirect") { return "another place" }
+        guard let start = message.firstRange(of: "cannot redirect from '"),
+            let middle = message[start.upperBound...].firstRange(of: "' to '")
+        else { return nil }
+        return String(message[middle.upperBound...].prefix { $0 != "'" })
     }
 
     /// A status that push_update_reference brought: libgit2 itself returns 0 then.
@@ -66,7 +89,6 @@ final class Transfer {
         remote.payload = Unmanaged.passUnretained(self).toOpaque()
         remote.sideband_progress = { text, length, payload in
             Transfer.of(payload).hear(UnsafeRawBufferPointer(start: text, count: Int(length)))
-            return 0
         }
         remote.push_update_reference = { ref, status, payload in
             guard let ref, let status else { return 0 }
@@ -85,7 +107,6 @@ final class Transfer {
                 Transfer.of(payload).judge(certificate, valid != 0, host.map { String(cString: $0) } ?? "")
             }
         }
-        guard callbacks.progress != nil else { return }
         remote.transfer_progress = { stats, payload in
             guard let stats = stats?.pointee else { return 0 }
             return Transfer.of(payload).tell(
@@ -100,12 +121,22 @@ final class Transfer {
         Unmanaged<Transfer>.fromOpaque(payload!).takeUnretainedValue()
     }
 
-    private func hear(_ text: UnsafeRawBufferPointer) {
-        // A sentence needs no more; a server may print without end.
+    /// What a server may print; hooks are talkative, but not like this.
+    private static let wordLimit = 1 << 20
+
+    private func hear(_ text: UnsafeRawBufferPointer) -> Int32 {
+        heard += text.count
+        guard heard <= Self.wordLimit else {
+            failure = GitError(code: .network, message: "the server talks without end")
+            return GIT_EUSER.rawValue
+        }
+        // A sentence needs no more.
         serverText.append(contentsOf: text.prefix(2000 - min(2000, serverText.count)))
+        return 0
     }
 
     private func tell(_ objects: Int, _ total: Int, _ bytes: Int) -> Int32 {
+        boundary?.note(objects: objects, of: total)
         let goOn = callbacks.progress?(
             TransferProgress(objects: objects, totalObjects: total, bytes: bytes))
         guard goOn == false else { return 0 }

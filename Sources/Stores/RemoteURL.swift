@@ -18,17 +18,11 @@ public struct RemoteURL: Sendable, Equatable {
 
     /// Reads a URL, the short form of SSH (`user@host:path`) or a path; nil when it is none that git could mean.
     public init?(_ url: String) {
-        let scalars = url.unicodeScalars
-        guard !url.isEmpty, !url.hasPrefix("-"),
-            !scalars.contains(where: { $0.properties.generalCategory == .control || $0 == " " })
-        else { return nil }
+        guard Self.objection(to: url) == nil, !url.contains(" ") else { return nil }
         (userName, password, host, isSSH, isHTTP) = (nil, nil, "", false, false)
         text = url
         if let mark = url.firstRange(of: "://") {
             let scheme = url[..<mark.lowerBound].lowercased()
-            guard ["https", "http", "ssh", "git", "file", "git+ssh", "ssh+git"].contains(scheme) else {
-                return nil
-            }
             if scheme == "file" { return }
             (isSSH, isHTTP) = (scheme.contains("ssh"), scheme.hasPrefix("http"))
             let rest = url[mark.upperBound...]

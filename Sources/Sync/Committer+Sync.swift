@@ -316,8 +316,12 @@ extension Committer {
         let doing = operation == .push ? "the push to" : "the fetch from"
         let remote = GitError.withoutPasswords(target.remote)
         let hint =
-            failure.code == .authentication
-            ? " It is not tried again before passdir sync or the next mount." : ""
+            switch failure.code {
+            case .authentication: " It is not tried again before passdir sync or the next mount."
+            case .redirected:
+                " If the repository has moved there, tell passdir with store reclone --url, or git with remote set-url."
+            default: ""
+            }
         return SyncFailure(
             kind: .transfer(failure), message: "\(doing) \"\(remote)\" failed: \(failure.message).\(hint)")
     }

@@ -5,6 +5,44 @@ import SystemPackage
 /// helpers, shallow clones.
 enum GitProgram {
     static func run(_ request: TransferRequest) throws(TransferFailure) {
+        let remote = url(request) ?? request.remote
+        var outcome = try transfer(request, remote)
+        if let code = outcome.redirection,
+            let (location, next) = try destination(of: remote, request.repository)
+        {
+            guard let next else {
+                throw TransferFailure(
+                    code: .redirected,
+                    message:
+                        "the server redirects to \(GitError.withoutPasswords(location)), which was not followed (\(code))"
+                )
+            }
+            outcome = try transfer(request, next)
+        }
+        guard outcome.status != 0 else { return }
+        throw failure(outcome.errors + String(decoding: outcome.output, as: UTF8.self), request)
+    }
+
+    private static func transfer(
+        _ request: TransferRequest, _ remote: String
+    ) throws(TransferFailure) -> ChildProgram.Outcome {
+        switch request.operation {
+        case .push:
+            try git(
+                ["push", "--porcelain", "--", remote, "\(request.localRef):\(request.remoteRef)"],
+                request.repository)
+        case .fetch:
+            try git(
+                [
+                    "fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", remote,
+                    "+\(request.remoteRef):\(request.trackingRef)",
+                ], request.repository)
+        }
+    }
+
+    private static func git(
+        _ words: [String], _ repository: FilePath, _ extra: [String: String] = [:]
+    ) throws(TransferFailure) -> ChildProgram.Outcome {
         var environment = ChildProgram.environment
         environment["LC_ALL"] = "C"
         // A question has nobody to answer it.
@@ -12,30 +50,40 @@ enum GitProgram {
             environment["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
         }
         environment["SSH_ASKPASS_REQUIRE"] = "never"
-        let remote = url(request) ?? request.remote
-        // When a repository is packed is for the user's own git to decide.
-        var words = [
-            "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "--git-dir", request.repository.string,
-        ]
-        switch request.operation {
-        case .push:
-            words += ["push", "--porcelain", remote, "\(request.localRef):\(request.remoteRef)"]
-        case .fetch:
-            words += [
-                "fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", remote,
-                "+\(request.remoteRef):\(request.trackingRef)",
-            ]
-        }
-        let outcome: ChildProgram.Outcome
+        // Whatever a configuration says: no program that a URL names (ext::, gitremote-helpers(7)).
+        environment["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
+        environment.merge(extra) { _, new in new }
         do throws(Errno) {
-            // Whoever started us bounds the time, and ends the group.
-            outcome = try ChildProgram.run(
-                words, environment: environment, directory: "/", timeout: .seconds(86400), ownGroup: false)
+            // Whoever started us bounds the time, and ends the group. When a repository is packed is for the user's own
+            // git to decide. A redirect would take headers of the configuration, and what a helper says without asking for
+            // whom, to another server.
+            return try ChildProgram.run(
+                [
+                    "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c",
+                    "http.followRedirects=false",
+                    "--git-dir", repository.string,
+                ] + words, environment: environment, directory: "/", timeout: .seconds(86400), ownGroup: false
+            )
         } catch {
             throw TransferFailure(code: .other, message: "the git program cannot be started: \(error)")
         }
-        guard outcome.status != 0 else { return }
-        throw failure(outcome.errors + String(decoding: outcome.output, as: UTF8.self), request)
+    }
+
+    /// Where a server redirects to, and the URL to go on with where that is the same server. It is asked once more, as git
+    /// tells of its answer in a trace only (without credentials in it, git(1)).
+    private static func destination(
+        of remote: String, _ repository: FilePath
+    ) throws(TransferFailure) -> (location: String, next: String?)? {
+        guard remote.hasPrefix("http") else { return nil }
+        let trace = ["GIT_TRACE_CURL": "1", "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"]
+        let outcome = try git(["ls-remote", "--", remote], repository, trace)
+        let mark = "recv header: location: "
+        for line in outcome.errors.split(whereSeparator: \.isNewline) {
+            guard let found = line.lowercased().firstRange(of: mark) else { continue }
+            let location = String(String(line)[found.upperBound...]).trimmed
+            return (location, Redirection.followed(from: remote, to: location))
+        }
+        return nil
     }
 
     /// The remote's URL, so that the references of `git fetch` and `git push` are left to those; nil where it holds a
@@ -82,5 +130,19 @@ enum GitProgram {
         let doing = request.operation == .push ? "git push" : "git fetch"
         return TransferFailure(
             code: code, message: "\(doing): \(GitError.withoutPasswords(String(text.prefix(600))))")
+    }
+}
+
+extension ChildProgram.Outcome {
+    /// The status of an HTTP redirect that git was not to follow.
+    fileprivate var redirection: String? {
+        guard status != 0, let found = errors.firstRange(of: "returned error: 30") else { return nil }
+        return "HTTP 30" + errors[found.upperBound...].prefix(1)
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 }

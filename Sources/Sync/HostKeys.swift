@@ -26,6 +26,10 @@ public struct HostKeys: Sendable {
         } catch {
             throw Failure(message: "\(error.message)")
         }
+        if let url, let objection = RemoteURL.objection(to: url) {
+            throw Failure(
+                message: "the remote of the store \"\(store.name)\" is not used because \(objection)")
+        }
         guard let url, let (host, port) = Self.server(of: url) else {
             throw Failure(message: "the remote of the store \"\(store.name)\" is not reached over SSH")
         }
@@ -60,7 +64,7 @@ public struct HostKeys: Sendable {
         var lines: [String] = []
         // A busy server drops connections.
         for _ in 0..<3 where lines.isEmpty {
-            let scan = try run(["ssh-keyscan", "-T", "10", "-p", "\(port)", host])
+            let scan = try run(["ssh-keyscan", "-T", "10", "-p", "\(port)", "--", host])
             lines = String(decoding: scan.output, as: UTF8.self).split(separator: "\n").map(String.init)
                 .filter { !$0.hasPrefix("#") }
         }

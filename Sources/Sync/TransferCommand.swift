@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import Stores
 import SystemPackage
 
 /// The child process of a transfer.
@@ -16,6 +17,14 @@ public enum TransferCommand {
                 .failed(TransferFailure(code: .other, message: "a transfer was asked for in unknown words")))
             return false
         }
+        if let objection = RemoteURL.objection(to: LibGit2Transfer.url(request)) {
+            channel.send(
+                .failed(
+                    TransferFailure(
+                        code: .other, message: "the remote's URL is not used because \(objection)")))
+            return false
+        }
+        TransferBounds.set()
         endWithCommitter(request)
         do throws(TransferFailure) {
             switch request.transport {

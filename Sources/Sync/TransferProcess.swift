@@ -14,6 +14,9 @@ struct TransferProcess: Sendable {
     /// Told how far it is.
     var progress: @Sendable (TransferProgress) -> Void
 
+    /// So many bytes of an object are a progress.
+    private static let worthwhile = 64 << 10
+
     /// Runs on a thread of its own; no thread of Swift's pool waits.
     func run(_ request: TransferRequest) async throws(TransferFailure) {
         let failure: TransferFailure? = await withCheckedContinuation { continuation in
@@ -63,6 +66,8 @@ struct TransferProcess: Sendable {
     private func converse(_ channel: TransferChannel, _ request: TransferRequest) throws(TransferFailure) {
         var end = ContinuousClock.now + timeout
         var last: TransferProgress?
+        // A server that lets something trickle in for ever gets no more time either.
+        var lastObject = ContinuousClock.now
         while true {
             var entry = pollfd(fd: channel.descriptor, events: Int16(POLLIN), revents: 0)
             let left = max(end - .now, .zero)
@@ -78,9 +83,15 @@ struct TransferProcess: Sendable {
             }
             switch channel.receive() {
             case .progress(let progress):
-                // A server that says the same again and again gets no more time.
-                if progress != last { end = .now + timeout }
-                last = progress
+                if progress.objects != last?.objects { lastObject = .now }
+                // Bytes alone count where they are worth the name, and not for ever.
+                let isWorthwhile =
+                    progress.objects != last?.objects
+                    || progress.bytes >= (last?.bytes ?? 0) + Self.worthwhile
+                if isWorthwhile {
+                    end = min(.now + timeout, lastObject + timeout * 60)
+                    last = progress
+                }
                 self.progress(progress)
             case .wanted(let request):
                 channel.send(credentials?(request))

@@ -91,6 +91,8 @@ struct TransferFailure: Error, Sendable, Equatable {
         /// The server cannot be reached.
         case network
         case timedOut
+        /// The server redirects to another one, which was told nothing.
+        case redirected
         /// libgit2 cannot do it.
         case unsupported
         /// The remote has no such branch yet.
@@ -105,6 +107,7 @@ struct TransferFailure: Error, Sendable, Equatable {
             case .certificate: self = .certificate
             case .network: self = .network
             case .unsupported: self = .unsupported
+            case .redirected: self = .redirected
             default: self = .other
             }
         }

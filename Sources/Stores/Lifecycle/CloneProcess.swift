@@ -99,7 +99,7 @@ public struct CloneRequest: Sendable {
         guard parts.count == 3, parts[0] == "error" else { return nil }
         let codes: [String: GitError.Code] = [
             "authentication": .authentication, "certificate": .certificate, "network": .network,
-            "notFound": .notFound, "cancelled": .cancelled,
+            "notFound": .notFound, "cancelled": .cancelled, "redirected": .redirected,
         ]
         return GitError(code: codes[String(parts[1])] ?? .other, message: String(parts[2]))
     }
@@ -111,7 +111,12 @@ public enum CloneChild {
     public static func run() -> Int32 {
         // Without the parent nobody would remove a half clone but the next start.
         CloneChild.dieWithParent()
+        TransferBounds.set()
         guard let (request, secrets) = read() else { return 64 }
+        if let objection = RemoteURL.objection(to: request.url) {
+            say("error\tother\tcannot clone from this URL because \(objection)")
+            return 1
+        }
         let login = RemoteLogin(
             method: request.login.method, userName: request.login.userName, sshKey: request.login.sshKey
         ) { kind in secrets[kind] }

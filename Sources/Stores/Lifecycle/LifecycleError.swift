@@ -42,6 +42,8 @@ public struct LifecycleError: Error, Sendable, Equatable, CustomStringConvertibl
         switch error.code {
         case .authentication: self.init(.authentication, error.message)
         case .cancelled: self.init(.cancelled, error.message)
+        case .redirected:
+            self.init(.clone, error.message + "; if the repository has moved there, say so with --url")
         default: self.init(.clone, error.message)
         }
     }

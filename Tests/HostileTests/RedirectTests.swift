@@ -1,0 +1,233 @@
+import Glibc
+import OpenPGP
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Git
+@testable import Sync
+
+/// Servers that send a transfer elsewhere. What is kept for a store's server is told to nobody else.
+@Suite struct RedirectTests {
+    /// When a server redirects.
+    enum Moment: String, Sendable, CaseIterable {
+        /// At once, before it wants credentials.
+        case first
+        /// Once it has had them.
+        case afterCredentials
+        /// At the request behind the list of branches.
+        case post
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var status: String
+        var moment: Moment
+        /// The name of the host that it redirects to; its port is another one always.
+        var host: String
+        var operation: TransferRequest.Operation
+        var transport: Transport
+        var testDescription: String { "\(transport) \(operation) \(status) \(moment) \(host)" }
+    }
+
+    static let rows: [Row] = ["301", "302", "303", "307", "308"].flatMap { status in
+        Moment.allCases.flatMap { moment in
+            ["127.0.0.1", "localhost"].flatMap { host in
+                [Transport.libgit2, .git].flatMap { transport in
+                    // Not each with each: the servers' part does not know the operation.
+                    [TransferRequest.Operation.fetch, .push].filter {
+                        $0 == .fetch || status == "307" || status == "302"
+                    }.map {
+                        Row(status: status, moment: moment, host: host, operation: $0, transport: transport)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: rows)
+    func noCredentialLeavesTheServer(_ row: Row) throws {
+        try TestHome.with { home in
+            let thief = try HostileServer { request, client in
+                guard request.authorization != nil else {
+                    client.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+                    return true
+                }
+                client.answer("500 Thanks")
+                return false
+            }
+            let elsewhere = "http://\(row.host):\(thief.port)"
+            let server = try HostileServer { request, client in
+                let redirect = {
+                    client.answer("\(row.status) Moved", ["Location: \(elsewhere)\(request.path)"])
+                }
+                if row.moment == .first {
+                    redirect()
+                } else if request.authorization == nil {
+                    client.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+                } else if row.moment == .afterCredentials || request.method == "POST" {
+                    redirect()
+                } else {
+                    let service = Wire.service(request.path)
+                    client.answer(
+                        "200 OK", type: "application/x-\(service)-advertisement",
+                        Wire.advertisement(
+                            service,
+                            refs: [service == "git-receive-pack" ? "refs/heads/other" : "refs/heads/main"],
+                            capabilities: "report-status side-band-64k ofs-delta"))
+                }
+                return true
+            }
+            defer {
+                thief.stop()
+                server.stop()
+            }
+            let failure = try #require(
+                try Self.transfer(row.operation, row.transport, server.url + "/x.git", home))
+            #expect(
+                failure.code == .redirected || row.moment == .post && row.transport == .git,
+                "\(failure) \(server.requests)")
+            #expect(thief.requests.filter { $0.authorization != nil }.isEmpty, "\(thief.requests)")
+            #expect(thief.connections == 0, "\(failure)")
+            if row.moment != .post, row.status != "303" || row.transport == .git {
+                #expect(failure.message.contains("\(row.host)"), "\(failure)")
+            }
+            #expect(failure.message.contains("redirects") || row.moment == .post, "\(failure)")
+            #expect(!server.requests.isEmpty)
+        }
+    }
+
+    /// Another path at the same server is the same server: credentials go there.
+    @Test(arguments: [Transport.libgit2, .git], ["relative", "absolute"])
+    func aRedirectWithinTheServerIsFollowed(_ transport: Transport, _ form: String) throws {
+        try TestHome.with { home in
+            let server = try HostileServer { request, client in
+                if request.path.hasPrefix("/old/") {
+                    let place = request.path.replacing("/old/", with: "/new.git/")
+                    let host = form == "relative" ? "" : "http://" + (request.headers["host"] ?? "")
+                    client.answer("301 Moved", ["Location: \(host)\(place)"])
+                } else if request.authorization == nil {
+                    client.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+                } else {
+                    client.answer("404 Not Found")
+                }
+                return true
+            }
+            defer { server.stop() }
+            _ = try Self.transfer(.fetch, transport, server.url + "/old", home)
+            #expect(
+                server.requests.contains {
+                    $0.path.hasPrefix("/new.git/info/refs") && $0.authorization != nil
+                },
+                "\(server.requests)")
+        }
+    }
+
+    /// What is no place for a repository, and a circle.
+    @Test(
+        arguments: [Transport.libgit2, .git],
+        [
+            "file:///etc/passwd", "ext::sh -c id", "ssh://127.0.0.1/x", "gopher://127.0.0.1/",
+            "//127.0.0.1:1/x", "", "/loop",
+            "http://127.0.0.1:1@127.0.0.1:2/x/info/refs", "http://[::1]:1/x/info/refs", "http:///x",
+            "https://127.0.0.1:1/x",
+        ])
+    func aRedirectToNowhereEndsInASentence(_ transport: Transport, _ location: String) throws {
+        try TestHome.with { home in
+            let server = try HostileServer { _, client in
+                client.answer("302 Found", location.isEmpty ? [] : ["Location: \(location)"])
+                return true
+            }
+            defer { server.stop() }
+            let start = ContinuousClock.now
+            let failure = try #require(try Self.transfer(.fetch, transport, server.url + "/x.git", home))
+            #expect(!failure.message.isEmpty && !failure.message.contains("\n"))
+            #expect(failure.code != .timedOut && ContinuousClock.now - start < .seconds(10), "\(failure)")
+            #expect(server.requests.count < 60)
+        }
+    }
+
+    /// `store add --url`: the password that is typed goes to the server that was named.
+    @Test func cloningFollowsNobodyElsewhere() throws {
+        try TestHome.with { home in
+            let thief = try HostileServer { _, client in
+                client.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+                return true
+            }
+            let server = try HostileServer { request, client in
+                client.answer("302 Found", ["Location: http://127.0.0.1:\(thief.port)\(request.path)"])
+                return true
+            }
+            defer {
+                thief.stop()
+                server.stop()
+            }
+            let result = try home.run(
+                [
+                    "passdir", "store", "add", "x", "--url", server.url + "/x.git", "--user-name", "u",
+                    "--password-stdin",
+                ], input: Array("secret\n".utf8))
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("redirects to 127.0.0.1:\(thief.port)"), "\(result.errors)")
+            #expect(thief.connections == 0)
+            #expect(try home.passdir("store", "list").output.isEmpty)
+        }
+    }
+
+    /// Through a proxy of the user's own, a redirect is refused as well: it is told in plain words whom to connect to.
+    @Test func aProxyIsNoWayOut() throws {
+        let boundary = try #require(
+            ServerBoundary(
+                "https://Store.test/x.git", proxies: ["proxy.test:3128", "http://u:p@other.test/"]))
+        func mayAsk(_ line: String) -> Bool {
+            Array("\(line)\r\nHost: x\r\n\r\n".utf8).withUnsafeBytes(boundary.maySend)
+        }
+        #expect(boundary.mayConnect("store.test", "443") && boundary.mayConnect("STORE.TEST", "443"))
+        #expect(boundary.mayConnect("proxy.test", "3128") && boundary.mayConnect("other.test", "80"))
+        #expect(mayAsk("CONNECT store.test:443 HTTP/1.1") && mayAsk("GET /x.git/info/refs HTTP/1.1"))
+        for line in [
+            "CONNECT store.test:8443 HTTP/1.1", "CONNECT evil.test:443 HTTP/1.1",
+            "GET http://store.test/x HTTP/1.1",
+            "POST https://evil.test/x HTTP/1.1",
+        ] {
+            #expect(!mayAsk(line), "\(line)")
+        }
+        #expect(boundary.refused != nil)
+        for (host, port) in [("store.test", "80"), ("evil.test", "443"), ("127.0.0.1", "443"), ("", "443")] {
+            #expect(!boundary.mayConnect(host, port))
+        }
+    }
+
+    /// A transfer by the child process that committers start, with credentials for whoever asks; how it failed.
+    static func transfer(
+        _ operation: TransferRequest.Operation, _ transport: Transport, _ url: String, _ home: TestHome,
+        _ configuration: [String: String] = [:], timeout: Duration = .seconds(8)
+    ) throws -> TransferFailure? {
+        try home.succeed(["git", "init", "-q", "r"])
+        let repository = home.path("r")
+        for (key, value) in [
+            "remote.origin.url": url,
+            "credential.helper": "!f() { echo username=u; echo password=secret; }; f",
+        ].merging(configuration, uniquingKeysWith: { $1 }) {
+            try home.succeed(["git", "config", key, value], in: repository)
+        }
+        try home.succeed(["git", "commit", "-q", "--allow-empty", "-m", "One"], in: repository)
+        let process = TransferProcess(
+            program: try TestHome.passdirBinary(), timeout: timeout,
+            credentials: { request in
+                guard request.attempt < 3 else { return nil }
+                let secret = Array("secret".utf8).withUnsafeBytes { try? SecretBytes(copying: $0) }
+                guard let secret else { return nil }
+                return .password(username: "u", LentSecret { use in secret.withUnsafeBytes { use($0) } })
+            }, progress: { _ in })
+        let request = TransferRequest(
+            operation, repository: repository.appending(".git"), remote: "origin",
+            localRef: "refs/heads/main", remoteRef: "refs/heads/main", trackingRef: "refs/passdir/known",
+            transport: transport)
+        do throws(TransferFailure) {
+            try process.runBlocking(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
