@@ -117,9 +117,6 @@ extension Catalogue {
             "recipient record", "fields ended by NUL", .data, "recipients", .personal, .stores,
             "Whom each .gpg-id named when you last agreed to it"),
         item(
-            "recipient record's lock", "file", .data, "recipients.lock", .none, .stores,
-            "Held while the record is changed"),
-        item(
             "recipient record's copy", "fields ended by NUL", .data, "recipients.new", .personal, .stores,
             "The record while it is written; gone then"),
         item(

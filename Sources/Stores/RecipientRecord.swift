@@ -69,7 +69,7 @@ public final class RecipientRecord: Sendable {
         try state.withLock { (state) throws(Errno) in
             try Directories.makeFolders(path.removingLastComponent())
             // Another process may be changing what it knows of another store.
-            let lock = try Self.lock(FilePath(path.string + ".lock"))
+            let lock = try Self.lock(path.removingLastComponent())
             defer { close(lock) }
             refresh(&state)
             var all: [RecordContent.Entry] = []
@@ -80,16 +80,31 @@ public final class RecipientRecord: Sendable {
             }
             let own = all.filter { names.contains($0.store) }
             let next = change(own)
-            guard next != own || isDamaged else { return }
+            guard next != own || isDamaged && !next.isEmpty else { return }
             let rest = all.filter { !names.contains($0.store) }
             if next.contains(where: { $0.kind == .agreed }) { try mark(names[0]) }
-            try PrivateFile.write(RecordContent.bytes(of: rest + next), to: path)
+            try replace(rest + next)
             state.identity = nil
         }
     }
 
-    private static func lock(_ file: FilePath) throws(Errno) -> CInt {
-        let raw = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    /// Forgets a store that is removed: added again, it is looked at anew.
+    func forget(_ name: String) throws(Errno) {
+        guard path.removingLastComponent().withPlatformString({ access($0, F_OK) }) == 0 else { return }
+        try update([name]) { _ in [] }
+        guard let markers else { return }
+        _ = markers.appending(StateName.of(name)).withPlatformString { unlink($0) }
+    }
+
+    private func replace(_ entries: [RecordContent.Entry]) throws(Errno) {
+        guard entries.isEmpty else {
+            return try PrivateFile.write(RecordContent.bytes(of: entries), to: path)
+        }
+        guard path.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else { throw Errno.last }
+    }
+
+    private static func lock(_ folder: FilePath) throws(Errno) -> CInt {
+        let raw = folder.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard raw >= 0 else { throw Errno.last }
         guard retryingWhenInterrupted({ flock(raw, LOCK_EX) }) == 0 else {
             let error = Errno.last

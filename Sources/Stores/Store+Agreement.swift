@@ -59,10 +59,12 @@ extension Store {
             entries.append(RecordContent.Entry(store: identifier, file: file, fingerprints: now))
             guard let agreed else { continue }
             let old = Self.agreed(file, agreed)
-            let isKnown = agreed.contains { $0.file == file }
+            let gone = old.filter { !now.contains($0) }
+            // A new file for fewer than those above it is no news, unless it is for none of one's own keys.
+            let counts =
+                agreed.contains { $0.file == file } || !gone.isEmpty && !isAnyOwn(now) && isAnyOwn(gone)
             let change = ForeignRecipients(
-                file: file, added: now.filter { !old.contains($0) },
-                removed: isKnown ? old.filter { !now.contains($0) } : [])
+                file: file, added: now.filter { !old.contains($0) }, removed: counts ? gone : [])
             if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
         }
         return RecipientSnapshot(changes: changes, entries: entries)
@@ -161,17 +163,35 @@ extension Store {
         try agree(toAlso: recipients, in: file)
     }
 
-    /// Refuses recipients that were added to their file since you last agreed to it, where that is asked for.
+    /// Refuses what others did to a list since you last agreed to it, where that is asked for.
     func checkConfirmed(_ list: RecipientList) throws(StoreError) {
-        guard let file = list.file, let first = unagreed(list.recipients, in: file).first, mustConfirm(file)
-        else { return }
-        throw unconfirmed(first, in: file)
+        guard let file = list.file, let objection = objection(to: list), mustConfirm(file) else { return }
+        throw objection
     }
 
     /// As `checkConfirmed`, whatever the settings say: what is encrypted anew is not for keys nobody agreed to.
-    func checkAgreed(_ list: RecipientList) throws(StoreError) {
-        guard let file = list.file, let first = unagreed(list.recipients, in: file).first else { return }
-        throw unconfirmed(first, in: file)
+    public func checkAgreed(_ list: RecipientList) throws(StoreError) {
+        if let objection = objection(to: list) { throw objection }
+    }
+
+    /// What speaks against encrypting to a list: a key that nobody agreed to, or that others took all of yours out.
+    private func objection(to list: RecipientList) -> StoreError? {
+        guard let file = list.file else { return nil }
+        if let first = unagreed(list.recipients, in: file).first { return unconfirmed(first, in: file) }
+        guard !list.recipients.contains(where: \.key.hasSecret), let agreed else { return nil }
+        guard isAnyOwn(Self.agreed(file, agreed)) else { return nil }
+        return StoreError(
+            .unconfirmedRecipients,
+            "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not agreed to that: "
+                + "you could not read what you save. Look at it with passdir recipients show \(name), then run "
+                + "passdir recipients confirm \(name).")
+    }
+
+    /// Whether the secret part of one of these keys is here.
+    private func isAnyOwn(_ fingerprints: [String]) -> Bool {
+        // No pattern at all would mean all keys.
+        guard !fingerprints.isEmpty else { return false }
+        return (try? engine.keys(matching: fingerprints, secretOnly: true))?.isEmpty == false
     }
 
     /// The error about a key that nobody agreed to.

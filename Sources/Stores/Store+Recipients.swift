@@ -8,6 +8,12 @@ public struct RecipientList: Sendable, Equatable {
     public var file: FilePath?
     /// The keys, pinned to their fingerprints, each key once.
     public var recipients: [Recipient]
+
+    /// A list of its parts.
+    public init(file: FilePath?, recipients: [Recipient]) {
+        self.file = file
+        self.recipients = recipients
+    }
 }
 
 extension Store {

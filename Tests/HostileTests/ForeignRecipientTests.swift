@@ -177,6 +177,32 @@ import Testing
         }
     }
 
+    /// Eve takes Ann out, so that what Ann saves next is for others only.
+    @Test(arguments: ["echo $BOB >.gpg-id", "echo $BOB >sub/.gpg-id"])
+    func nobodyIsLockedOutByOthersUnawares(_ script: String) throws {
+        try SharedStore.with { shared in
+            let home = shared.home
+            try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint])
+            try shared.store.git("push", "--quiet")
+            try shared.push(script)
+            let fixed = try shared.run(["recipients", "check", "work", "--fix"])
+            #expect(
+                fixed.exitCode == 1 && fixed.errors.contains("no longer names a key of yours"),
+                "\(fixed.errors)")
+            try home.mount()
+            #expect(try home.run(["sh", "-c", "echo two | tee mnt/work/sub/b"]).exitCode != 0)
+            #expect(try home.passdir("status").output.contains("no longer names a key of yours"))
+            try home.unmount(discardUnsaved: true)
+            #expect(try shared.secrets(for: shared.ann).count == 2)
+            // Ann agrees to it: the store may be one that she only fills.
+            try shared.succeed(["recipients", "confirm", "work", "--yes"])
+            try home.mount()
+            try home.succeed(["sh", "-c", "echo two | tee mnt/work/sub/b"])
+            try home.unmount()
+            #expect(try shared.secrets(for: shared.ann) == ["./a.gpg"])
+        }
+    }
+
     /// To keys none of which is one's own.
     @Test func nobodyLocksHimselfOutUnawares() throws {
         try SharedStore.with { shared in

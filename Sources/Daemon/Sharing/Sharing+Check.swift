@@ -75,6 +75,9 @@ extension Sharing {
         let unagreed = try unagreed(place, found)
         do throws(StoreError) {
             for (file, keys) in unagreed { try place.store.accept(keys, in: file, accepting) }
+            for drift in found.drift where drift.match == .different {
+                try place.store.checkAgreed(RecipientList(file: drift.file, recipients: drift.recipients))
+            }
             let unreadable = skipsUnreadable ? Set(try place.store.unreadable(secrets)) : []
             let work = try Reencryption.begin(
                 following: secrets, in: place.store, skipsUnreadable: skipsUnreadable)

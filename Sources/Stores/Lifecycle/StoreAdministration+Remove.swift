@@ -57,6 +57,7 @@ extension StoreAdministration {
         } catch {}
         try FaultPoint.reach("remove.credential")
         forgetLearned(operation.id)
+        forgetAgreement(operation.id)
         try FaultPoint.reach("remove.learned")
         guard operation.removesFolder else { return nil }
         if isThere(operation.folder) {

@@ -95,6 +95,16 @@ public struct StoreAdministration: Sendable {
         learned.close()
     }
 
+    /// Forgets whom the user agreed to encrypt to in a store that is removed.
+    func forgetAgreement(_ id: String) {
+        let data = Directories.dataFolder(environment: environment)
+        let record = RecipientRecord(
+            file: data.appending("recipients"),
+            markers: Directories.stateFolder(environment: environment).appending("agreed"))
+        // What stays of it is of a store that nobody has any more.
+        try? record.forget(id)
+    }
+
     /// Looks whether a folder holds secrets, and whether the user's keys open them.
     func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
         var warnings: [String] = []
