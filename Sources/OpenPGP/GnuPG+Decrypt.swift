@@ -8,6 +8,7 @@ extension GnuPG {
     public func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> SecretBytes {
+        if let objection = Packets.objection(to: ciphertext) { throw objection }
         let bounds = Bounds(timeout: timeout, cancellation: cancellation)
         do throws(OpenPGPError) {
             return try decryptOnce(ciphertext, limit: limit, bounds)

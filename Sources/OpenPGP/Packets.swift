@@ -6,23 +6,31 @@ public enum Packets {
     private static let overhead: Int64 = 1 + 18 + 22
     /// Octets in a literal packet's body before the data: mode, length of an empty file name, date.
     private static let literalOverhead: Int64 = 6
+    /// How many packets before the encrypted data, which are its recipients, a message may have.
+    public static let maximalRecipients = 1024
+    /// How many windows of a file one look reads: what others wrote must not decide how long a look takes.
+    static let maximalReads = 1024
 
     /// Predicts the size of the plaintext from the headers of the packets.
     ///
     /// Exact for what `gpg -e` writes from a pipe without compression; wrong for a message that holds a file name or
     /// is compressed inside, which looks the same from outside. nil for everything of which nothing can be said:
-    /// armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages.
+    /// armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages, and
+    /// those in more pieces than a look reads. Of a long message that gpg cut, only the beginning and the end are read.
     /// - Parameters:
     ///   - fileSize: The size of the message in bytes.
     ///   - read: Gives at most so many bytes from an offset on; fewer at the end of the file only.
     public static func plaintextSize(
         fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
     ) throws(Errno) -> PlaintextSize? {
-        var reader = PacketReader(fileSize: fileSize, read: read)
+        var reader = PacketReader(fileSize: fileSize, maximalReads: maximalReads, read: read)
         var offset: Int64 = 0
-        while let packet = try reader.header(at: offset) {
+        for _ in 0...maximalRecipients {
+            guard let packet = try reader.header(at: offset) else { return nil }
             switch packet.tag {
-            case 1, 3, 10: offset = packet.end
+            case 1, 3, 10:
+                guard packet.isWhole else { return nil }
+                offset = packet.end
             case 18:
                 guard packet.end == fileSize, packet.bodyLength >= overhead + 2 + literalOverhead else {
                     return nil
@@ -46,7 +54,9 @@ public enum Packets {
         let inner = packet.bodyLength - overhead
         // The outer packet shows how the writer cuts; the inner one was cut by the same hand.
         let lengths = PartialLengths(buffer: (packet.parts.first ?? 0) > 8192 ? 65_536 : 8192)
-        if lengths.parts(packet.bodyLength) == packet.parts {
+        if lengths.partCount(packet.bodyLength) == packet.partCount,
+            lengths.parts(packet.bodyLength, atMost: PacketReader.partsKept) == packet.parts
+        {
             let sizes = lengths.bodies(ofPacket: inner).map { $0 - literalOverhead }.filter { $0 >= 0 }
             guard let smallest = sizes.first else { return nil }
             return PlaintextSize(value: smallest, isExact: sizes.count == 1 && lengths.buffer == 8192)
@@ -58,33 +68,47 @@ public enum Packets {
     }
 
     /// The ids of the keys that a message is encrypted to (packets of tag 1, version 3), in the order of the
-    /// message; 0 stands for a hidden one. Empty for what is no encrypted message, and for armour.
+    /// message; 0 stands for a hidden one. Empty for what is no encrypted message, for armour, and for more than
+    /// `maximalRecipients` packets.
     public static func recipientKeyIDs(
         fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
     ) throws(Errno) -> [UInt64] {
-        var reader = PacketReader(fileSize: fileSize, read: read)
+        var reader = PacketReader(fileSize: fileSize, maximalReads: 2 * maximalReads, read: read)
+        return try recipientKeyIDs(&reader)
+    }
+
+    private static func recipientKeyIDs(_ reader: inout PacketReader) throws(Errno) -> [UInt64] {
         var ids: [UInt64] = []
         var offset: Int64 = 0
-        while let packet = try reader.header(at: offset), [1, 3, 10].contains(packet.tag) {
+        for _ in 0...maximalRecipients {
+            guard let packet = try reader.header(at: offset), packet.isWhole, [1, 3, 10].contains(packet.tag)
+            else {
+                return ids
+            }
             if packet.tag == 1, packet.bodyLength >= 9, try reader.byte(at: packet.bodyStart) == 3,
                 let id = try reader.number(at: packet.bodyStart + 1, octets: 8)
             {
-                ids.append(UInt64(bitPattern: id))
+                ids.append(id)
             }
             offset = packet.end
         }
-        return ids
+        return []
     }
 
     /// As above, for a message in memory, which may be armoured.
     public static func recipientKeyIDs(in message: [UInt8]) -> [UInt64] {
-        let binary = Armor.decode(message) ?? message
-        return (try? recipientKeyIDs(fileSize: Int64(binary.count), read: reading(binary))) ?? []
+        message.withUnsafeBytes { recipientKeyIDs(in: $0) }
     }
 
     /// As above, for a message in memory that is lent.
     public static func recipientKeyIDs(in message: UnsafeRawBufferPointer) -> [UInt64] {
-        recipientKeyIDs(in: Array(message))
+        if let binary = Armor.decode(message) { return binary.withUnsafeBytes { binaryKeyIDs(in: $0) } }
+        return binaryKeyIDs(in: message)
+    }
+
+    private static func binaryKeyIDs(in message: UnsafeRawBufferPointer) -> [UInt64] {
+        var reader = PacketReader(fileSize: Int64(message.count), read: reading(message))
+        return (try? recipientKeyIDs(&reader)) ?? []
     }
 
     /// How many public keys a message in memory is encrypted to.
@@ -92,19 +116,44 @@ public enum Packets {
 
     /// Whether the packets are those of an encrypted message and the last one ends where the message ends.
     static func isWholeMessage(_ message: [UInt8]) -> Bool {
-        var reader = PacketReader(fileSize: Int64(message.count), read: reading(message))
-        var offset: Int64 = 0
-        while let packet = try? reader.header(at: offset) {
-            offset = packet.end
-            if [18, 20].contains(packet.tag) {
-                return offset == Int64(message.count) && !packet.isIndeterminate
+        message.withUnsafeBytes { bytes in
+            var reader = PacketReader(fileSize: Int64(bytes.count), read: reading(bytes))
+            var offset: Int64 = 0
+            for _ in 0...maximalRecipients {
+                guard let packet = try? reader.header(at: offset) else { return false }
+                offset = packet.end
+                if [18, 20].contains(packet.tag) {
+                    return offset == Int64(bytes.count) && !packet.isIndeterminate
+                }
+                guard packet.isWhole, [1, 3, 10].contains(packet.tag) else { return false }
             }
-            guard [1, 3, 10].contains(packet.tag) else { return false }
+            return false
         }
-        return false
     }
 
-    private static func reading(_ bytes: [UInt8]) -> (Int64, Int) throws(Errno) -> [UInt8] {
+    /// What makes a message malformed, whoever can decrypt it; nil when a look finds nothing. gpg would read it, one
+    /// part at a time.
+    static func objection(to message: UnsafeRawBufferPointer) -> OpenPGPError? {
+        var reader = PacketReader(
+            fileSize: Int64(message.count), maximalReads: maximalReads, read: reading(message))
+        var offset: Int64 = 0
+        for _ in 0...maximalRecipients {
+            guard let packet = try? reader.header(at: offset) else {
+                guard reader.hasSmallPart else { return nil }
+                return OpenPGPError(
+                    .corrupt,
+                    "the message is malformed: it is cut into parts of less than \(PacketReader.smallestPart) bytes "
+                        + "(RFC 4880, 4.2.2.4)")
+            }
+            guard packet.isWhole, [1, 3, 10].contains(packet.tag) else { return nil }
+            offset = packet.end
+        }
+        return OpenPGPError(
+            .corrupt, "the message is malformed: it names more than \(maximalRecipients) recipients")
+    }
+
+    /// Reads the windows that are asked for, and copies nothing else. The memory must outlive what is returned.
+    private static func reading(_ bytes: UnsafeRawBufferPointer) -> (Int64, Int) throws(Errno) -> [UInt8] {
         { (offset, count) throws(Errno) in
             guard offset >= 0, offset < Int64(bytes.count) else { return [] }
             return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])

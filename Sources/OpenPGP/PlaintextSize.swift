@@ -13,11 +13,14 @@ public struct PlaintextSize: Sendable, Equatable {
 /// It collects 8 KiB (64 KiB in newer versions); a full buffer becomes one part, what is left at the end is cut
 /// into the powers of two that make it up, down to 512, and the last 0 to 511 bytes get an ordinary length.
 struct PartialLengths {
+    /// The sizes of gpg's buffer.
+    static let buffers: [Int64] = [8192, 65_536]
+
     let buffer: Int64
 
-    /// The parts of a body of `length` bytes.
-    func parts(_ length: Int64) -> [Int64] {
-        var parts = [Int64](repeating: buffer, count: Int(length / buffer))
+    /// The first parts of a body of `length` bytes.
+    func parts(_ length: Int64, atMost limit: Int = .max) -> [Int64] {
+        var parts = [Int64](repeating: buffer, count: Int(min(length / buffer, Int64(limit))))
         var rest = length % buffer
         var power = buffer / 2
         while power >= 512 {
@@ -27,21 +30,27 @@ struct PartialLengths {
             }
             power /= 2
         }
-        return parts + [rest]
+        return Array((parts + [rest]).prefix(limit))
+    }
+
+    /// How many parts a body of `length` bytes has.
+    func partCount(_ length: Int64) -> Int64 { partialCount(length) + 1 }
+
+    private func partialCount(_ length: Int64) -> Int64 {
+        length / buffer + Int64((length % buffer / 512).nonzeroBitCount)
     }
 
     /// The size of the whole packet around a body of `length` bytes: tag, lengths and body.
     func packetSize(_ length: Int64) -> Int64 {
-        let partial = length / buffer + Int64((length % buffer / 512).nonzeroBitCount)
-        return 1 + partial + (length % 512 < 192 ? 1 : 2) + length
+        1 + partialCount(length) + (length % 512 < 192 ? 1 : 2) + length
     }
 
     /// The bodies, in rising order, whose packet has the size `size`. Usually one; near multiples of 1024 two, for a
     /// longer body may need fewer lengths.
     func bodies(ofPacket size: Int64) -> [Int64] {
         guard size >= 2 else { return [] }
-        // Every part but the last is 512 bytes at least, most fill the buffer.
-        let most = 1 + size / buffer + 2 + 16
-        return (max(0, size - most)..<size).filter { packetSize($0) == size }
+        // Each full buffer has one octet of length; tag, the lengths of the end and rounding add a few.
+        let near = size - size / (buffer + 1)
+        return (max(0, near - 16)..<min(size, near + 3)).filter { packetSize($0) == size }
     }
 }

@@ -17,20 +17,20 @@ extension Store {
     /// The ciphertext is read in one piece and its identity taken afterwards; one that changed meanwhile is read
     /// again.
     public func plaintext(of secret: FilePath, cancellation: Cancellation?) throws(StoreError) -> Plaintext {
-        // Room for packets, recipients and a compression that made it larger.
-        let ciphertextLimit = options.secretLimit + options.secretLimit / 8 + (1 << 20)
         for _ in 0..<8 {
             let ciphertext: [UInt8]
             let status: FileStatus
             do {
                 let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
                 let before = try file.status()
-                (ciphertext, status) = try file.readAll(limit: ciphertextLimit)
+                (ciphertext, status) = try file.readAll(limit: options.ciphertextLimit)
                 guard before.identity == status.identity, ciphertext.count == Int(status.identity.size) else {
                     continue
                 }
             } catch .fileTooLarge {
-                throw StoreError(.tooLarge, "\(secret.string) is larger than limits.secret allows.")
+                throw StoreError(
+                    .tooLarge,
+                    "\(secret.string) is larger than limits.secret (\(options.secretLimit) bytes) allows.")
             } catch {
                 throw StoreError(error, "read", secret)
             }
@@ -85,6 +85,7 @@ extension Store {
         do {
             let file = try openToLook(secret)
             let size = try file.status().identity.size
+            guard size <= Int64(options.ciphertextLimit) else { return 0 }
             let predicted = try Packets.predictPlaintextSize(fileSize: size) {
                 (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)

@@ -7,6 +7,9 @@ extension Store {
     public struct Options: Sendable {
         /// The size in bytes beyond which a secret is refused (`limits.secret`).
         public var secretLimit: Int
+        /// The size in bytes beyond which a ciphertext is not even read: room for packets, recipients and a compression
+        /// that made it larger.
+        public var ciphertextLimit: Int { Self.ciphertextLimit(secrets: secretLimit) }
         /// How long a decryption may wait for a passphrase (`prompt.timeout`).
         public var promptTimeout: Duration
         /// PASSWORD_STORE_KEY: recipients that override `.gpg-id`, separated by spaces.
@@ -52,6 +55,12 @@ extension Store {
                 file: data.appending("recipients"),
                 markers: Directories.stateFolder(environment: environment).appending("agreed"))
             changes = data.appending("changes")
+        }
+
+        /// The largest ciphertext that a secret of at most `secrets` bytes may lie in.
+        public static func ciphertextLimit(secrets: Int) -> Int {
+            let (sum, overflow) = secrets.addingReportingOverflow(secrets / 8 + (1 << 20))
+            return overflow ? .max : sum
         }
 
         private static func fingerprints(_ text: String) -> [String] {

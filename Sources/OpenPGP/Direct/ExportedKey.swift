@@ -19,7 +19,7 @@ struct ExportedKey {
         var keys: [ExportedKey] = []
         var offset: Int64 = 0
         while offset < Int64(export.count) {
-            guard let packet = try? reader.header(at: offset), packet.parts.count == 1,
+            guard let packet = try? reader.header(at: offset), packet.partCount == 1,
                 !packet.isIndeterminate
             else { return nil }
             let body = Array(export[Int(packet.bodyStart)..<Int(packet.end)])
