@@ -26,6 +26,8 @@ enum CommitterSettings {
         let login = RemoteLogin(definition, credentials: credentials)
         options.credentials = { login.answer($0) }
         options.ownKey = definition.key
+        options.configuredURL = definition.url
+        options.configuredBranch = definition.branch
         options.offers =
             switch definition.authentication {
             case nil: .all

@@ -68,7 +68,10 @@ final class MountService: Sendable {
         learned = Self.openLearnedState(environment, log)
         filesystem = StoreFilesystem(options: options)
         Self.sweep(registry, environment, credentials, learned, log)
-        try MountPlace.prepare(mountPoint, stores: definitions.filter(\.isInMount).map(\.path))
+        // A folder that can be no store is in nobody's way: its store is shown as failed.
+        let places = definitions.filter(\.isInMount).map(\.path)
+            .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
+        try MountPlace.prepare(mountPoint, stores: places)
         stores = LiveStores(
             registry: registry,
             opening: StoreOpening(

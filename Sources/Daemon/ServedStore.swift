@@ -102,6 +102,7 @@ final class ServedStore: Sendable {
             conflicts: committer?.conflicts.map(\.string) ?? [],
             lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
                 ?? failedOpen ?? (isInUse ? recipients?.trouble : nil),
+            notes: status.notes,
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))

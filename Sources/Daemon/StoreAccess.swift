@@ -40,6 +40,9 @@ public struct StoreAccess: Sendable {
         guard let first = path.components.first?.string,
             let found = stores.first(where: { $0.store.name == first })
         else {
+            if let first = path.components.first?.string, let objection = objection(to: first, environment) {
+                throw DaemonError(message: "the store \"\(first)\" cannot be opened: \(objection)")
+            }
             let names = stores.map(\.store.name).joined(separator: ", ")
             throw DaemonError(message: "there is no store of that name in \(argument); there are: \(names)")
         }
@@ -47,13 +50,26 @@ public struct StoreAccess: Sendable {
         return StoreAccess(store: found.store, path: path, committing: found.committing)
     }
 
-    /// All stores.
+    private static func objection(to store: String, _ environment: [String: String]) -> String? {
+        guard let configuration = try? Daemon.configuration(environment),
+            let definition = try? Registry(configuration, environment: environment).definition(named: store)
+        else { return nil }
+        return StorePlace.objection(toLinked: definition.path, environment: environment).map {
+            "\(definition.path) \($0)"
+        }
+    }
+
+    /// All stores but those whose folder can be none.
     public static func all(environment: [String: String]) throws(DaemonError) -> [StoreAccess] {
         do {
             let configuration = try Daemon.configuration(environment)
             let credentials = LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            return try Registry(configuration, environment: environment).definitions().map { definition in
+            return try Registry(configuration, environment: environment).definitions().compactMap {
+                definition in
+                guard StorePlace.objection(toLinked: definition.path, environment: environment) == nil else {
+                    return nil
+                }
                 let store = Store(
                     name: definition.name, identifier: definition.identifier,
                     root: try Root(path: definition.path),

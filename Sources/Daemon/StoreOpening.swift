@@ -74,6 +74,9 @@ final class StoreOpening: Sendable {
         guard let path = resolved(definition.path) else {
             return failed(definition, fixed, "\(Errno(rawValue: errno))")
         }
+        if let objection = StorePlace.objection(to: path, environment: environment) {
+            return failed(definition, fixed, "it \(objection)")
+        }
         if path.starts(with: mountPoint) || mountPoint.starts(with: path) {
             return failed(definition, fixed, "it and the mount point \(mountPoint) lie in one another")
         }

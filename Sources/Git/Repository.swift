@@ -27,30 +27,24 @@ public final class Repository {
         git_repository_free(pointer)
     }
 
-    /// The repository whose working tree holds `start`, the nearest one; nil when there is none.
+    /// Opens what lies at exactly this place; nothing is searched.
     ///
-    /// Like git, the search doesn't leave the filesystem of `start`. `GIT_DIR` and its kind are not looked at.
-    /// - Throws: `.untrustedOwner`, `.unsupported` (for example a SHA-256 repository), `.corrupt`.
-    public static func discover(from start: FilePath) throws(GitError) -> Repository? {
-        LibGit2.start()
-        do {
-            let found = try open(start, flags: 0)
-            return found.isBare ? nil : found
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
-    }
-
-    /// The repository at exactly this place: its working tree, its `.git`, or a bare one.
-    /// - Throws: `.notFound` and what `discover` throws.
+    /// A folder with an entry `.git` is a working tree, which is opened as `open(workingTree:)` does; every other folder
+    /// must be a git directory itself, as a bare repository is. A folder whose content others write must be opened by
+    /// `open(workingTree:)`, which never takes the folder itself for a git directory.
+    /// - Throws: `.notFound`, `.unsupported` (for example a SHA-256 repository), `.corrupt`, `.untrustedOwner`.
     public static func open(_ path: FilePath) throws(GitError) -> Repository {
-        LibGit2.start()
-        return try open(path, flags: GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue)
+        if let repository = try open(workingTree: path) { return repository }
+        return try open(gitDirectory: path)
     }
 
-    private static func open(_ path: FilePath, flags: UInt32) throws(GitError) -> Repository {
+    /// The repository whose git directory, or file with a link to one, is exactly this path.
+    /// - Throws: as `open`.
+    public static func open(gitDirectory path: FilePath) throws(GitError) -> Repository {
+        LibGit2.start()
         var made: OpaquePointer?
+        // NO_DOTGIT: else libgit2 would try `PATH/.git` first, and after it the folder itself.
+        let flags = GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue | GIT_REPOSITORY_OPEN_NO_DOTGIT.rawValue
         let code = path.withPlatformString { git_repository_open_ext(&made, $0, flags, nil) }
         try check(code, "cannot open the repository at \(path)")
         return Repository(owning: made!)

@@ -16,6 +16,8 @@ public struct WorkingTreeChange: Sendable, Equatable {
         case deleted
         /// A merge left it unresolved.
         case conflicted
+        /// Not in the index, and git ignores it.
+        case ignored
     }
 
     /// The path, relative to the top of the repository.
@@ -31,15 +33,25 @@ public struct WorkingTreeChange: Sendable, Equatable {
 }
 
 extension Repository {
-    /// What `git status` lists: files, not folders; ignored ones, submodules and nested repositories are left out.
-    /// - Parameter prefix: only what is at or below this path; nil for everything.
-    public func changes(under prefix: FilePath? = nil) throws(GitError) -> [WorkingTreeChange] {
+    /// What `git status` lists: files, not folders; submodules and nested repositories are left out.
+    /// - Parameters:
+    ///   - prefix: only what is at or below this path; nil for everything.
+    ///   - includingIgnored: whether ignored files are listed, too.
+    /// - Throws: `.invalid` where a `.gitignore` or its kind is no file of ordinary size.
+    public func changes(
+        under prefix: FilePath? = nil, includingIgnored: Bool = false
+    ) throws(GitError) -> [WorkingTreeChange] {
+        if let top = workingDirectory { try RuleFiles.checkAll(top: top) }
         var options = git_status_options()
         git_status_options_init(&options, UInt32(GIT_STATUS_OPTIONS_VERSION))
         options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR
         options.flags =
             GIT_STATUS_OPT_INCLUDE_UNTRACKED.rawValue | GIT_STATUS_OPT_RECURSE_UNTRACKED_DIRS.rawValue
             | GIT_STATUS_OPT_EXCLUDE_SUBMODULES.rawValue | GIT_STATUS_OPT_DISABLE_PATHSPEC_MATCH.rawValue
+        if includingIgnored {
+            options.flags |=
+                GIT_STATUS_OPT_INCLUDE_IGNORED.rawValue | GIT_STATUS_OPT_RECURSE_IGNORED_DIRS.rawValue
+        }
         var place: UnsafeMutablePointer<CChar>?
         if let prefix, !prefix.isEmpty {
             try checkedPath(prefix)
@@ -75,6 +87,8 @@ extension Repository {
         let kind: WorkingTreeChange.Kind? =
             if has(GIT_STATUS_CONFLICTED) {
                 .conflicted
+            } else if has(GIT_STATUS_IGNORED) {
+                .ignored
             } else if has(GIT_STATUS_WT_NEW) {
                 .untracked
             } else if has(GIT_STATUS_WT_DELETED, GIT_STATUS_INDEX_DELETED) {

@@ -14,7 +14,7 @@ private enum TellingAttribute: String, CaseIterable {
     case backing
     /// The size of that file in bytes.
     case encryptedSize = "encrypted-size"
-    /// `saved`, `unsaved`, `failed` or `scratch`.
+    /// `saved`, `ignored` (saved, but git ignores it, so that it is not committed), `unsaved`, `failed` or `scratch`.
     case state
     /// Why it could not be saved or opened.
     case error
@@ -90,7 +90,9 @@ extension StoreFilesystem {
         case .encryptedSize: return String(try diskStatus(of: node).identity.size)
         // It is printed by getfattr(1), and may hold names and words of servers.
         case .error: return failure(of: node).map { VisibleText.line($0) }
-        case .state: return state(of: node)
+        case .state:
+            let state = state(of: node)
+            return state == "saved" && node.store?.sink.isIgnored(path) == true ? "ignored" : state
         case .recipients:
             do throws(StoreError) {
                 return try recipients(of: node, store, path)

@@ -29,11 +29,6 @@ extension Catalogue {
         "url", default: nil, description: "The URL that the store was cloned from", owner: .stores,
         kind: SettingKind.text("a URL without a password in it").optional, place: .store,
         protection: .personal)
-    /// `store.NAME.remote`: the remote to use where the branch has none configured.
-    public static let storeRemote = Setting<String?>(
-        "remote", default: nil, description: "The git remote, by name or URL", owner: .sync,
-        kind: SettingKind.text("the name or URL of a git remote").optional, place: .store,
-        protection: .personal)
     /// `store.NAME.branch`: the branch that is committed to.
     public static let storeBranch = Setting<String?>(
         "branch", default: nil, description: "The branch that changes are committed to", owner: .sync,
@@ -78,7 +73,7 @@ extension Catalogue {
 
     /// What only a store has.
     static let storeSettings: [AnySetting] = [
-        AnySetting(storeID), AnySetting(storePath), AnySetting(storeURL), AnySetting(storeRemote),
+        AnySetting(storeID), AnySetting(storePath), AnySetting(storeURL),
         AnySetting(storeBranch), AnySetting(storeAuthentication), AnySetting(storeUserName),
         AnySetting(storeSSHKey), AnySetting(storeKey), AnySetting(storeKeyring), AnySetting(storeInMount),
         AnySetting(storeInAutofill), AnySetting(storeReadOnly),

@@ -18,4 +18,6 @@ public typealias RecipientChanger = @Sendable (_ folder: FilePath, _ file: [UInt
 public protocol ChangeSink: Sendable {
     /// Notes a change that is already durable on disk.
     func note(_ change: Change)
+    /// Whether a file stays out of git because `.gitignore` matches it.
+    func isIgnored(_ path: FilePath) -> Bool
 }

@@ -14,7 +14,9 @@ enum GitCredentialHelper {
             let output = try? ChildProcess.output(
                 of: ["git", "credential", "fill"], input: Array(question.utf8),
                 environment: [
-                    "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/true", "SSH_ASKPASS": "/bin/true",
+                    // No repository: the one that the caller's working directory looks like may be anybody's.
+                    "GIT_DIR": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/true",
+                    "SSH_ASKPASS": "/bin/true",
                 ],
                 limit: .seconds(30))
         else { return nil }

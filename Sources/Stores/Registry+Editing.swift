@@ -4,15 +4,35 @@ public import SystemPackage
 
 extension Registry {
     /// Adds a store that lies in `path` to the configuration. Nothing of the store itself is touched.
+    /// - Parameter keyring: a GnuPG home of its own.
     /// - Returns: the id that it got.
+    /// - Throws: what is wrong with the name or the place; also where the folder has no `.gpg-id` at its top, so that
+    ///   nothing says that it is a password store.
     @discardableResult
-    public func add(name: String, path: FilePath) throws(SettingsError) -> String {
+    public func add(name: String, path: FilePath, keyring: FilePath? = nil) throws(SettingsError) -> String {
+        let folder = try placeForNew(name: name, path: path)
+        var facts = stat()
+        let file = folder.appending(".gpg-id")
+        guard file.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            throw SettingsError(
+                code: .access,
+                message:
+                    "there is no .gpg-id in \(folder), so it is no password store: add --init to make it one")
+        }
+        let id = UUIDText.random()
+        var values = [("path", folder.string), ("id", id)]
+        if let keyring { values.append(("keyring", keyring.string)) }
+        try configuration.addStore(name: name, values: values)
+        return id
+    }
+
+    /// The folder, links resolved, of a store that is to be added.
+    /// - Throws: what is wrong with the name or the place.
+    public func placeForNew(name: String, path: FilePath) throws(SettingsError) -> FilePath {
         try checkNew(name)
         let folder = try Self.resolved(path)
         try checkPlace(folder)
-        let id = UUIDText.random()
-        try configuration.addStore(name: name, values: [("path", folder.string), ("id", id)])
-        return id
+        return folder
     }
 
     /// Gives a store another name; everything that belongs to it stays its own.
@@ -65,8 +85,11 @@ extension Registry {
         }
     }
 
-    /// Refuses a folder that lies in another store, has one in it, or lies in the mount.
+    /// Refuses a folder that can be no store, that lies in another store, has one in it, or lies in the mount.
     func checkPlace(_ folder: FilePath) throws(SettingsError) {
+        if let objection = StorePlace.objection(to: folder, environment: environment) {
+            throw SettingsError(code: .access, message: "\(folder) \(objection)")
+        }
         for section in try configuration.stores() {
             guard let other = try? StoreDefinition(section, cloneFolder: cloneFolder).path,
                 let place = try? Self.resolved(other)

@@ -10,17 +10,25 @@ extension Store {
     }
 
     private func hasRemote(around file: FilePath) -> Bool {
+        let repositories = repositories
+        // Only repositories of the store are opened; what lies in another one is taken for shared.
+        guard let place = repositories.around(file) else { return isInAnyRepository(file) }
+        var folder = place
+        while true {
+            do throws(GitError) {
+                if try repositories.open(folder)?.remotes().isEmpty == false { return true }
+            } catch {
+                // What cannot be looked at is taken for shared.
+                return true
+            }
+            guard folder.removeLastComponent() else { return false }
+        }
+    }
+
+    private func isInAnyRepository(_ file: FilePath) -> Bool {
         var folder = file.removingLastComponent()
         while true {
-            let entry = folder.appending(".git")
-            if ((try? root.statusIfPresent(of: entry)) ?? nil) != nil {
-                do throws(GitError) {
-                    if try !Repository.open(root.path.pushing(folder)).remotes().isEmpty { return true }
-                } catch {
-                    // What cannot be looked at is taken for shared.
-                    return true
-                }
-            }
+            if ((try? root.statusIfPresent(of: folder.appending(".git"))) ?? nil) != nil { return true }
             guard folder.removeLastComponent() else { return false }
         }
     }

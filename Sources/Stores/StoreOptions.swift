@@ -22,6 +22,8 @@ extension Store {
         /// Whether recipients that others added must be confirmed (`recipients.confirm`); nil: where the store's
         /// repository has a remote.
         public var mustConfirm: Bool?
+        /// Whether passdir cloned it, so that its repository is the store's before there is a `.gpg-id`.
+        public var isClone = false
         /// Whom each `.gpg-id` named when you last agreed to it.
         public var record: RecipientRecord?
         /// The folder where changes of recipients that are under way are noted, each store in its own; nil: none can be
@@ -49,6 +51,9 @@ extension Store {
                 signingKeys = Self.fingerprints(keys)
             }
             trust = try configuration.value(Catalogue.recipientTrust, store: store) == .gpg ? .gpg : .always
+            let path = try configuration.value(Catalogue.storePath, store: store)
+            let url = try configuration.value(Catalogue.storeURL, store: store)
+            isClone = path == nil && url != nil
             mustConfirm = try configuration.value(Catalogue.recipientConfirm, store: store)
             let data = Directories.dataFolder(environment: environment)
             record = RecipientRecord(

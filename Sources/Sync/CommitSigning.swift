@@ -78,7 +78,9 @@ struct CommitSigning {
         environment["SSH_ASKPASS_REQUIRE"] = environment["SSH_ASKPASS"] == nil ? "never" : "force"
         let outcome: ChildProgram.Outcome
         do throws(Errno) {
-            outcome = try ChildProgram.run(words, environment: environment, input: content, timeout: timeout)
+            // Not in the working tree: a program by a relative path would be one that others pushed.
+            outcome = try ChildProgram.run(
+                words, environment: environment, directory: "/", input: content, timeout: timeout)
         } catch {
             throw Failure(message: "\(program), which is to sign the commit, cannot be started: \(error)")
         }

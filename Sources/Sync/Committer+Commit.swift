@@ -77,6 +77,7 @@ extension Committer {
             throw GitError(
                 code: .invalid, message: "no branch is checked out there: git switch to one")
         }
+        let share = try committable(share, onto: parent, exactly: batch.message != nil)
         let last: Prepared
         let paths: [FilePath]
         let journal: CommitJournal
@@ -225,6 +226,7 @@ extension Committer {
             case .branch(let name, let ref, let commit):
                 status.state = .ready
                 status.branch = name
+                status.notes = disagreements(with: repository, branch: name)
                 status.lastCommit = nil
                 if let commit {
                     let info = try repository.commitInfo(commit)

@@ -372,13 +372,6 @@ extension Committer {
     /// An edit in the working tree that nobody has committed: it becomes part of our history before the merge.
     private func commitFirst(_ paths: [FilePath], _ repository: Repository) throws(GitError) {
         guard let share = share(of: repository) else { return }
-        let foreign = paths.first { !$0.starts(with: share.prefix) }
-        if let foreign {
-            throw GitError(
-                code: .invalid,
-                message:
-                    "\(foreign.string), which the remote changed, has changes here that are not committed")
-        }
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
         if let complaint = shared.withLock({ $0.commitError }) {

@@ -32,18 +32,16 @@ extension Committer {
         }
     }
 
-    /// Whether the newest commit has these files as they lie on disk; false in a store that is no git repository.
+    /// Whether the newest commit has these files as they lie on disk, but for those that git ignores; false in a store
+    /// that is no git repository.
     public func isCommitted(paths: [FilePath]) throws(CommitError) -> Bool {
         do {
-            guard let repository = try Repository.discover(from: store.root.path),
-                let top = repository.workingDirectory?.lexicallyNormalized(),
+            guard let repository = try store.repositories.own(),
                 case .branch(_, _, let commit?) = try repository.head()
             else { return false }
-            let inRepository = paths.compactMap { path -> FilePath? in
-                var relative = store.root.path.pushing(path)
-                return relative.removePrefix(top) ? relative : nil
-            }
-            return try repository.plannedTree(parent: commit, paths: inRepository).changes.isEmpty
+            let ignored = try repository.ignored(paths, parent: commit)
+            return try repository.plannedTree(parent: commit, paths: paths.filter { !ignored.contains($0) })
+                .changes.isEmpty
         } catch {
             throw CommitError(message: "the newest commit cannot be read: \(error.message).")
         }

@@ -28,7 +28,7 @@ extension Committer {
             if let own {
                 refreshStatus(own.repository)
             } else {
-                shared.withLock { $0.status.state = .noRepository }
+                noteMissingRepository()
             }
             for share in repositories(own) {
                 try mend(share)
@@ -41,6 +41,21 @@ extension Committer {
             hasLooked = true
         }
         return hasRepository ?? false
+    }
+
+    /// The store has no repository of its own that is opened; where there is one that is not, `status` says why.
+    func noteMissingRepository() {
+        let repositories = store.repositories
+        let note =
+            repositories.reasonToLeaveTopAlone
+            ?? repositories.outer.map {
+                "the store lies in the repository \($0), which passdir leaves alone: nothing is committed"
+            }
+        shared.withLock {
+            $0.status.state = .noRepository
+            $0.status.branch = nil
+            $0.status.notes = [note].compactMap(\.self)
+        }
     }
 
     func repositories(_ own: Share?) -> [Share] { (own.map { [$0] } ?? []) + nestedRepositories() }
@@ -108,6 +123,7 @@ extension Committer {
             return true
         case .found(let changes, let before, let after):
             guard moved(from: before, to: after) else { return false }
+            note(ignored: changes, share)
             // What a change of recipients that was killed has put in place is that change's to commit or to take back.
             let inChange = Reencryption.paths(underWayIn: store)
             for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {

@@ -9,41 +9,37 @@ extension Committer {
         var repository: Repository
         /// The top of its working tree.
         var top: FilePath
-        /// The store's folder below the top; empty where they are the same or the repository lies in the store.
-        var prefix: FilePath
-        /// The repository's top below the store's folder; empty where they are the same or the store lies in it.
+        /// The repository's top below the store's folder; empty where they are the same.
         var nested: FilePath
         /// Relative to the top.
         var paths: [FilePath] = []
 
         /// How pass names a path of the repository: relative to the store.
         func inStore(_ path: FilePath) -> FilePath {
-            var path = path
-            if !prefix.isEmpty { _ = path.removePrefix(prefix) }
-            return nested.isEmpty ? path : nested.pushing(path)
+            nested.isEmpty ? path : nested.pushing(path)
         }
     }
 
-    /// The changes by repository: as pass does, the nearest repository around a path commits it.
+    /// The changes by repository: as pass does, the nearest repository around a path commits it, where it is the store's.
     func shares(of batch: PendingChanges) throws(CommitFailure) -> [Share] {
         var shares: [FilePath: Share] = [:]
         var order: [FilePath] = []
-        var places: [FilePath: FilePath?] = [:]
+        var places: [String: FilePath?] = [:]
         for path in batch.paths {
-            let folder = path.removingLastComponent()
-            if places[folder] == nil {
-                let share = try openRepository(around: folder)
-                places[folder] = .some(share?.top)
-                if let share, shares[share.top] == nil {
-                    shares[share.top] = share
-                    order.append(share.top)
-                    remember(nested: share)
-                }
+            // Of the files of a folder all secrets belong to one repository, and so do all others.
+            let folder = "\(path.extension == "gpg") \(path.removingLastComponent())"
+            let known = places[folder] ?? store.repositories.around(path)
+            places[folder] = .some(known)
+            guard let place = known else { continue }
+            if shares[place] == nil {
+                guard let share = try openRepository(at: place) else { continue }
+                shares[place] = share
+                order.append(place)
+                remember(nested: share)
             }
-            guard let top = places[folder] ?? nil, let share = shares[top] else { continue }
-            var relative = store.root.path.pushing(path)
-            guard relative.removePrefix(share.top) else { continue }
-            shares[top]?.paths.append(relative)
+            var relative = path
+            guard place.isEmpty || relative.removePrefix(place) else { continue }
+            shares[place]?.paths.append(relative)
         }
         return order.compactMap { shares[$0] }.map { share in
             var share = share
@@ -52,45 +48,28 @@ extension Committer {
         }
     }
 
-    private func openRepository(around folder: FilePath) throws(CommitFailure) -> Share? {
-        // A folder that is gone lay in the repository of the nearest one that is still there.
-        var start = store.root.path.pushing(folder)
-        while !isDirectory(start), start.components.count > store.root.path.components.count {
-            start.removeLastComponent()
-        }
+    private func openRepository(at place: FilePath) throws(CommitFailure) -> Share? {
         do throws(GitError) {
-            guard let repository = try Repository.discover(from: start) else { return nil }
-            return share(of: repository)
+            return try repository(at: place)
         } catch {
             throw CommitFailure(message: "commits are off for this store because \(error.message).")
         }
     }
 
-    /// A repository as seen from the store; nil for a bare one.
+    /// A repository of the store's as seen from the store; nil for every other.
     func share(of repository: Repository) -> Share? {
         guard let top = repository.workingDirectory?.lexicallyNormalized() else { return nil }
-        var prefix = store.root.path
-        if !prefix.removePrefix(top) { prefix = FilePath() }
         var nested = top
-        if !nested.removePrefix(store.root.path) { nested = FilePath() }
-        return Share(repository: repository, top: top, prefix: prefix, nested: nested)
+        guard nested.removePrefix(store.root.path) else { return nil }
+        return Share(repository: repository, top: top, nested: nested)
     }
 
-    /// The store's own repository, the one around its folder; nil when it has none.
-    func ownRepository() throws(GitError) -> Share? {
-        guard let repository = try Repository.discover(from: store.root.path) else { return nil }
-        return share(of: repository)
-    }
+    /// The store's own repository; nil when it has none.
+    func ownRepository() throws(GitError) -> Share? { try repository(at: FilePath()) }
 
     /// The store's own repository, or the one with this top below its folder; nil when there is none.
     func repository(at nested: FilePath) throws(GitError) -> Share? {
-        if nested.isEmpty { return try ownRepository() }
-        do throws(GitError) {
-            return share(of: try Repository.open(store.root.path.pushing(nested)))
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
+        try store.repositories.open(nested).flatMap { share(of: $0) }
     }
 
     private func remember(nested share: Share) {
@@ -100,21 +79,8 @@ extension Committer {
 
     /// The repositories inside the store, below its own one. Looks at every folder: for the start only.
     func nestedRepositories() -> [Share] {
-        var found: [Share] = []
-        var open: [FilePath] = [FilePath()]
-        while let folder = open.popLast() {
-            guard let entries = try? store.root.entries(of: folder) else { continue }
-            let place = store.root.path.pushing(folder)
-            if !folder.isEmpty, entries.contains(where: { $0.name == ".git" }),
-                let repository = try? Repository.open(place), let share = share(of: repository)
-            {
-                found.append(share)
-                remember(nested: share)
-            }
-            open += entries.filter { $0.kind == .directory && $0.name != ".git" }.map {
-                folder.appending($0.name)
-            }
-        }
+        let found = store.repositories.inside().compactMap { (try? repository(at: $0)) ?? nil }
+        for share in found { remember(nested: share) }
         return found
     }
 

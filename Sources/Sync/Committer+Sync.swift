@@ -124,7 +124,12 @@ extension Committer {
 
     func open(_ target: SyncTarget) throws(SyncFailure) -> Repository {
         do throws(GitError) {
-            return try Repository.open(target.repository)
+            guard let share = try repository(at: target.nested),
+                share.repository.gitDirectory == target.repository
+            else {
+                throw GitError(code: .notFound, message: "the repository \(target.repository) is gone")
+            }
+            return share.repository
         } catch {
             throw SyncFailure(kind: .passing, message: "\(error.message).")
         }
@@ -350,7 +355,15 @@ extension Committer {
             sync.hasComplained = false
             options.notify(store.name, "The store \"\(store.name)\" is in step with its remote again.")
         }
-        if let share = try? ownRepository() { refreshStatus(share.repository) }
+        do throws(GitError) {
+            if let own = try ownRepository() {
+                refreshStatus(own.repository)
+            } else {
+                noteMissingRepository()
+            }
+        } catch {
+            log.warning("the state of the repository cannot be read: \(error.message)")
+        }
     }
 
     private func noteFailure(_ failure: SyncFailure) {

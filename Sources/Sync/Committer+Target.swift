@@ -1,4 +1,5 @@
 import Git
+import Stores
 import SystemPackage
 
 extension Committer {
@@ -28,6 +29,37 @@ extension Committer {
             remote: remote,
             remoteRef: remoteRef, knownRef: "refs/passdir/remotes/\(name)/\(branch)",
             seenRef: "refs/passdir/seen/\(name)/\(branch)", gitRef: gitRef)
+    }
+
+    /// Where the configuration says something else of the store's remote or branch than the repository, whose word holds;
+    /// each a sentence.
+    func disagreements(with repository: Repository, branch: String) -> [String] {
+        var found: [String] = []
+        if let wanted = options.configuredBranch, wanted != branch {
+            found.append(
+                "the configuration names the branch \(wanted), but \(branch) is checked out and committed to: "
+                    + "passdir store reclone \(store.name) --branch \(wanted) changes that")
+        }
+        let target = (try? target(of: "refs/heads/\(branch)", in: repository)) ?? nil
+        let url = target.map { repository.url(ofRemote: $0.remote) ?? $0.remote }
+        if let wanted = options.configuredURL, let url, !Self.areSame(wanted, url) {
+            found.append(
+                "the configuration names the remote \(GitError.cleanedURL(wanted)), but the repository's, which is used, "
+                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(store.name) changes that")
+        }
+        return found
+    }
+
+    /// Whether two URLs differ at most in user and password.
+    private static func areSame(_ one: String, _ other: String) -> Bool {
+        if one == other { return true }
+        guard let one = RemoteURL(one), let other = RemoteURL(other) else { return false }
+        func bare(_ url: RemoteURL) -> String {
+            guard let at = url.text.firstIndex(of: "@"), url.isHTTP || url.isSSH else { return url.text }
+            let scheme = url.text.firstRange(of: "://").map { url.text[..<$0.upperBound] } ?? ""
+            return String(scheme + url.text[url.text.index(after: at)...])
+        }
+        return bare(one) == bare(other)
     }
 
     private static func short(_ ref: String) -> String {

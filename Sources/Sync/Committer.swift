@@ -33,6 +33,11 @@ public actor Committer: ChangeSink {
         public var offers = OfferedCredentials.all
         /// The user's own OpenPGP key (`store.NAME.key`): signs commits where `user.signingkey` names none.
         public var ownKey: String?
+        /// What the configuration says of the remote and the branch; it steers nothing, and `status` tells where the
+        /// repository says something else.
+        public var configuredURL: String?
+        /// As `configuredURL`.
+        public var configuredBranch: String?
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
@@ -56,6 +61,8 @@ public actor Committer: ChangeSink {
         var lastChange = ContinuousClock.now
         var isFinishing = false
         var status = CommitterStatus()
+        /// Files of the store that git ignores: saved, and not committed.
+        var ignored: Set<FilePath> = []
         var commitError: String?
         var syncError: String?
     }
@@ -116,6 +123,7 @@ public actor Committer: ChangeSink {
             var status = shared.status
             status.pendingChanges = shared.pending.count + shared.inWork
             status.lastError = shared.commitError ?? shared.syncError
+            status.notes += [shared.ignoredSentence].compactMap(\.self)
             return status
         }
     }

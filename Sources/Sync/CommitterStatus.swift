@@ -38,6 +38,9 @@ public struct CommitterStatus: Sendable, Equatable {
     public var lastFetch: Int64?
     /// What is going on with the remote right now, such as "fetching 3 of 10 objects"; nil: nothing.
     public var activity: String?
+    /// What is no failure and yet to be known, each a sentence: a repository that is left alone, secrets that git
+    /// ignores.
+    public var notes: [String] = []
     /// What went wrong last and still is, as one sentence.
     public var lastError: String?
 

@@ -59,6 +59,7 @@ final class CredentialOffers: Sendable {
     private func helper(_ request: CredentialRequest) -> Credential? {
         var environment = ChildProgram.environment
         environment["SSH_ASKPASS"] = nil
+        environment["GIT_DIR"] = "/dev/null"
         let input = Array("url=\(request.url)\n\n".utf8)
         // core.askPass empty: a helper that knows nothing must not end in a question.
         guard

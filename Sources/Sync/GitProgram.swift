@@ -29,7 +29,10 @@ enum GitProgram {
         switch request.operation {
         case .push:
             try git(
-                ["push", "--porcelain", "--", remote, "\(request.localRef):\(request.remoteRef)"],
+                [
+                    "push", "--porcelain", "--no-recurse-submodules", "--", remote,
+                    "\(request.localRef):\(request.remoteRef)",
+                ],
                 request.repository)
         case .fetch:
             try git(
@@ -52,6 +55,8 @@ enum GitProgram {
         environment["SSH_ASKPASS_REQUIRE"] = "never"
         // Whatever a configuration says: no program that a URL names (ext::, gitremote-helpers(7)).
         environment["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git:file"
+        // What git starts, a helper or a hook, goes by it, too.
+        environment["GIT_DIR"] = repository.string
         environment.merge(extra) { _, new in new }
         do throws(Errno) {
             // Whoever started us bounds the time, and ends the group. When a repository is packed is for the user's own
@@ -60,7 +65,7 @@ enum GitProgram {
             return try ChildProgram.run(
                 [
                     "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c",
-                    "http.followRedirects=false",
+                    "http.followRedirects=false", "-c", "safe.bareRepository=explicit",
                     "--git-dir", repository.string,
                 ] + words, environment: environment, directory: "/", timeout: .seconds(86400), ownGroup: false
             )
@@ -89,7 +94,7 @@ enum GitProgram {
     /// The remote's URL, so that the references of `git fetch` and `git push` are left to those; nil where it holds a
     /// password, which must not stand in an argument.
     private static func url(_ request: TransferRequest) -> String? {
-        guard let repository = try? Repository.open(request.repository) else { return nil }
+        guard let repository = try? Repository.open(gitDirectory: request.repository) else { return nil }
         let url =
             request.operation == .push
             ? repository.pushURL(ofRemote: request.remote) : repository.url(ofRemote: request.remote)

@@ -20,7 +20,7 @@ public struct HostKeys: Sendable {
     public init(of store: Store) throws(Failure) {
         let url: String?
         do throws(GitError) {
-            let repository = try Repository.discover(from: store.root.path)
+            let repository = try store.repositories.own()
             let remote = try repository?.onlyRemote()
             url = remote.flatMap { repository?.url(ofRemote: $0) }
         } catch {

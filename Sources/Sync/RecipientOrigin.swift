@@ -16,13 +16,12 @@ public struct RecipientOrigin: Sendable, Equatable {
 
     /// Looks it up; nil where the file is not committed as it lies there, or the store is no git repository.
     public init?(of file: FilePath, in store: Store) {
-        let path = store.root.path.pushing(file)
-        guard let repository = try? Repository.discover(from: path.removingLastComponent()),
-            let top = repository.workingDirectory?.lexicallyNormalized(),
+        guard let place = store.repositories.around(file),
+            let repository = (try? store.repositories.open(place)) ?? nil,
             case .branch(_, _, let tip?)? = try? repository.head()
         else { return nil }
-        var relative = path
-        guard relative.removePrefix(top),
+        var relative = file
+        guard place.isEmpty || relative.removePrefix(place),
             let bytes = try? store.read(file, limit: 1 << 20),
             let committed = (try? repository.blobID(at: relative, in: tip)) ?? nil,
             (try? repository.blob(committed)) == bytes,

@@ -39,7 +39,6 @@ public struct StoreHistory {
 
     private let store: Store
     private let repository: Repository
-    private let prefix: FilePath
     private let tip: ObjectID
 
     /// The history of a store.
@@ -47,13 +46,10 @@ public struct StoreHistory {
     public init(_ store: Store) throws(Failure) {
         self.store = store
         do throws(GitError) {
-            guard let repository = try Repository.discover(from: store.root.path),
-                let top = repository.workingDirectory?.lexicallyNormalized()
-            else { throw GitError(code: .notFound, message: "it is no git repository") }
+            guard let repository = try store.repositories.own() else {
+                throw GitError(code: .notFound, message: "it is no git repository")
+            }
             self.repository = repository
-            var prefix = store.root.path
-            if !prefix.removePrefix(top) { prefix = FilePath() }
-            self.prefix = prefix
             tip = try repository.commit(named: "HEAD")
         } catch {
             throw Failure(message: "the store \"\(store.name)\" has no history: \(error.message).")
@@ -74,14 +70,12 @@ public struct StoreHistory {
     /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
     public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
         do throws(GitError) {
-            return try repository.history(of: prefix.pushing(path), from: tip, limit: limit).map { change in
-                var place = change.path
-                _ = place.removePrefix(prefix)
-                return Entry(
+            return try repository.history(of: path, from: tip, limit: limit).map { change in
+                Entry(
                     commit: change.commit.id.hex, time: change.commit.author.time,
                     author: change.commit.author.name,
                     subject: String(change.commit.message.prefix { !$0.isNewline }),
-                    path: change.item == nil ? nil : place)
+                    path: change.item == nil ? nil : change.path)
             }
         } catch {
             throw Failure(message: "the history cannot be read: \(error.message).")
@@ -91,13 +85,11 @@ public struct StoreHistory {
     /// When each secret was changed last.
     public func ages(below folder: FilePath) throws(Failure) -> [Age] {
         do throws(GitError) {
-            return try repository.lastChanges(below: prefix.pushing(folder), from: tip).compactMap {
+            return try repository.lastChanges(below: folder, from: tip).compactMap {
                 path, commit in
-                var place = path
-                _ = place.removePrefix(prefix)
-                guard place.string.hasSuffix(".gpg") else { return nil }
+                guard path.string.hasSuffix(".gpg") else { return nil }
                 return Age(
-                    path: place, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)
+                    path: path, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)
             }
         } catch {
             throw Failure(message: "the history cannot be read: \(error.message).")
@@ -111,7 +103,7 @@ public struct StoreHistory {
         let ciphertext: [UInt8]
         do throws(GitError) {
             let commit = try repository.commit(named: revision)
-            guard let item = try repository.item(at: prefix.pushing(secret), in: commit),
+            guard let item = try repository.item(at: secret, in: commit),
                 item.kind != .submodule
             else {
                 throw GitError(code: .notFound, message: "it was not there at \(revision)")

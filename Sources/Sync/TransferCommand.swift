@@ -66,7 +66,7 @@ private struct LibGit2Transfer {
     let channel: TransferChannel
 
     static func url(_ request: TransferRequest) -> String {
-        let repository = try? Repository.open(request.repository)
+        let repository = try? Repository.open(gitDirectory: request.repository)
         let url =
             request.operation == .push
             ? repository?.pushURL(ofRemote: request.remote) : repository?.url(ofRemote: request.remote)
@@ -84,7 +84,7 @@ private struct LibGit2Transfer {
                 return true
             })
         do throws(GitError) {
-            let repository = try Repository.open(request.repository)
+            let repository = try Repository.open(gitDirectory: request.repository)
             if let authorities = repository.config("http.sslCAInfo") {
                 LibGit2.trustCertificates(in: FilePath(authorities))
             }

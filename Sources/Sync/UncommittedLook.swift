@@ -14,11 +14,9 @@ struct UncommittedLook: Sendable {
     }
 
     private let top: FilePath
-    private let prefix: FilePath
 
     init(_ share: Committer.Share) {
         top = share.top
-        prefix = share.prefix
     }
 
     /// Takes as long as it takes to look at each file.
@@ -27,9 +25,9 @@ struct UncommittedLook: Sendable {
         guard !GitTraffic.isBusy(top) else { return .disturbed }
         do throws(GitError) {
             // A repository object stays with the thread that opened it.
-            let repository = try Repository.open(top)
+            guard let repository = try Repository.open(workingTree: top) else { return .disturbed }
             let before = try repository.head()
-            let changes = try repository.changes(under: prefix.isEmpty ? nil : prefix)
+            let changes = try repository.changes(includingIgnored: true)
             let after = try repository.head()
             if changes.isEmpty { return .found([], before: before, after: before) }
             return GitTraffic.isBusy(top) ? .disturbed : .found(changes, before: before, after: after)

@@ -83,6 +83,11 @@ struct KeysImportCommand: ParsableCommand {
             valueName: "file|-|store"))
     var source: String
 
+    @Option(
+        help: "The store whose keyring gets the keys. (default: the one named as source; else GNUPGHOME)",
+        completion: StoreContext.completion)
+    var store: String?
+
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
@@ -93,7 +98,8 @@ struct KeysImportCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let files = try read(sharing)
-            for key in try sharing.preview(files) {
+            let target = store ?? (isStore(sharing) ? source : nil)
+            for key in try sharing.preview(files, for: target) {
                 let marks =
                     [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
                 Output.print(
@@ -107,7 +113,7 @@ struct KeysImportCommand: ParsableCommand {
                 }
                 guard Confirmation.ask("Import?") else { return }
             }
-            let count = try sharing.importKeys(files)
+            let count = try sharing.importKeys(files, for: target)
             Output.print(count == 1 ? "1 key imported" : "\(count) keys imported")
         } catch {
             throw CommandFailure(error)
@@ -122,10 +128,13 @@ struct KeysImportCommand: ParsableCommand {
         }
     }
 
+    private func isStore(_ sharing: Sharing) -> Bool {
+        source != "-" && !source.contains("/") && sharing.storeNames.contains(source)
+    }
+
     private func read(_ sharing: Sharing) throws(DaemonError) -> [[UInt8]] {
         if source == "-" { return [try Self.bytes(of: .standardInput, "standard input")] }
-        let isStore = !source.contains("/") && sharing.storeNames.contains(source)
-        if !isStore {
+        if !isStore(sharing) {
             do {
                 let file = try FileDescriptor.open(FilePath(source), .readOnly)
                 defer { try? file.close() }

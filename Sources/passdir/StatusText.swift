@@ -33,6 +33,7 @@ struct StatusText {
         if let fetch = store.lastFetch { facts.append("fetch    \(fetch)") }
         if let activity = store.activity { facts.append("now      \(activity)") }
         for conflict in store.conflicts { facts.append("conflict \(conflict)") }
+        for note in store.notes { facts.append("note     \(note)") }
         if let error = store.lastError { facts.append("error    \(error)") }
         for change in store.recipientChanges {
             facts.append("readers  " + change.lines.joined(separator: ";"))

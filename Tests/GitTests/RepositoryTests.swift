@@ -4,24 +4,82 @@ import SystemPackage
 import Testing
 
 @Suite struct RepositoryTests {
-    @Test func foundFromAFolderBelow() throws {
+    @Test func openedAtItsPlaceOnly() throws {
         let work = try TestRepository()
         try work.write("stores/work/a.gpg", "one")
-        let found = try #require(try Repository.discover(from: work.path.pushing("stores/work")))
+        let found = try #require(try Repository.open(workingTree: work.path))
         #expect(found.workingDirectory == work.path)
         #expect(found.gitDirectory == work.path.appending(".git"))
         #expect(!found.isBare)
         try found.record(["stores/work/a.gpg"])
         #expect(try work.status == "")
+        // Below it there is none, and nothing is searched.
+        #expect(try Repository.open(workingTree: work.path.pushing("stores/work")) == nil)
+        expectGitError(.notFound) { _ = try Repository.open(work.path.pushing("stores/work")) }
     }
 
     @Test func nothingFound() throws {
         let folder = TestFolder()
-        #expect(try Repository.discover(from: folder.path) == nil)
+        #expect(try Repository.open(workingTree: folder.path) == nil)
+        // A folder that is a git directory itself is no working tree, whoever made it look like one.
         let bare = try TestRepository(folder, name: "bare", bare: true)
-        #expect(try Repository.discover(from: bare.path) == nil)
+        #expect(try Repository.open(workingTree: bare.path) == nil)
         #expect(try bare.open().isBare)
         expectGitError(.notFound) { _ = try Repository.open(folder.path) }
+        expectGitError(.notFound) { _ = try Repository.open(gitDirectory: folder.path) }
+    }
+
+    /// What a `.git` may not be: each leads to what others could have written, or to a working tree that nobody named.
+    @Test(arguments: [
+        ("a link", "ln -s ../other/.git work/.git", GitError.Code.invalid),
+        ("a dangling link", "ln -s nowhere work/.git", .invalid),
+        ("a pipe", "mkfifo work/.git", .invalid),
+        ("another working tree", "git init -q work; git -C work config core.worktree ../../other", .invalid),
+        (
+            "a link to a repository of another tree", "echo 'gitdir: ../linked-elsewhere' > work/.git",
+            .invalid
+        ),
+        (
+            "a link to files of the tree",
+            "git init -q --bare work/mail; git -C work/mail config core.bare false; "
+                + "echo 'gitdir: mail' > work/.git", .invalid
+        ),
+        (
+            "an include of a file of the tree",
+            "git init -q work; git -C work config include.path ../.gitconfig", .invalid
+        ),
+        (
+            "a conditional include", "git init -q work; git -C work config 'includeIf.gitdir:/.path' ../x/y",
+            .invalid
+        ),
+        ("a bare one", "git init -q work; git -C work config core.bare true", .unsupported),
+        ("nothing of git's", "mkdir work/.git", .notFound),
+    ]) func refused(_ name: String, _ command: String, _ code: GitError.Code) throws {
+        let folder = TestFolder()
+        let made = try folder.run([
+            "sh", "-ec",
+            """
+            git init -q other; mkdir work
+            git init -q --bare linked-elsewhere
+            git -C linked-elsewhere config core.bare false
+            git -C linked-elsewhere config core.worktree '\(folder.path.appending("other"))'
+            \(command)
+            """,
+        ])
+        #expect(made.status == 0, "\(made)")
+        let error = expectGitError(code) {
+            _ = try Repository.open(workingTree: folder.path.appending("work"))
+        }
+        #expect(error?.message.contains("work") == true, "\(error?.message ?? "")")
+    }
+
+    /// The user's own ways to keep the git directory elsewhere.
+    @Test func aSeparateGitDirectoryIsTheUsers() throws {
+        let folder = TestFolder()
+        #expect(try folder.run(["git", "init", "-q", "--separate-git-dir", "kept", "work"]).status == 0)
+        let repository = try #require(try Repository.open(workingTree: folder.path.appending("work")))
+        #expect(repository.workingDirectory == folder.path.appending("work"))
+        #expect(repository.gitDirectory == folder.path.appending("kept"))
     }
 
     @Test func worktreesAndSubmodulesHaveAGitFile() throws {
@@ -29,7 +87,7 @@ import Testing
         try main.git("commit", "-q", "--allow-empty", "-m", "First")
         let linked = main.folder.path.appending("linked")
         try main.git("worktree", "add", "-q", "-b", "side", linked.string)
-        let worktree = try #require(try Repository.discover(from: linked))
+        let worktree = try #require(try Repository.open(workingTree: linked))
         #expect(worktree.workingDirectory == linked)
         let file = try FileDescriptor.open(
             linked.appending("a"), .writeOnly, options: [.create], permissions: .ownerReadWrite)
@@ -43,7 +101,7 @@ import Testing
         let outer = try TestRepository(main.folder, name: "outer")
         try outer.git(
             "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", main.path.string, "sub")
-        let sub = try #require(try Repository.discover(from: outer.path.appending("sub")))
+        let sub = try #require(try Repository.open(workingTree: outer.path.appending("sub")))
         #expect(sub.workingDirectory == outer.path.appending("sub"))
         try outer.write("sub/b", "one")
         try sub.record(["b"])
@@ -95,7 +153,7 @@ import Testing
         let other = try TestRepository(work.folder, name: "other")
         setenv("GIT_DIR", other.path.appending(".git").string, 1)
         defer { unsetenv("GIT_DIR") }
-        #expect(try Repository.discover(from: work.path)?.workingDirectory == work.path)
+        #expect(try Repository.open(workingTree: work.path)?.workingDirectory == work.path)
     }
 
     @Test func configuration() throws {
@@ -117,14 +175,16 @@ import Testing
         let folder = TestFolder()
         let path = folder.path.appending("sha256")
         try folder.run(["git", "init", "-q", "--object-format=sha256", path.string])
-        expectGitError(.unsupported) { _ = try Repository.discover(from: path) }
+        expectGitError(.unsupported) { _ = try Repository.open(workingTree: path) }
     }
 
     @Test(.enabled(if: getuid() == 0)) func anotherUsersRepository() throws {
         let work = try TestRepository()
         try work.folder.run(["chown", "-R", "65534:65534", work.path.string])
         let error = expectGitError(.untrustedOwner) { _ = try work.open() }
-        #expect(error?.message.contains("safe.directory") == true)
+        #expect(error?.message.contains("belongs to another user") == true)
+        try work.folder.run(["chown", "root:root", work.path.string])
+        expectGitError(.untrustedOwner) { _ = try work.open() }
     }
 
     @Test func made() throws {

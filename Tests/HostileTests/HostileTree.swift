@@ -46,7 +46,10 @@ struct HostileTree {
     }
 
     /// Writes the tree of nested folders that `files` describes: path to content, each a regular file.
-    func tree(files: [String: [UInt8]]) throws -> String {
+    /// - Parameter executable: which of them have the mode of a program.
+    func tree(
+        files: [String: [UInt8]], executable: (String) -> Bool = { _ in false }
+    ) throws -> String {
         var folders: [String: [String: [UInt8]]] = [:]
         var entries: [Entry] = []
         for (path, content) in files {
@@ -54,13 +57,27 @@ struct HostileTree {
                 let rest = String(path[path.index(after: slash)...])
                 folders[String(path[..<slash]), default: [:]][rest] = content
             } else {
-                entries.append(Entry("100644", path, try blob(content)))
+                entries.append(Entry(executable(path) ? "100755" : "100644", path, try blob(content)))
             }
         }
-        for (name, below) in folders { entries.append(Entry("40000", name, try tree(files: below))) }
+        for (name, below) in folders {
+            let tree = try tree(files: below) { executable("\(name)/\($0)") }
+            entries.append(Entry("40000", name, tree))
+        }
         // Git's order: a folder sorts as if its name ended with a slash.
         func key(_ entry: Entry) -> [UInt8] { entry.name + (entry.mode == "40000" ? [0x2f] : []) }
         return try tree(entries.sorted { key($0).lexicographicallyPrecedes(key($1)) })
+    }
+
+    /// Writes a tree with the entries of another and one more, at the end.
+    func adding(_ entry: Entry, to tree: String) throws -> String {
+        let listed = try home.succeed(["git", "ls-tree", "-z", tree], in: repository)
+        let entries = listed.split(separator: 0).map { line in
+            let text = String(decoding: line, as: UTF8.self)
+            let words = text.prefix { $0 != "\t" }.split(separator: " ")
+            return Entry(String(words[0]), String(text.drop { $0 != "\t" }.dropFirst()), String(words[2]))
+        }
+        return try self.tree(entries + [entry])
     }
 
     /// Writes a commit of a tree and returns its id.

@@ -57,6 +57,7 @@ enum ControlInterface {
           activity: ?string,
           conflicts: []string,
           lastError: ?string,
+          notes: []string,
           unsaved: []Unsaved,
           recipientChanges: []RecipientChange
         )

@@ -69,6 +69,8 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var conflicts: [String]
     /// What failed last and has not worked since, as one sentence.
     public var lastError: String?
+    /// What is no failure and yet to be known, each a sentence.
+    public var notes: [String]
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport]
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
@@ -79,7 +81,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
         lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
-        lastError: String? = nil, unsaved: [UnsavedReport] = [],
+        lastError: String? = nil, notes: [String] = [], unsaved: [UnsavedReport] = [],
         recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
@@ -94,6 +96,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.activity = activity
         self.conflicts = conflicts
         self.lastError = lastError
+        self.notes = notes
         self.unsaved = unsaved
         self.recipientChanges = recipientChanges
     }
@@ -101,7 +104,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
     private enum CodingKeys: CodingKey {
         case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
-        case conflicts, lastError, unsaved, recipientChanges
+        case conflicts, lastError, notes, unsaved, recipientChanges
     }
 
     /// What `encode(to:)` wrote.
@@ -119,6 +122,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         activity = try container.decodeIfPresent(String.self, forKey: .activity)
         conflicts = try container.decodeIfPresent([String].self, forKey: .conflicts) ?? []
         lastError = try container.decodeIfPresent(String.self, forKey: .lastError)
+        notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
@@ -140,6 +144,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         // What only some stores have is only there where it is.
         try container.encodeIfPresent(lastFetch, forKey: .lastFetch)
         try container.encodeIfPresent(activity, forKey: .activity)
+        if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
     }

@@ -82,7 +82,7 @@ extension Sharing {
     /// The keys that the recipients of a store name, or of all stores.
     public func keys(ofStore name: String?) throws(DaemonError) -> [KeyReport] {
         var reports: [KeyReport] = []
-        for name in name.map({ [$0] }) ?? definitions.map(\.name) {
+        for name in name.map({ [$0] }) ?? usableNames {
             let store = try store(named: name)
             do throws(StoreError) {
                 for file in try store.recipientFiles(below: FilePath()) {
@@ -95,6 +95,12 @@ extension Sharing {
             }
         }
         return reports
+    }
+
+    /// The stores whose folders can be stores: `passdir status` tells of the others.
+    private var usableNames: [String] {
+        definitions.filter { StorePlace.objection(toLinked: $0.path, environment: environment) == nil }.map(
+            \.name)
     }
 
     private static func add(_ report: KeyReport, _ folder: String, to reports: inout [KeyReport]) {
@@ -171,8 +177,15 @@ extension Sharing {
         }
     }
 
+    /// The keyring of a store; nil is that of GNUPGHOME.
+    private func engine(ofStore name: String?) throws(DaemonError) -> any Engine {
+        try name.map { name throws(DaemonError) in try store(named: name).engine } ?? engine
+    }
+
     /// The keys that files hold; nothing is imported.
-    public func preview(_ files: [[UInt8]]) throws(DaemonError) -> [KeyPreview] {
+    /// - Parameter store: whose keyring they would be imported into; nil is that of GNUPGHOME.
+    public func preview(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) -> [KeyPreview] {
+        let engine = try engine(ofStore: store)
         var previews: [KeyPreview] = []
         do throws(OpenPGPError) {
             for file in files {
@@ -222,7 +235,9 @@ extension Sharing {
     }
 
     /// Imports the public keys in files; nothing in the keyring is ever removed. Gives how many keys there were.
-    public func importKeys(_ files: [[UInt8]]) throws(DaemonError) -> Int {
+    /// - Parameter store: whose keyring they go into; nil is that of GNUPGHOME.
+    public func importKeys(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) -> Int {
+        let engine = try engine(ofStore: store)
         var count = 0
         do throws(OpenPGPError) {
             for file in files { try refuseSecretKeys(file) }

@@ -58,6 +58,10 @@ public struct Sharing: Sendable {
                 message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)")
             )
         }
+        if let objection = StorePlace.objection(toLinked: definition.path, environment: environment) {
+            throw DaemonError(
+                message: "the store \"\(name)\" cannot be opened: \(definition.path) \(objection)")
+        }
         do {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
@@ -140,6 +144,9 @@ public struct Sharing: Sendable {
         return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()
     }
 
+    /// What fails is told by the command itself.
+    static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
+
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
         do {
@@ -152,7 +159,7 @@ public struct Sharing: Sendable {
                 store: store,
                 options: try CommitterSettings.options(
                     configuration, of: definition, credentials: credentials),
-                log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() })
+                log: Self.quietLog)
         } catch let error as SettingsError {
             throw DaemonError(error)
         } catch let error as DaemonError {

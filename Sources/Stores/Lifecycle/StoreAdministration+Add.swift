@@ -18,6 +18,8 @@ public struct CloneWish: Sendable {
     public var userName: String?
     /// A private SSH key file.
     public var sshKey: FilePath?
+    /// A GnuPG home of its own.
+    public var keyring: FilePath?
     /// Credentials that the user gave; kept once the clone has succeeded.
     public var secrets: [CredentialKind: SecretBytes]
 
@@ -52,6 +54,7 @@ public struct CloneWish: Sendable {
         if let method { values.append(("authentication", method.rawValue)) }
         if let userName { values.append(("userName", userName)) }
         if let sshKey { values.append(("sshKey", sshKey.string)) }
+        if let keyring { values.append(("keyring", keyring.string)) }
         return values
     }
 
@@ -94,7 +97,7 @@ extension StoreAdministration {
         try FaultPoint.reach("add.journal")
         try clone(wish, into: operation.folder, progress)
         try FaultPoint.reach("add.cloned")
-        let (count, warnings) = inspect(operation.folder, keyring: nil)
+        let (count, warnings) = inspect(operation.folder, keyring: wish.keyring)
         try FaultPoint.reach("add.checked")
         try keep(wish.secrets, for: operation.id)
         try FaultPoint.reach("add.credential")

@@ -39,6 +39,7 @@ extension StoreAdministration {
             throw LifecycleError(
                 .settings, "the store \"\(store.name)\" has no id yet: passdir mount gives it one")
         }
+        try checkPlace(store)
         try checkIsWholeRepository(store)
         if !force { try checkPushed(store) }
         var operation = StoreOperation(kind: .reclone, id: id, name: store.name, folder: store.path)
@@ -155,6 +156,14 @@ extension StoreAdministration {
         PrivateFile.synchronize(to.removingLastComponent())
     }
 
+    /// Refuses to put away a folder in which more lies than a store.
+    func checkPlace(_ store: StoreDefinition) throws(LifecycleError) {
+        guard let objection = StorePlace.objection(toLinked: store.path, environment: environment) else {
+            return
+        }
+        throw LifecycleError(.settings, "\(store.path) \(objection)")
+    }
+
     func configured(_ name: String) throws(LifecycleError) -> StoreDefinition {
         do throws(SettingsError) { return try registry.configured(name) } catch {
             throw LifecycleError(error)
@@ -162,23 +171,20 @@ extension StoreAdministration {
     }
 
     private func remoteURL(of store: StoreDefinition) -> String? {
-        guard let repository = try? Repository.discover(from: store.path),
+        guard let repository = (try? Repository.open(workingTree: store.path)) ?? nil,
             let remote = (try? repository.onlyRemote()).flatMap({ $0 })
         else { return nil }
         return repository.url(ofRemote: remote)
     }
 
     private func checkIsWholeRepository(_ store: StoreDefinition) throws(LifecycleError) {
-        guard let repository = try? Repository.discover(from: store.path),
-            let top = repository.workingDirectory,
-            let resolved = try? Registry.resolved(store.path)
+        guard let place = try? Registry.resolved(store.path), !isThere(place.appending(".git")),
+            let top = StoreRepositories.outer(around: place)
         else { return }
-        guard resolved == (try? Registry.resolved(top)) else {
-            throw LifecycleError(
-                .settings,
-                "the store \"\(store.name)\" is only a part of the repository in \(top): clone it as a store of its own"
-            )
-        }
+        throw LifecycleError(
+            .settings,
+            "the store \"\(store.name)\" is only a part of the repository in \(top): clone it as a store of its own"
+        )
     }
 
     /// Refuses when something in the store's folder is on no remote.
@@ -193,12 +199,15 @@ extension StoreAdministration {
     func whatWouldBeLost(in folder: FilePath) throws(LifecycleError) -> String? {
         guard isThere(folder) else { return nil }
         do throws(GitError) {
-            guard let repository = try Repository.discover(from: folder) else {
+            guard let repository = try Repository.open(workingTree: folder) else {
                 return NameWalk.secrets(in: folder).isEmpty ? nil : "secrets that are in no git repository"
             }
             let count = try repository.commitsOnNoRemote()
             if count > 0 { return "\(count) commit\(count == 1 ? "" : "s") that no remote has" }
-            let changes = try repository.changes().count
+            // Nor is a secret that git ignores anywhere else.
+            let changes = try repository.changes(includingIgnored: true).count {
+                $0.kind != .ignored || $0.path.extension == "gpg"
+            }
             if changes > 0 {
                 return
                     "\(changes) file\(changes == 1 ? "" : "s") that \(changes == 1 ? "is" : "are") not committed"

@@ -18,6 +18,7 @@ extension StoreAdministration {
         let journal = try openJournal()
         let store = try configured(name)
         let removesFolder = store.isCloned || purge
+        if removesFolder { try checkPlace(store) }
         if removesFolder, !force {
             try checkPushed(store)
         } else {

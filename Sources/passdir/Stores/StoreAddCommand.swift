@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Git
+import Glibc
 import Settings
 import Stores
 import SystemPackage
@@ -11,7 +12,8 @@ struct StoreAddCommand: ParsableCommand {
         commandName: "add",
         abstract: "Add a password store: adopt a folder, or clone a repository.",
         discussion: """
-            With --path the folder stays where it is and as it is; 'pass' and 'git' may go on using it. With --url \
+            With --path the folder stays where it is and as it is; 'pass' and 'git' may go on using it. It must have \
+            a .gpg-id; --init writes one first, as 'pass init' does. With --url \
             it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
             the store at once.
 
@@ -34,9 +36,25 @@ struct StoreAddCommand: ParsableCommand {
     @Option(help: "The branch to check out. (default: the remote's own)")
     var branch: String?
 
+    @Flag(help: "With --path: make the folder a password store, with a .gpg-id.")
+    var `init` = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --init: whom to encrypt to; repeat it for several. (default: your only secret key)",
+            valueName: "key"))
+    var recipient: [String] = []
+
+    @Option(
+        help: ArgumentHelp("A GnuPG home with this store's keys, in place of GNUPGHOME.", valueName: "dir"),
+        completion: .directory)
+    var keyring: String?
+
     @OptionGroup var login: LoginOptions
 
     func validate() throws {
+        guard path != nil || !`init` else { throw ValidationError("'--init' goes with '--path'.") }
+        guard `init` || recipient.isEmpty else { throw ValidationError("'--recipient' goes with '--init'.") }
         guard (path == nil) != (url == nil) else {
             throw ValidationError("Say where the store is: --path DIR to adopt it, or --url URL to clone it.")
         }
@@ -46,8 +64,16 @@ struct StoreAddCommand: ParsableCommand {
     func run() throws {
         try StoreContext.failing {
             let context = try StoreContext()
+            let keyring = try keyring.map(Self.keyring)
             if let path {
-                try context.registry.add(name: name, path: CallerEnvironment.absolute(path))
+                let folder = try context.registry.placeForNew(
+                    name: name, path: CallerEnvironment.absolute(path))
+                if `init` {
+                    let lines = try Sharing(environment: context.environment).initialize(
+                        folder, name: name, keyring: keyring, recipients: recipient)
+                    Output.print("Password store initialized for \(lines.joined(separator: ", "))")
+                }
+                try context.registry.add(name: name, path: folder, keyring: keyring)
                 Sharing.noteRecipients(ofStore: name, environment: context.environment)
                 context.daemon.reload()
                 return
@@ -55,13 +81,26 @@ struct StoreAddCommand: ParsableCommand {
             guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
                 throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
             }
-            let wish = try login.wish(name, remote, branch)
+            var wish = try login.wish(name, remote, branch)
+            wish.keyring = keyring
             let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
                 try context.administration.add(wish, progress: progress)
             }
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             report.print(name)
         }
+    }
+}
+
+extension StoreAddCommand {
+    /// The absolute path of a GnuPG home, which must be there.
+    static func keyring(_ path: String) throws -> FilePath {
+        let folder = CallerEnvironment.absolute(path)
+        var facts = stat()
+        guard stat(folder.string, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+            throw CommandFailure("\(folder) is no folder: name a GnuPG home with --keyring")
+        }
+        return folder
     }
 }
 

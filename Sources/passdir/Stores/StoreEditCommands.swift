@@ -12,14 +12,15 @@ struct StoreSetCommand: ParsableCommand {
         abstract: "Set a key of a store.",
         discussion: """
             The same keys stand in the configuration file, in the section [store "NAME"]. 'passdir audit' lists \
-            them all with what they mean. Without a value the default holds again.
+            them all with what they mean. Without a value the default holds again. Where a store lies and what it is a \
+            clone of cannot be set: 'store reclone' replaces it.
             """
     )
 
     @OptionGroup var store: StoreArgument
 
     @Argument(
-        help: "The key: mount, autofill, readOnly, branch, authentication, userName, …",
+        help: "The key: mount, autofill, readOnly, authentication, userName, …",
         completion: .custom { _, _, _ in Catalogue.storeKeys })
     var key: String
 
@@ -30,24 +31,28 @@ struct StoreSetCommand: ParsableCommand {
         try StoreContext.failing {
             let context = try StoreContext()
             let target = try context.registry.configured(store.name)
-            guard key.lowercased() != "id" else {
-                throw CommandFailure("the id of a store never changes; passdir store add makes a new store")
-            }
-            var values: [(key: String, value: String?)] = [(key, value)]
-            if key.lowercased() == "url", let value {
-                guard let url = RemoteURL(value) else {
-                    throw CommandFailure("that is no URL that git could use")
-                }
-                values = [("url", url.text)]
-                if let user = url.userName { values.append(("userName", user)) }
-                if let password = url.password, let id = target.id {
-                    let secret = try password.withUnsafeBytes { try SecretBytes(copying: $0) }
-                    try context.credentials.save(
-                        secret, as: CredentialKey(store: id, kind: .password), expires: nil)
-                }
-            }
-            try context.registry.configuration.setStore(name: target.name, values: values)
+            if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
+            try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
             context.daemon.reload()
+        }
+    }
+}
+
+extension StoreSetCommand {
+    /// The keys that describe what lies on disk: another value there would be no more than a claim.
+    private static func refusal(_ key: String, _ store: StoreDefinition) -> String? {
+        let name = store.name
+        return switch key.lowercased() {
+        case "id": "the id of a store never changes; passdir store add makes a new store"
+        case "url", "remote":
+            "the remote of a store is what its repository says: passdir store reclone \(name) --url URL clones from "
+                + "another one, and git -C \(store.path) remote set-url origin URL keeps what is there"
+        case "branch":
+            "the branch of a store is what is checked out: passdir store reclone \(name) --branch BRANCH clones "
+                + "another one, and git -C \(store.path) switch BRANCH keeps what is there"
+        case "path":
+            "a store stays in its folder: passdir store remove \(name), then passdir store add \(name) --path DIR"
+        default: nil
         }
     }
 }

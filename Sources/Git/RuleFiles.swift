@@ -1,0 +1,74 @@
+import Glibc
+import SystemPackage
+
+/// The files of a working tree whose content steers git itself: `.gitignore`, `.gitattributes`, `.gitmodules`.
+///
+/// Whoever pushes writes them, and libgit2 opens whatever has the name: a link to a pipe would be waited for, one to a mount
+/// of ours would ask for a passphrase, and a huge one is read as a whole. git follows no link there either.
+enum RuleFiles {
+    /// The largest that is read, in bytes.
+    static let limit = 1 << 20
+
+    /// One descriptor is open for each folder on the way down.
+    private static let deepest = 256
+
+    private static let names = [".gitignore", ".gitattributes", ".gitmodules"]
+
+    /// Looks at the rule files of one folder, relative to the top.
+    /// - Throws: `.invalid` where one is no file of ordinary size.
+    static func check(_ folder: FilePath, top: FilePath) throws(GitError) {
+        for name in names {
+            let path = folder.appending(name)
+            var facts = stat()
+            guard top.pushing(path).withPlatformString({ lstat($0, &facts) }) == 0 else { continue }
+            try check(path, facts)
+        }
+    }
+
+    private static func check(_ path: FilePath, _ facts: stat) throws(GitError) {
+        guard facts.st_mode & S_IFMT != S_IFREG || facts.st_size > limit else { return }
+        throw GitError(
+            code: .invalid,
+            message: "\(path) is no file of up to \(limit >> 20) MiB, so what git ignores is not known: "
+                + "replace or remove it")
+    }
+
+    /// Looks at every folder of a working tree; no link is followed, and what is in `.git` is left out.
+    static func checkAll(top: FilePath) throws(GitError) {
+        let raw = top.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard raw >= 0 else { return }
+        try walk(raw, FilePath(), depth: 0)
+    }
+
+    /// Takes over the descriptor.
+    private static func walk(_ raw: CInt, _ folder: FilePath, depth: Int) throws(GitError) {
+        guard depth < deepest, let stream = fdopendir(raw) else {
+            close(raw)
+            throw GitError(code: .invalid, message: "\(folder) lies deeper than \(deepest) folders")
+        }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let kind = CInt(entry.pointee.d_type)
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
+            }
+            guard let name, name.kind == .regular, name != ".git" else { continue }
+            if names.contains(where: { name == FilePath.Component($0) }) {
+                var facts = stat()
+                guard name.withPlatformString({ fstatat(raw, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+                    continue
+                }
+                try check(folder.appending(name), facts)
+            }
+            // 4 is a folder, 0 what the file system does not tell; opening refuses what is none.
+            guard kind == 4 || kind == 0 else { continue }
+            let child = name.withPlatformString {
+                openat(raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            }
+            if child < 0, errno == EMFILE || errno == ENFILE || errno == ENOMEM {
+                throw .system(Errno(rawValue: errno), "cannot list \(folder.appending(name))")
+            }
+            if child >= 0 { try walk(child, folder.appending(name), depth: depth + 1) }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// A command that is typed in a folder others pushed takes nothing from it.
+@Suite struct WorkingDirectoryTests {
+    /// git's credential helpers are asked for a clone: those of the user's configuration, not those of a repository that
+    /// the working directory looks like.
+    @Test func aCredentialHelperIsTheUsers() throws {
+        try TestHome.with { home in
+            try home.write(
+                """
+                import http.server, sys
+                class Refusing(http.server.BaseHTTPRequestHandler):
+                    def do_GET(self):
+                        self.send_response(401)
+                        self.send_header("WWW-Authenticate", "Basic realm=x")
+                        self.send_header("Content-Length", "0")
+                        self.end_headers()
+                    def log_message(self, *words): pass
+                server = http.server.HTTPServer(("127.0.0.1", 0), Refusing)
+                open("port.new", "w").write(str(server.server_port))
+                import os; os.rename("port.new", "port")
+                server.serve_forever()
+
+                """, to: "server.py")
+            let server = try home.start(["python3", "server.py"])
+            defer {
+                kill(server.pid, SIGKILL)
+                _ = try? server.wait(limit: .seconds(10))
+            }
+            try home.waitUntil("the server listens") { access(home.path("port").string, F_OK) == 0 }
+            let url = "http://127.0.0.1:\(try home.text(of: "port"))/x.git"
+            try home.succeed(
+                [
+                    "sh", "-ec",
+                    """
+                    git init -q --bare pushed
+                    git -C pushed config credential.helper '!echo theirs >> "$HOME/ran"; echo username=a; echo password=b; #'
+                    git config --global credential.helper '!echo mine >> "$HOME/ran"; echo username=a; echo password=b; #'
+                    """,
+                ])
+            let result = try home.run(
+                ["passdir", "store", "add", "x", "--url", url, "--authentication", "helper"],
+                in: home.path("pushed"))
+            #expect(result.exitCode != 0, "\(result.errors)")
+            let ran = try home.text(of: "ran")
+            #expect(ran.contains("mine") && !ran.contains("theirs"), "\(ran)")
+        }
+    }
+}
