@@ -74,7 +74,8 @@ extension StoreFilesystem {
     /// Where a file lies on disk that takes the visible name of another.
     private func replace(_ path: FilePath, of replaced: Node, _ move: inout Move) throws(Errno) {
         let hasSuffix = isStoredWithSuffix(move.node, move.source)
-        guard hasSuffix != isStoredWithSuffix(replaced, path), !move.isToScratch, replaced.kind != .plain else {
+        guard hasSuffix != isStoredWithSuffix(replaced, path), !move.isToScratch, replaced.kind != .plain
+        else {
             move.destination = path
             return
         }
