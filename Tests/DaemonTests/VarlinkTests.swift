@@ -39,6 +39,18 @@ import Testing
         #expect(reply(call) == #"{"parameters":{}}"#)
     }
 
+    /// As many brackets as fit in a call, on a plain thread as the server has them: the reader must not follow them all.
+    @Test(arguments: ["[", #"{"a":"#, #"{"method":"org.passdir.Control.Status","parameters":["#])
+    func deepNestingIsRefused(_ start: String) throws {
+        let brackets = start.hasSuffix("[") ? "[" : start
+        let call = start + String(repeating: brackets, count: ControlServer.callLimit / brackets.utf8.count)
+        let dispatch = dispatch
+        let answer = Background {
+            dispatch.reply(to: Array(call.utf8)).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(try answer.value() == invalid("message"))
+    }
+
     @Test func onewayGetsNoReplyNotEvenAnError() {
         #expect(reply(#"{"method":"org.passdir.Control.Status","oneway":true}"#) == nil)
         #expect(reply(#"{"method":"org.passdir.Control.Nothing","oneway":true}"#) == nil)

@@ -10,23 +10,15 @@ import Testing
 /// input only, `PASSDIR_FUZZ_INPUT=TARGET` those of that target.
 @Suite struct FuzzTests {
     private static let usual = 3000
-    /// Bytes by which the memory in use may rise, over all inputs.
-    private static let mostMemory = 64 << 20
 
     @Test(arguments: FuzzTarget.all) func whatOthersWriteIsReadOrRefused(_ target: FuzzTarget) async throws {
         guard let inputs = try Self.inputs(target) else { return }
         let seed = Self.seed
         print("fuzz: \(inputs.count) inputs for \(target.name), seed \(seed)")
-        // Tables that are built once, and the corpus, are not what an input takes.
-        let before = Self.isSoak ? try Self.memoryPeak() : 0
         let found = try await Self.onThread {
             try FuzzRun(target: target, seed: seed, inputs: inputs).findings()
         }
         #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
-        if Self.isSoak {
-            let rise = try Self.memoryPeak() - before
-            #expect(rise < Self.mostMemory, "\(target.name) takes \(rise >> 20) MiB more")
-        }
     }
 
     private static let isSoak = getenv("PASSDIR_SOAK") != nil
@@ -58,14 +50,5 @@ import Testing
         try await withCheckedThrowingContinuation { continuation in
             Thread.start { continuation.resume(with: Result { try body() }) }
         }
-    }
-
-    /// The most memory that this process had at a time, in bytes.
-    private static func memoryPeak() throws -> Int {
-        var usage = rusage()
-        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
-            throw TestFailure("no resource usage")
-        }
-        return usage.ru_maxrss << 10
     }
 }

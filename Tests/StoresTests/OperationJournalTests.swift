@@ -10,7 +10,7 @@ import Testing
             .flatMap { Array($0.utf8) + [0] }
     }
 
-    @Test(arguments: ["a/../../b", "..", ".", "", "/x", "a/b"])
+    @Test(arguments: ["a/../../b", "..", ".", "", "/x", "a/b", "a/"])
     func anIdentifierIsOneName(_ id: String) {
         #expect(StoreOperation(note(id: id, folder: "/home/ann/store")) == nil)
     }

@@ -53,7 +53,7 @@ extension StoreOperation {
         for index in stride(from: 0, to: words.count - 1, by: 2) { fields[words[index]] = words[index + 1] }
         guard let kind = Kind(rawValue: fields["kind"] ?? ""),
             let phase = Phase(rawValue: fields["phase"] ?? ""),
-            let id = fields["id"], FilePath.Component(id)?.kind == .regular, let name = fields["name"],
+            let id = fields["id"], Self.isName(id), let name = fields["name"],
             let folder = fields["folder"],
             folder.hasPrefix("/")
         else { return nil }
@@ -66,6 +66,11 @@ extension StoreOperation {
         newKinds = (fields["newKinds"] ?? "").split(separator: " ").compactMap {
             CredentialKind(rawValue: String($0))
         }
+    }
+
+    /// Folders are named with it, and removed: it must not lead to others.
+    private static func isName(_ id: String) -> Bool {
+        FilePath.Component(id)?.kind == .regular && !id.utf8.contains(UInt8(ascii: "/"))
     }
 
     var bytes: [UInt8] { fields.flatMap { Array($0.0.utf8) + [0] + Array($0.1.utf8) + [0] } }

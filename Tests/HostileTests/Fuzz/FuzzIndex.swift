@@ -77,15 +77,18 @@ enum FuzzIndex {
         return checksum.result()
     }
 
-    /// What a commit of ours changes.
+    /// What a commit of ours changes: each path once.
     static func edits(_ random: inout FuzzRandom) -> [IndexEdit] {
-        (0..<1 + random.below(3)).compactMap { _ in
-            let path = FilePath(random.pick(names + ["a", "a/b", "new.gpg", "a/b/c/d.gpg"]))
+        let paths = Set(
+            (0..<1 + random.below(3)).map { _ in
+                random.pick(names + ["a", "a/b", "new.gpg", "a/b/c/d.gpg"])
+            })
+        return paths.sorted().map { path in
             guard !random.once(in: 3), let id = ObjectID(bytes: random.bytes(20)) else {
-                return IndexEdit(path: path, entry: nil)
+                return IndexEdit(path: FilePath(path), entry: nil)
             }
             let blob = TreeEntry(id: id, mode: GIT_FILEMODE_BLOB)
-            return IndexEdit(path: path, entry: IndexEntry(blob, stat: nil, readAt: timespec()))
+            return IndexEdit(path: FilePath(path), entry: IndexEntry(blob, stat: nil, readAt: timespec()))
         }
     }
 

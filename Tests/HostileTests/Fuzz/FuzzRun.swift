@@ -16,7 +16,11 @@ struct FuzzRun {
     private static let limit = 1.0
     /// After so long without an end of one input, even on a busy machine, there will be none.
     private static let patience = 60
-    private static let corpusSize = 192
+    private static let corpusSize = 128
+    /// Bytes by which the most memory that the process had at a time may rise in a run of so many inputs; in shorter ones,
+    /// other tests run beside it.
+    private static let mostMemory = 64 << 20
+    private static let longRun = 10_000
 
     /// Returns what is wrong with the inputs, at most ten sentences; the process ends where an input kills it.
     func findings() throws -> [String] {
@@ -32,7 +36,10 @@ struct FuzzRun {
         let watch = FuzzWatch(note)
         defer { watch.end() }
         var found: [String] = []
+        var memoryBefore = 0
         for number in inputs {
+            // Corpora and tables that are built once are not what inputs take.
+            if number == inputs.lowerBound + inputs.count / 20 { memoryBefore = Self.memoryPeak() }
             note.mark(number)
             watch.count()
             var random = FuzzRandom(seed: seed, target: target.name, input: number)
@@ -47,6 +54,10 @@ struct FuzzRun {
             let time = Self.clock() - start
             if time > Self.limit { found.append(sentence(number, "it takes \(time) s", bytes)) }
             if found.count >= 10 { break }
+        }
+        let rise = Self.memoryPeak() - memoryBefore
+        if inputs.count >= Self.longRun, rise > Self.mostMemory {
+            found.append("\(inputs.count) inputs of \(target.name) take \(rise >> 20) MiB more")
         }
         return found
     }
@@ -65,6 +76,12 @@ struct FuzzRun {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// The most memory that this process had at a time, in bytes.
+    private static func memoryPeak() -> Int {
+        var usage = rusage()
+        return getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss << 10 : 0
     }
 
     /// A folder in memory where the system has one: a million inputs are not to wear a disk out.
