@@ -171,6 +171,7 @@ public final class ConfigFile {
             switch edit {
             case .set(let name, let value):
                 try change(replacement.copy, "cannot set \(name)") { git_config_set_string($0, name, value) }
+                try checkThat(name, is: value, in: replacement.copy)
             case .delete(let name):
                 try change(replacement.copy, "cannot remove \(name)") { git_config_delete_entry($0, name) }
             case .removeSection(let name, let subsection):
@@ -186,6 +187,23 @@ public final class ConfigFile {
         }
         try replacement.commit()
         try reload()
+    }
+
+    /// libgit2 writes behind a line that a backslash continues, and behind the first of two headers in a line: what it
+    /// wrote is then part of something else.
+    private func checkThat(_ name: String, is value: String, in file: FilePath) throws(ConfigFileError) {
+        guard let wanted = ConfigName(name) else { return }
+        let written = try variables(of: file).last { variable in
+            guard let read = ConfigName(variable.name) else { return false }
+            return read.section == wanted.section && read.subsection == wanted.subsection
+                && read.key.lowercased() == wanted.key.lowercased()
+        }
+        guard written?.value != value else { return }
+        throw ConfigFileError(
+            code: .invalid,
+            message:
+                "\(name) cannot be set: look for a backslash at the end of the last line of a section, and for two "
+                + "headers in one line", file: path)
     }
 
     private func change(

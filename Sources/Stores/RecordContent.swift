@@ -86,7 +86,8 @@ enum RecordContent {
     /// Of a file that has several lines only what all of them say counts. A line of a nested file that nobody wrote
     /// cannot be told from a true one: there only keys count that the store's own file has, too.
     private static func older(_ bytes: [UInt8]) -> [Entry]? {
-        guard !bytes.isEmpty, bytes.last == UInt8(ascii: "\n"),
+        // A NUL, which no path has, would part fields in the form of today.
+        guard !bytes.isEmpty, !bytes.contains(0), bytes.last == UInt8(ascii: "\n"),
             let text = String(validating: bytes, as: UTF8.self)
         else { return nil }
         var entries: [Entry] = []

@@ -53,6 +53,16 @@ func expectError(
 }
 
 @Suite struct ConfigurationTests {
+    /// What is written there would become part of another value.
+    @Test(arguments: ["[store \"a\"]\n\tpath = /x\\\n", "[commit] [store.other]\n"])
+    func aSettingThatWouldGetLostIsRefused(_ text: String) throws {
+        let folder = Folder()
+        try folder.write(text)
+        let configuration = try Configuration(file: folder.file)
+        expectError(.syntax) { try configuration.set("commit.delay", "7s") }
+        #expect(try folder.text == text)
+    }
+
     @Test func withoutAFileEverythingHasItsDefault() throws {
         let folder = Folder()
         let configuration = try Configuration(file: folder.file)

@@ -85,7 +85,7 @@ extension FuzzTarget {
             }
         } catch let error as SettingsError {
             // A name that is taken, or a value that is not allowed, is for the user to put right.
-            guard [.storeExists, .name, .value, .unknown].contains(error.code) else { throw error }
+            guard [.storeExists, .name, .value, .unknown, .syntax].contains(error.code) else { throw error }
         }
     }
 }

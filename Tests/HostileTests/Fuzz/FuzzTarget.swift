@@ -22,7 +22,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
 
     /// Every target there is.
     static let all: [FuzzTarget] = [
-        openPGP, armor, exportedKeys, configuration, varlink, journals, index,
+        openPGP, armor, exportedKeys, recipientFile, recipientRecord, configuration, varlink, journals, index,
         textMerge, foreignSettings, learnedState,
     ]
 }
