@@ -58,7 +58,10 @@ let package = Package(
             ], tests: ["TestKit"])
         + part(
             "Daemon",
-            ["CLinux", "Fuse", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging],
+            [
+                "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage,
+                logging,
+            ],
             tests: ["TestKit"])
         + [
             .executableTarget(

@@ -25,6 +25,7 @@ enum CommitterSettings {
             }
         let login = RemoteLogin(definition, credentials: credentials)
         options.credentials = { login.answer($0) }
+        options.transferLimit = try configuration.value(Catalogue.transferLimit)
         options.ownKey = definition.key
         options.configuredURL = definition.url
         options.configuredBranch = definition.branch

@@ -51,6 +51,22 @@ extension Repository {
         return found
     }
 
+    /// Whether at most `limit` commits are reachable from `tip`; looks at no more than that.
+    public func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
+        if isShallow { return true }
+        let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
+            git_revwalk_new(&$0, pointer)
+        }
+        var oid = tip.oid
+        try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
+        for _ in 0...limit {
+            let code = git_revwalk_next(&oid, walk.pointer)
+            if code == GIT_ITEROVER.rawValue { return true }
+            try check(code, "cannot walk the history from \(tip)")
+        }
+        return false
+    }
+
     /// The best common ancestor of two commits; nil when they share no history.
     public func mergeBase(_ one: ObjectID, _ two: ObjectID) throws(GitError) -> ObjectID? {
         if let shallow = try ShallowHistory(self) { return try shallow.mergeBase(one, two) }

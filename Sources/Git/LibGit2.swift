@@ -7,9 +7,23 @@ public enum LibGit2 {
         git_libgit2_init()
         // A commit that a power failure tears apart is a broken store: objects and refs are made durable.
         passdir_git_enable_fsync(1)
+        // A pack of others is looked into through small windows, so that its size does not become ours.
+        passdir_git_bound_windows(16 << 20, 64 << 20)
+        passdir_git_bound_cache(16 << 20)
+        passdir_git_bound_allocations(largestObject)
     }()
 
-    /// Starts libgit2 at the first call; every entry of this part calls it. Any thread.
+    /// Unless told otherwise, no object may take more memory than this many bytes.
+    private static let largestObject = 256 << 20
+
+    /// Sets how many bytes one object may take that is read into memory, or that another is a delta of; to read a larger
+    /// one fails. It holds for all repositories of the process and is at least 64 MiB. Any thread.
+    public static func limitObjects(toBytes bytes: Int) {
+        start()
+        passdir_git_bound_allocations(max(bytes, 64 << 20))
+    }
+
+    /// Starts libgit2 at the first call; every entry of this part calls it, on any thread.
     static func start() {
         _ = started
     }

@@ -73,14 +73,19 @@ public final class Repository {
     }
 
     /// Clones `url` into the folder `path`, which must be absent or empty.
-    /// - Parameter branch: the branch to check out; nil takes the remote's own.
+    /// - Parameters:
+    ///   - branch: the branch to check out; nil takes the remote's own.
+    ///   - bounds: what the branch may hold; it is looked through before the first file is written.
+    /// - Throws: `.invalid` when the branch holds what must not be checked out; see `checkIncoming`.
     public static func clone(
-        _ url: String, to path: FilePath, branch: String? = nil, callbacks: TransferCallbacks = .init()
+        _ url: String, to path: FilePath, branch: String? = nil, bounds: TreeBounds? = nil,
+        callbacks: TransferCallbacks = .init()
     ) throws(GitError) -> Repository {
         LibGit2.start()
         var options = git_clone_options()
         git_clone_options_init(&options, UInt32(GIT_CLONE_OPTIONS_VERSION))
         options.fetch_opts.proxy_opts.type = GIT_PROXY_AUTO
+        options.checkout_opts.checkout_strategy = GIT_CHECKOUT_NONE.rawValue
         var made: OpaquePointer?
         options.fetch_opts.follow_redirects = GIT_REMOTE_REDIRECT_NONE
         let transfer = Transfer(callbacks, url: url, proxies: UserConfiguration.proxies())
@@ -94,7 +99,28 @@ public final class Repository {
                 }
             }
         }
-        return Repository(owning: made!)
+        let repository = Repository(owning: made!)
+        try repository.checkOutClone(url, bounds)
+        return repository
+    }
+
+    private func checkOutClone(_ url: String, _ bounds: TreeBounds?) throws(GitError) {
+        let doing = "cannot clone \(GitError.withoutPasswords(url))"
+        // An empty remote has nothing to check out.
+        guard case .branch(_, _, let tip?) = try head() else { return }
+        if let bounds {
+            do throws(GitError) {
+                try checkIncoming(tip, known: [], bounds: bounds)
+            } catch {
+                throw GitError(code: error.code, message: "\(doing): \(error.message)")
+            }
+        }
+        var options = git_checkout_options()
+        git_checkout_options_init(&options, UInt32(GIT_CHECKOUT_OPTIONS_VERSION))
+        options.checkout_strategy = GIT_CHECKOUT_SAFE.rawValue | GIT_CHECKOUT_RECREATE_MISSING.rawValue
+        // What `.gitattributes` asks for would change ciphertexts.
+        options.disable_filters = 1
+        try check(git_checkout_head(pointer, &options), doing)
     }
 
     /// The top of the working tree; nil for a bare repository.

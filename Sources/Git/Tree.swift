@@ -60,14 +60,32 @@ extension Repository {
         return found.id
     }
 
+    /// The size of a blob in bytes, from the object's header: nothing of it is read.
+    public func blobSize(_ id: ObjectID) throws(GitError) -> Int {
+        try ObjectReader(self).header(id).size
+    }
+
     /// The content of a blob.
-    public func blob(_ id: ObjectID) throws(GitError) -> [UInt8] {
+    /// - Parameter limit: The most bytes that it may have.
+    /// - Throws: `.invalid` beyond the limit, before anything is read.
+    public func blob(_ id: ObjectID, atMost limit: Int) throws(GitError) -> [UInt8] {
+        let size = try blobSize(id)
+        guard size <= limit else {
+            throw GitError(code: .invalid, message: "it has \(size) bytes, more than \(limit)")
+        }
+        return try withBlob(id) { Array($0) }
+    }
+
+    /// Lends the content of a blob, without a copy.
+    func withBlob<R>(
+        _ id: ObjectID, _ use: (UnsafeRawBufferPointer) throws(GitError) -> R
+    ) throws(GitError) -> R {
         var oid = id.oid
         let blob = try Owned("cannot read blob \(id)", free: git_blob_free) {
             git_blob_lookup(&$0, pointer, &oid)
         }
         let count = Int(git_blob_rawsize(blob.pointer))
-        return Array(UnsafeRawBufferPointer(start: git_blob_rawcontent(blob.pointer), count: count))
+        return try use(UnsafeRawBufferPointer(start: git_blob_rawcontent(blob.pointer), count: count))
     }
 
     /// Stores bytes as a blob, as they are: no filter of `.gitattributes` changes a ciphertext.

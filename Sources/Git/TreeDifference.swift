@@ -53,40 +53,12 @@ public struct TreeDifference: Sendable, Hashable {
 extension Repository {
     /// The paths at which two commits (or trees) differ, sorted. Folders that are the same are not looked into.
     /// - Parameter one: nil is the empty tree.
+    /// - Throws: `.invalid` when there are more than `TreeBounds.differences` of them.
     public func differences(from one: ObjectID?, to other: ObjectID) throws(GitError) -> [TreeDifference] {
-        let new = try tree(of: other)
-        var options = git_diff_options()
-        git_diff_options_init(&options, UInt32(GIT_DIFF_OPTIONS_VERSION))
-        options.flags =
-            GIT_DIFF_INCLUDE_TYPECHANGE.rawValue | GIT_DIFF_SKIP_BINARY_CHECK.rawValue
-            | GIT_DIFF_DISABLE_PATHSPEC_MATCH.rawValue
-        let diff: Owned
-        if let one {
-            let old = try tree(of: one)
-            diff = try Owned("cannot compare \(one) with \(other)", free: git_diff_free) {
-                git_diff_tree_to_tree(&$0, pointer, old.pointer, new.pointer, &options)
-            }
-        } else {
-            diff = try Owned("cannot list \(other)", free: git_diff_free) {
-                git_diff_tree_to_tree(&$0, pointer, nil, new.pointer, &options)
-            }
-        }
-        var found: [TreeDifference] = []
-        for number in 0..<git_diff_num_deltas(diff.pointer) {
-            guard let delta = git_diff_get_delta(diff.pointer, number)?.pointee,
-                let name = delta.new_file.path ?? delta.old_file.path
-            else { continue }
-            found.append(
-                TreeDifference(
-                    path: FilePath(platformString: name), old: Self.item(delta.old_file),
-                    new: Self.item(delta.new_file)))
-        }
-        return found
-    }
-
-    private static func item(_ file: git_diff_file) -> TreeItem? {
-        guard let kind = TreeItem.Kind(git_filemode_t(rawValue: UInt32(file.mode))) else { return nil }
-        return TreeItem(id: ObjectID(file.id), kind: kind)
+        let old = try one.map { (id) throws(GitError) in try treeID(of: id) }
+        var comparison = try TreeComparison(self)
+        try comparison.compare(old, try treeID(of: other), below: FilePath(), depth: 0)
+        return comparison.found
     }
 
     /// What a commit (or tree) holds at a path; nil for nothing and for a folder.

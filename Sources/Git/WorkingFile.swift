@@ -1,4 +1,5 @@
 import CGit
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -129,26 +130,28 @@ struct WorkingRoot: ~Copyable {
 
     /// The folder that holds `path`; nil when it isn't there, or only through a symbolic link.
     func openFolder(of path: FilePath) throws(GitError) -> Descriptor? {
-        var current = Descriptor(dup(descriptor.raw))
-        for component in path.removingLastComponent().components {
-            let next = component.withPlatformString {
-                openat(current.raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let folder = path.removingLastComponent()
+        // Another process may move folders about meanwhile; the kernel then asks to try again.
+        for _ in 0..<100 {
+            let opened = (folder.isEmpty ? "." : folder).withPlatformString {
+                passdir_openat2(
+                    descriptor.raw, $0, UInt64(O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0,
+                    UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
             }
-            if next < 0 {
-                let error = Errno(rawValue: errno)
-                switch error {
-                case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return nil
-                default: throw .system(error, "cannot open the folder of \(path)")
-                }
+            if opened >= 0 { return Descriptor(opened) }
+            let error = Errno(rawValue: errno)
+            switch error {
+            case .resourceTemporarilyUnavailable, .interrupted: continue
+            case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .improperLink: return nil
+            default: throw .system(error, "cannot open the folder of \(path)")
             }
-            current = Descriptor(next)
         }
-        return current
+        throw .system(.resourceTemporarilyUnavailable, "cannot open the folder of \(path)")
     }
 
     /// Makes the folders that a path needs, 0700 as pass makes them.
     func makeFolders(above path: FilePath) throws(GitError) {
-        var current = Descriptor(dup(descriptor.raw))
+        var current = Descriptor(fcntl(descriptor.raw, F_DUPFD_CLOEXEC, 0))
         for component in path.removingLastComponent().components {
             _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
             let next = component.withPlatformString {

@@ -92,17 +92,24 @@ public final class WorkingTreeUpdate {
     private static func write(
         _ item: TreeItem, from repository: Repository, to prepared: inout Prepared
     ) throws(GitError) {
-        let bytes = try repository.blob(item.id)
+        try repository.withBlob(item.id) { (bytes) throws(GitError) in
+            try write(bytes, item.kind, to: prepared)
+        }
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, _ kind: TreeItem.Kind, to prepared: Prepared
+    ) throws(GitError) {
         let place = prepared.temporary
         _ = place.withPlatformString { unlink($0) }
-        if item.kind == .link {
+        if kind == .link {
             let target = bytes.map { CChar(bitPattern: $0) } + [0]
             guard place.withPlatformString({ symlink(target, $0) }) == 0 else {
                 throw .system(Errno(rawValue: errno), "cannot make the link \(prepared.step.path)")
             }
             return
         }
-        let mode: mode_t = item.kind == .executable ? 0o700 : 0o600
+        let mode: mode_t = kind == .executable ? 0o700 : 0o600
         let opened = place.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode) }
         guard opened >= 0 else {
             throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
@@ -110,9 +117,7 @@ public final class WorkingTreeUpdate {
         let file = Descriptor(opened)
         var done = 0
         while done < bytes.count {
-            let wrote = bytes.withUnsafeBytes {
-                Glibc.write(file.raw, $0.baseAddress! + done, $0.count - done)
-            }
+            let wrote = Glibc.write(file.raw, bytes.baseAddress! + done, bytes.count - done)
             if wrote < 0 {
                 if errno == EINTR { continue }
                 throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")

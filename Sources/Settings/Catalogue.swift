@@ -70,6 +70,11 @@ public enum Catalogue {
     public static let secretLimit = Setting<Int>(
         "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
         owner: .stores, kind: .bytes)
+    /// The largest fetch.
+    public static let transferLimit = Setting<Int>(
+        "limits.transfer", default: 1 << 30,
+        description: "How much a fetch or clone may bring, and its files may take, in bytes", owner: .sync,
+        kind: .bytes)
     /// The wait for a passphrase.
     public static let promptTimeout = Setting<Duration>(
         "prompt.timeout", default: .seconds(120),
@@ -147,7 +152,7 @@ public enum Catalogue {
             AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
             AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
             AnySetting(openPGPEngine), AnySetting(recipientTrust), AnySetting(recipientConfirm),
-            AnySetting(storeSigningKeys),
+            AnySetting(storeSigningKeys), AnySetting(transferLimit),
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

@@ -29,6 +29,11 @@ extension Committer {
                 guard let known = try known(target, in: repository) else { return }
                 ours = try repository.commit(at: target.localRef)
                 theirs = known
+            } catch {
+                throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+            }
+            if theirs != ours { try checkHistory(theirs, target, repository) }
+            do throws(GitError) {
                 try checkRewriting(target, ours, theirs, in: repository)
                 if let ours, try repository.isAncestor(theirs, of: ours) { return }
             } catch {
@@ -63,6 +68,8 @@ extension Committer {
             } catch {
                 throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
             }
+            // Without a common ancestor nothing is merged at all.
+            if let base { try checkIncoming(theirs, known: [ours, base], target, repository) }
             if let line, base != ours {
                 merge = try await rebase(line, ours, theirs, target, repository)
             } else if base != ours {
@@ -74,6 +81,8 @@ extension Committer {
                     throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
                 }
             }
+        } else {
+            try checkIncoming(theirs, known: [], target, repository)
         }
         return try bringIn(merge, target, repository)
     }
@@ -137,20 +146,10 @@ extension Committer {
         let share = share(of: repository)
         var secrets: [SecretMerge] = []
         for collision in merge.collisions {
-            var parts: [[UInt8]?] = []
-            for item in [collision.base, collision.ours, collision.theirs] {
-                guard let item, item.kind != .submodule else {
-                    parts.append(nil)
-                    continue
-                }
-                parts.append(try repository.blob(item.id))
-            }
-            // Two links, or two submodules, are settled as two files without a common past: both stay.
-            let isPlain = collision.ours.kind != .link && collision.theirs.kind != .link
             secrets.append(
                 SecretMerge(
                     store: store, path: share?.inStore(collision.path) ?? collision.path,
-                    base: isPlain ? parts[0] : nil, ours: parts[1] ?? [], theirs: parts[2] ?? []))
+                    repository: repository.gitDirectory, collision: collision))
         }
         return MergePlan(ours: ours, theirs: theirs, merge: merge, secrets: secrets, hasBase: true)
     }
@@ -191,8 +190,7 @@ extension Committer {
             switch outcome {
             case .ours, .later, .refused: break
             case .theirs: edits.append((collision.path, collision.theirs))
-            case .merged(let bytes):
-                let blob = try repository.writeBlob(bytes)
+            case .merged(let blob):
                 edits.append((collision.path, TreeItem(id: blob, kind: collision.theirs.kind)))
             case .both:
                 let name = try freeName(collision.path, now, plan, taken, repository)

@@ -160,6 +160,9 @@ extension Committer {
             store.remember(String(now), as: "lastFetch")
             shared.withLock { $0.status.lastFetch = now }
         }
+        if let fetched = (try? repository.commit(at: target.knownRef)) ?? nil, fetched != before ?? nil {
+            try checkHistory(fetched, target, repository)
+        }
         do throws(GitError) {
             let after = try repository.commit(at: target.knownRef)
             try noteRewriting(target, from: before ?? nil, to: after, in: repository)
@@ -237,6 +240,7 @@ extension Committer {
             remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
         let isOwnServer = try isOnTheStoresServer(target)
         // What is kept for the store's server is no other's to see.
+        request.limit = options.transferLimit
         request.offers = isOwnServer || options.offers == .none ? options.offers : .all
         let credentials = isOwnServer ? options.credentials : nil
         if request.transport == .automatic {

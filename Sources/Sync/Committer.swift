@@ -29,6 +29,8 @@ public actor Committer: ChangeSink {
         public var program: FilePath
         /// What a server that wants credentials is offered first; called on a thread that may wait.
         public var credentials: (@Sendable (CredentialRequest) -> Credential?)?
+        /// How many bytes a fetch may bring, and how many the files in it may take (`limits.transfer`).
+        public var transferLimit = 1 << 30
         /// What a server is offered.
         public var offers = OfferedCredentials.all
         /// The user's own OpenPGP key (`store.NAME.key`): signs commits where `user.signingkey` names none.

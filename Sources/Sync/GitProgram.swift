@@ -66,6 +66,7 @@ enum GitProgram {
                 [
                     "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c",
                     "http.followRedirects=false", "-c", "safe.bareRepository=explicit",
+                    "-c", "core.bigFileThreshold=16m",
                     "--git-dir", repository.string,
                 ] + words, environment: environment, directory: "/", timeout: .seconds(86400), ownGroup: false
             )

@@ -24,7 +24,7 @@ public struct RecipientOrigin: Sendable, Equatable {
         guard place.isEmpty || relative.removePrefix(place),
             let bytes = try? store.read(file, limit: 1 << 20),
             let committed = (try? repository.blobID(at: relative, in: tip)) ?? nil,
-            (try? repository.blob(committed)) == bytes,
+            (try? repository.blob(committed, atMost: bytes.count)) == bytes,
             let info = (try? repository.lastChange(of: relative, from: tip)) ?? nil
         else { return nil }
         commit = info.id.hex

@@ -9,8 +9,8 @@ import SystemPackage
 struct SecretMerge: Sendable {
     /// How it is settled.
     enum Outcome: Sendable {
-        /// Both sides' changes fit: the new content of the file.
-        case merged([UInt8])
+        /// Both sides' changes fit: the new content of the file, a blob.
+        case merged(ObjectID)
         /// The remote's version is what both want.
         case theirs
         /// Our version is what both want.
@@ -26,47 +26,84 @@ struct SecretMerge: Sendable {
     let store: Store
     /// Relative to the store.
     let path: FilePath
-    let base: [UInt8]?
-    let ours: [UInt8]
-    let theirs: [UInt8]
+    /// The git folder with the blobs. The repository is opened anew where it is used: one that another thread has is
+    /// not for this one.
+    let repository: FilePath
+    /// The blobs are read when it is their turn: of many secrets that both sides changed only one is in memory.
+    let collision: TreeMerge.Collision
 
     func settle() -> Outcome {
-        path.string.hasSuffix(".gpg") ? settleSecret() : settlePlain()
+        let (ours, theirs) = (collision.ours, collision.theirs)
+        // Two links, or two submodules, have no content that could be merged.
+        guard ours.isFile, theirs.isFile else { return .both }
+        let base = collision.base.flatMap { $0.isFile ? $0.id : nil }
+        do throws(GitError) {
+            let repository = try Repository.open(gitDirectory: repository)
+            let limit = store.options.ciphertextLimit
+            for id in [base, ours.id, theirs.id] {
+                // What nobody can decrypt here is not read: both stay.
+                if let id, try repository.blobSize(id) > limit { return .both }
+            }
+            let content = Content(
+                base: try base.map { (id) throws(GitError) in try repository.blob(id, atMost: limit) },
+                ours: try repository.blob(ours.id, atMost: limit),
+                theirs: try repository.blob(theirs.id, atMost: limit))
+            switch path.string.hasSuffix(".gpg") ? settleSecret(content) : settlePlain(content) {
+            case .settled(let outcome): return outcome
+            case .merged(let bytes): return .merged(try repository.writeBlob(bytes))
+            }
+        } catch {
+            return .later(error.message)
+        }
+    }
+
+    /// What the three blobs hold.
+    private struct Content {
+        let base: [UInt8]?
+        let ours: [UInt8]
+        let theirs: [UInt8]
+    }
+
+    /// An outcome, or the new content that is still to be written.
+    private enum Result {
+        case settled(Outcome)
+        case merged([UInt8])
     }
 
     /// A file that is no secret, such as a README.
-    private func settlePlain() -> Outcome {
-        guard let base else { return .both }
+    private func settlePlain(_ content: Content) -> Result {
+        guard let base = content.base else { return .settled(.both) }
         let merged: SecretBytes?? = base.withUnsafeBytes { base in
-            ours.withUnsafeBytes { ours in
-                theirs.withUnsafeBytes { theirs in
+            content.ours.withUnsafeBytes { ours in
+                content.theirs.withUnsafeBytes { theirs in
                     guard [base, ours, theirs].allSatisfy(TextMerge.isText) else { return nil }
                     return try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
                 }
             }
         }
-        guard let merged = merged ?? nil else { return .both }
+        guard let merged = merged ?? nil else { return .settled(.both) }
         return .merged(merged.withUnsafeBytes { Array($0) })
     }
 
-    private func settleSecret() -> Outcome {
+    private func settleSecret(_ content: Content) -> Result {
         let plain: (base: SecretBytes?, ours: SecretBytes, theirs: SecretBytes)
         do throws(OpenPGPError) {
-            let ours = try decrypted(self.ours)
+            let ours = try decrypted(content.ours)
             plain = (
-                try base.map { (b) throws(OpenPGPError) in try decrypted(b) }, ours, try decrypted(theirs)
+                try content.base.map { (b) throws(OpenPGPError) in try decrypted(b) }, ours,
+                try decrypted(content.theirs)
             )
         } catch {
             switch error.code {
             case .badPassphrase, .canceled, .declined, .timedOut, .noPinentry, .agentUnavailable:
-                return .later(error.message)
-            default: return .both
+                return .settled(.later(error.message))
+            default: return .settled(.both)
             }
         }
         return plain.ours.withUnsafeBytes { ours in
             plain.theirs.withUnsafeBytes { theirs in
-                if Self.same(ours, theirs) { return .theirs }
-                guard let base = plain.base else { return .both }
+                if Self.same(ours, theirs) { return .settled(.theirs) }
+                guard let base = plain.base else { return .settled(.both) }
                 return base.withUnsafeBytes { settle($0, ours, theirs) }
             }
         }
@@ -74,13 +111,13 @@ struct SecretMerge: Sendable {
 
     private func settle(
         _ base: UnsafeRawBufferPointer, _ ours: UnsafeRawBufferPointer, _ theirs: UnsafeRawBufferPointer
-    ) -> Outcome {
+    ) -> Result {
         // Encrypted anew only, on one side.
-        if Self.same(base, ours) { return .theirs }
-        if Self.same(base, theirs) { return .ours }
+        if Self.same(base, ours) { return .settled(.theirs) }
+        if Self.same(base, theirs) { return .settled(.ours) }
         guard [base, ours, theirs].allSatisfy(TextMerge.isText),
             let merged = try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
-        else { return .both }
+        else { return .settled(.both) }
         do throws(StoreError) {
             return .merged(try encrypted(merged))
         } catch {
@@ -88,10 +125,10 @@ struct SecretMerge: Sendable {
             case .unconfirmedRecipients, .badSignature, .openPGP(.untrustedKey):
                 // The user's word is missing, which can still come; both would be a conflict for nothing.
                 let reason = error.message
-                return .refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason)
+                return .settled(.refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason))
             default:
                 // Nobody can be encrypted to right now; nothing is lost with both.
-                return .both
+                return .settled(.both)
             }
         }
     }
@@ -116,4 +153,8 @@ struct SecretMerge: Sendable {
         guard let first = one.baseAddress, let second = two.baseAddress else { return true }
         return memcmp(first, second, one.count) == 0
     }
+}
+
+extension TreeItem {
+    fileprivate var isFile: Bool { kind == .file || kind == .executable }
 }

@@ -108,7 +108,7 @@ public struct StoreHistory {
             else {
                 throw GitError(code: .notFound, message: "it was not there at \(revision)")
             }
-            ciphertext = try repository.blob(item.id)
+            ciphertext = try repository.blob(item.id, atMost: store.options.ciphertextLimit)
         } catch {
             throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
         }

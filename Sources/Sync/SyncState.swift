@@ -25,6 +25,8 @@ struct SyncState {
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// The `.gpg-id` files, relative to the store, that a merge has changed and the user was not told of yet.
     var newRecipients: Set<FilePath> = []
+    /// The remote commits whose history was counted and is not too long, by repository.
+    var countedTips: [FilePath: ObjectID] = [:]
     /// Told the user that it fails.
     var hasComplained = false
 }

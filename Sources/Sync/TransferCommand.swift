@@ -26,6 +26,7 @@ public enum TransferCommand {
         }
         TransferBounds.set()
         endWithCommitter(request)
+        if request.operation == .fetch { TransferLimits.apply(bytes: request.limit) }
         do throws(TransferFailure) {
             switch request.transport {
             case .git: try GitProgram.run(request)
@@ -34,9 +35,14 @@ public enum TransferCommand {
             channel.send(.succeeded)
             return true
         } catch {
-            channel.send(.failed(error))
+            let isTooMuch = request.operation == .fetch && TransferLimits.caused(error.message)
+            channel.send(.failed(isTooMuch ? tooMuch(request) : error))
             return false
         }
+    }
+
+    fileprivate static func tooMuch(_ request: TransferRequest) -> TransferFailure {
+        TransferFailure(code: .other, message: TransferLimits.sentence(bytes: request.limit))
     }
 
     /// When the committer is gone nobody waits for the transfer: the other end of the socket tells.
@@ -81,7 +87,7 @@ private struct LibGit2Transfer {
             credentials: { offers.next($0) }, certificateCheck: { hosts.judge($0) },
             progress: {
                 pace.tell($0)
-                return true
+                return request.operation == .push || TransferLimits.allow($0, bytes: request.limit)
             })
         do throws(GitError) {
             let repository = try Repository.open(gitDirectory: request.repository)
@@ -106,6 +112,7 @@ private struct LibGit2Transfer {
                     callbacks: callbacks)
             }
         } catch {
+            if error.code == .cancelled { throw TransferCommand.tooMuch(request) }
             let message = error.code == .certificate ? hosts.complaint ?? error.message : error.message
             throw TransferFailure(code: .init(error.code), message: message)
         }

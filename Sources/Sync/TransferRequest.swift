@@ -42,12 +42,14 @@ struct TransferRequest: Sendable, Equatable {
     var transport: Transport
     /// What the server is offered.
     var offers = OfferedCredentials.all
+    /// How many bytes a fetch may bring.
+    var limit = 1 << 30
 
     /// The words behind the program's name that ask for it; `init(arguments:)` reads them.
     var arguments: [String] {
         [
             TransferCommand.name, operation.rawValue, transport.rawValue, repository.string, remote, localRef,
-            remoteRef, trackingRef, offers.rawValue,
+            remoteRef, trackingRef, offers.rawValue, "\(limit)",
         ]
     }
 
@@ -66,7 +68,8 @@ struct TransferRequest: Sendable, Equatable {
 
     /// Reads what `arguments` wrote, without the name of the command; nil when it is something else.
     init?(arguments: [String]) {
-        guard arguments.count == 8, let offers = OfferedCredentials(rawValue: arguments[7]),
+        guard arguments.count == 9, let limit = Int(arguments[8]), limit > 0,
+            let offers = OfferedCredentials(rawValue: arguments[7]),
             let operation = Operation(rawValue: arguments[0]),
             let transport = Transport(rawValue: arguments[1])
         else { return nil }
@@ -74,6 +77,7 @@ struct TransferRequest: Sendable, Equatable {
             operation, repository: FilePath(arguments[2]), remote: arguments[3], localRef: arguments[4],
             remoteRef: arguments[5], trackingRef: arguments[6], transport: transport)
         self.offers = offers
+        self.limit = limit
     }
 }
 

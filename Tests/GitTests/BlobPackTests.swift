@@ -26,7 +26,9 @@ import Testing
         }
         let tip = try #require(try repository.record(names))
         for (name, content) in zip(names, contents) {
-            #expect(try repository.blob(#require(try repository.blobID(at: name, in: tip))) == content)
+            #expect(
+                try repository.blob(#require(try repository.blobID(at: name, in: tip)), atMost: 1 << 24)
+                    == content)
         }
         let packs = try work.git("count-objects", "-v")
         #expect(packs.contains("packs: 1\n"))

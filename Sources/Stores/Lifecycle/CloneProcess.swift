@@ -16,6 +16,10 @@ public struct CloneRequest: Sendable {
     public var branch: String?
     /// How the server is told who we are.
     public var login: RemoteLogin
+    /// How many bytes a file may have (`limits.secret` and what encryption adds).
+    public var fileLimit: Int
+    /// How many bytes the clone may bring, and its files may take (`limits.transfer`).
+    public var transferLimit: Int
 
     /// The hidden command of our own program that runs it.
     public static let command = "clone-child"
@@ -73,7 +77,7 @@ public struct CloneRequest: Sendable {
             let message = try SecretMessage(capacity: 65536)
             for field in [
                 url, folder.string, branch ?? "", login.method?.rawValue ?? "", login.userName ?? "",
-                login.sshKey?.string ?? "",
+                login.sshKey?.string ?? "", "\(fileLimit)", "\(transferLimit)",
             ] {
                 Array(field.utf8 + [0]).withUnsafeBytes { message.append($0) }
             }
@@ -123,10 +127,13 @@ public enum CloneChild {
         if let authorities = UserConfiguration.string("http.sslCAInfo") {
             LibGit2.trustCertificates(in: FilePath(authorities))
         }
+        TransferLimits.apply(bytes: request.transferLimit)
+        let isTooMuch = Mutex(false)
         let lastSaid = Mutex(ContinuousClock.now - .seconds(1))
         do {
             _ = try Repository.clone(
                 request.url, to: request.folder, branch: request.branch,
+                bounds: TreeBounds(file: request.fileLimit, total: request.transferLimit),
                 callbacks: TransferCallbacks(
                     credentials: { login.answer($0) },
                     progress: { step in
@@ -138,12 +145,18 @@ public enum CloneChild {
                             return true
                         }
                         if isDue { say("\(step.objects) \(step.totalObjects) \(step.bytes)") }
-                        return true
+                        let fits = TransferLimits.allow(step, bytes: request.transferLimit)
+                        if !fits { isTooMuch.withLock { $0 = true } }
+                        return fits
                     }))
             return 0
         } catch {
-            let line = error.message.split(whereSeparator: \.isNewline).joined(separator: " ")
-            say("error\t\(error.code)\t\(line)")
+            let text =
+                isTooMuch.withLock({ $0 }) || TransferLimits.caused(error.message)
+                ? "cannot clone \(request.url): \(TransferLimits.sentence(bytes: request.transferLimit))"
+                : error.message
+            let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+            say("error\t\(isTooMuch.withLock { $0 } ? .other : error.code)\t\(line)")
             return 1
         }
     }
@@ -175,7 +188,8 @@ public enum CloneChild {
             return String(decoding: rest[..<end], as: UTF8.self)
         }
         guard let url = field(), let folder = field(), let branch = field(), let method = field(),
-            let user = field(), let key = field()
+            let user = field(), let key = field(), let files = field().flatMap({ Int($0) }),
+            let transfer = field().flatMap({ Int($0) })
         else { return nil }
         var secrets: [CredentialKind: SecretBytes] = [:]
         while let head = field() {
@@ -192,7 +206,8 @@ public enum CloneChild {
         ) { _ in nil }
         return (
             CloneRequest(
-                url: url, folder: FilePath(folder), branch: branch.isEmpty ? nil : branch, login: login),
+                url: url, folder: FilePath(folder), branch: branch.isEmpty ? nil : branch, login: login,
+                fileLimit: files, transferLimit: transfer),
             secrets
         )
     }

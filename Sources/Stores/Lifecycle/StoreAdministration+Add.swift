@@ -58,12 +58,16 @@ public struct CloneWish: Sendable {
         return values
     }
 
-    func request(into folder: FilePath, kept: @escaping @Sendable (CredentialKind) -> SecretBytes?)
-        -> CloneRequest
-    {
+    func request(
+        into folder: FilePath, limits configuration: Configuration,
+        kept: @escaping @Sendable (CredentialKind) -> SecretBytes?
+    ) throws(SettingsError) -> CloneRequest {
         CloneRequest(
             url: url.text, folder: folder, branch: branch,
-            login: RemoteLogin(method: method, userName: userName, sshKey: sshKey, secret: kept))
+            login: RemoteLogin(method: method, userName: userName, sshKey: sshKey, secret: kept),
+            fileLimit: Store.Options.ciphertextLimit(
+                secrets: try configuration.value(Catalogue.secretLimit)),
+            transferLimit: try configuration.value(Catalogue.transferLimit))
     }
 }
 
@@ -121,8 +125,14 @@ extension StoreAdministration {
         } catch {
             throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
+        let request: CloneRequest
+        do throws(SettingsError) {
+            request = try wish.request(into: folder, limits: registry.configuration) { _ in nil }
+        } catch {
+            throw LifecycleError(error)
+        }
         do throws(GitError) {
-            try wish.request(into: folder) { _ in nil }.run(secrets: wish.secrets, progress: progress)
+            try request.run(secrets: wish.secrets, progress: progress)
         } catch {
             if let branch = wish.branch, error.message.contains("refs/remotes/origin/\(branch)") {
                 throw LifecycleError(.clone, "the remote \(wish.url.text) has no branch \"\(branch)\"")
