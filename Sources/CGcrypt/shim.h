@@ -9,11 +9,10 @@ static inline int passdir_gcry_is_initialized(void) {
     return gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P) != 0;
 }
 
-/// Maps so many bytes of secure memory, and more when they do not suffice. Says nothing on standard error where
-/// they cannot be locked.
+/// Maps so many bytes of secure memory, and no more when they do not suffice: an allocation then fails. Says nothing on
+/// standard error where they cannot be locked.
 static inline gcry_error_t passdir_gcry_init_secure_memory(unsigned int bytes) {
     gcry_control(GCRYCTL_DISABLE_SECMEM_WARN);
-    gcry_control(GCRYCTL_AUTO_EXPAND_SECMEM, bytes, 0);
     return gcry_control(GCRYCTL_INIT_SECMEM, bytes, 0);
 }
 

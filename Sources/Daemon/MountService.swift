@@ -1,5 +1,6 @@
 import Dispatch
 import Fuse
+import Git
 import Glibc
 import Logging
 import Mount
@@ -42,6 +43,7 @@ final class MountService: Sendable {
                 try configuration.value(Catalogue.unmountTimeout)
             )
             options.secretLimit = try configuration.value(Catalogue.secretLimit)
+            LibGit2.limitObjects(toBytes: Store.Options.ciphertextLimit(secrets: options.secretLimit))
             options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
             options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
             options.grace = try configuration.value(Catalogue.grace)
@@ -206,7 +208,9 @@ extension MountService: ControlService {
     func status() -> StatusReport {
         let unsaved = filesystem.unsaved
         return StatusReport(
-            mount: MountReport(path: session.mountPoint.string, pid: getpid(), since: since),
+            mount: MountReport(
+                path: session.mountPoint.string, pid: getpid(), since: since,
+                warnings: [ProcessProtection.lockComplaint].compactMap(\.self)),
             stores: stores.all.map { store in
                 store.report(
                     unsaved: unsaved.filter { $0.store == store.name },

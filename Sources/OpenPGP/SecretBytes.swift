@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Plaintext that never changes, in locked memory that is left out of core dumps and forked children and is wiped
-/// when the last reference goes.
+/// Plaintext that never changes, in memory that is left out of core dumps and forked children, is locked as far as the
+/// limits allow, and is wiped when the last reference goes.
 ///
 /// The bytes are handed out to a closure only. Whoever makes a `String` or an `Array` of them takes them out of
 /// the protection; let such a copy end with the call that made it.
@@ -36,4 +36,11 @@ public final class SecretBytes: Sendable {
     /// How many bytes of secret memory, in all live values of the process, could not be locked and so may reach
     /// swap. RLIMIT_MEMLOCK sets the bound.
     public static var unlockedByteCount: Int { SecretPages.unlocked.load(ordering: .relaxed) }
+
+    /// The most bytes that could not be locked at any time since the process began.
+    public static var mostUnlockedByteCount: Int { SecretPages.mostUnlocked.load(ordering: .relaxed) }
+
+    /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
+    /// dumps.
+    public static func prepareLibraries() { _ = Gcrypt.isReady }
 }

@@ -3,8 +3,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// A private mapping that holds plaintext: locked in memory where the limits allow, left out of core dumps, empty
-/// in a forked child, wiped and unmapped when it is let go.
+/// A private mapping that holds plaintext: left out of core dumps, empty in a forked child, wiped and unmapped when it is
+/// let go; and locked in memory, so that it never reaches swap, as far as RLIMIT_MEMLOCK allows. What it does not
+/// allow is counted, and `passdir status` tells it.
 ///
 /// It is the one owner of its pages, and never shares them with the heap: what malloc has held stays readable in
 /// its free lists.
@@ -13,6 +14,8 @@ import SystemPackage
 struct SecretPages: ~Copyable, @unchecked Sendable {
     /// Bytes of all live mappings that could not be locked (RLIMIT_MEMLOCK).
     static let unlocked = Atomic<Int>(0)
+    /// The most that `unlocked` ever was.
+    static let mostUnlocked = Atomic<Int>(0)
 
     private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
@@ -65,7 +68,9 @@ struct SecretPages: ~Copyable, @unchecked Sendable {
 
     private mutating func lock() {
         isLocked = mlock(base, capacity) == 0
-        if !isLocked { Self.unlocked.add(capacity, ordering: .relaxed) }
+        guard !isLocked else { return }
+        let now = Self.unlocked.add(capacity, ordering: .relaxed).newValue
+        Self.mostUnlocked.max(now, ordering: .relaxed)
     }
 
     private static func map(_ size: Int) throws(Errno) -> UnsafeMutableRawPointer {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import OpenPGP
 import SystemPackage
@@ -133,23 +134,25 @@ final class ChildProcess {
     }
 }
 
-/// Memory for a message with a secret in it, wiped at the end of its life.
+/// Memory for a message with a secret in it: pages of its own, locked where the limits allow, left out of core dumps and
+/// wiped at the end of its life.
 final class SecretMessage {
     private let base: UnsafeMutableRawBufferPointer
     /// How many bytes are filled.
     var count = 0
 
     init(capacity: Int) throws(Errno) {
-        base = .allocate(byteCount: capacity, alignment: 1)
-        if let start = base.baseAddress { mlock(start, capacity) }
+        let start = mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let start, start != MAP_FAILED else { throw Errno.noMemory }
+        madvise(start, capacity, Int32(MADV_DONTDUMP))
+        mlock(start, capacity)
+        base = UnsafeMutableRawBufferPointer(start: start, count: capacity)
     }
 
     deinit {
-        if let start = base.baseAddress {
-            explicit_bzero(start, base.count)
-            munlock(start, base.count)
-        }
-        base.deallocate()
+        guard let start = base.baseAddress else { return }
+        explicit_bzero(start, base.count)
+        munmap(start, base.count)
     }
 
     /// Where more bytes go.

@@ -99,6 +99,20 @@ struct ChildProgram {
         _ words: [String], environment: [String: String], directory: FilePath? = nil, input: [UInt8] = [],
         timeout: Duration, ownGroup: Bool = true
     ) throws(Errno) -> Outcome {
+        var output: [UInt8] = []
+        var outcome = try run(
+            words, environment: environment, directory: directory, input: input, timeout: timeout,
+            ownGroup: ownGroup
+        ) { output.append(contentsOf: $0) }
+        outcome.output = output
+        return outcome
+    }
+
+    /// As above; `hear` gets what it writes to standard output, piece by piece, and nobody else does.
+    static func run(
+        _ words: [String], environment: [String: String], directory: FilePath? = nil, input: [UInt8] = [],
+        timeout: Duration, ownGroup: Bool = true, hear: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) -> Outcome {
         let given = try ChildPipe()
         let output = try ChildPipe()
         let errors = try ChildPipe()
@@ -109,7 +123,7 @@ struct ChildProgram {
         output.closeWriting()
         errors.closeWriting()
         let end = ContinuousClock.now + timeout
-        var (unsent, heard, said) = (input[...], [UInt8](), [UInt8]())
+        var (unsent, heard, said) = (input[...], 0, [UInt8]())
         var isOver = false
         if unsent.isEmpty { given.closeWriting() }
         while output.reading >= 0 || errors.reading >= 0 {
@@ -122,13 +136,19 @@ struct ChildProgram {
             guard left > .zero, !isOver else {
                 child.end()
                 child.wait()
-                return Outcome(status: 124, output: heard, errors: String(decoding: said, as: UTF8.self))
+                return Outcome(status: 124, output: [], errors: String(decoding: said, as: UTF8.self))
             }
             let milliseconds =
                 left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
             _ = poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds + 1))
-            if entries[0].revents != 0, !output.read(into: &heard) { output.closeReading() }
-            if entries[1].revents != 0, !errors.read(into: &said) { errors.closeReading() }
+            if entries[0].revents != 0 {
+                let goesOn = output.read { piece in
+                    heard += piece.count
+                    hear(piece)
+                }
+                if !goesOn { output.closeReading() }
+            }
+            if entries[1].revents != 0, !errors.read({ said += $0 }) { errors.closeReading() }
             if entries[2].revents != 0 {
                 let count = unsent.withUnsafeBytes {
                     write(given.writing, $0.baseAddress, min($0.count, 4096))
@@ -137,10 +157,10 @@ struct ChildProgram {
                 if count < 0 && errno != EINTR || unsent.isEmpty { given.closeWriting() }
             }
             // A program that writes without end.
-            isOver = heard.count + said.count > 16 << 20
+            isOver = heard + said.count > 16 << 20
         }
         return Outcome(
-            status: child.wait(), output: heard, errors: String(decoding: said, as: UTF8.self))
+            status: child.wait(), output: [], errors: String(decoding: said, as: UTF8.self))
     }
 
     /// The variables of this process, without those that would lead git to another repository or to a question on a
@@ -200,11 +220,16 @@ private final class ChildPipe {
         writing = -1
     }
 
-    /// False at the end.
-    func read(into bytes: inout [UInt8]) -> Bool {
-        var chunk = [UInt8](repeating: 0, count: 16384)
-        let count = Glibc.read(reading, &chunk, chunk.count)
-        if count > 0 { bytes += chunk[..<count] }
-        return count > 0 || count < 0 && errno == EINTR
+    /// False at the end. What was read is wiped here: it may be a password.
+    func read(_ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 1) { chunk in
+            let count = Glibc.read(reading, chunk.baseAddress, chunk.count)
+            let error = errno
+            if count > 0 {
+                take(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
+                explicit_bzero(chunk.baseAddress!, count)
+            }
+            return count > 0 || count < 0 && error == EINTR
+        }
     }
 }

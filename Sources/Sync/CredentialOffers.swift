@@ -62,21 +62,27 @@ final class CredentialOffers: Sendable {
         environment["GIT_DIR"] = "/dev/null"
         let input = Array("url=\(request.url)\n\n".utf8)
         // core.askPass empty: a helper that knows nothing must not end in a question.
-        guard
-            let outcome = try? ChildProgram.run(
-                ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment,
-                directory: "/",
-                input: input, timeout: .seconds(30), ownGroup: false), outcome.status == 0
-        else { return nil }
+        // The answer holds a password: it goes from the pipe into secret memory, and into no array.
+        var answer = SecretBuffer()
+        var isWhole = true
+        let outcome = try? ChildProgram.run(
+            ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment, directory: "/",
+            input: input, timeout: .seconds(30), ownGroup: false
+        ) { piece in
+            do throws(Errno) { try answer.write(piece, at: answer.count) } catch { isWhole = false }
+        }
+        guard outcome?.status == 0, isWhole else { return nil }
         var name: String?
         var secret: SecretBytes?
-        for line in outcome.output.split(separator: 10) {
-            guard let mark = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
-            let value = line[(mark + 1)...]
-            switch String(decoding: line[..<mark], as: UTF8.self) {
-            case "username": name = String(decoding: value, as: UTF8.self)
-            case "password": secret = value.withUnsafeBytes { try? SecretBytes(copying: $0) }
-            default: break
+        answer.withUnsafeBytes { bytes in
+            for line in bytes.split(separator: 10) {
+                guard let mark = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                let value = line[(mark + 1)...]
+                if line[..<mark].elementsEqual("username".utf8) {
+                    name = String(decoding: value, as: UTF8.self)
+                } else if line[..<mark].elementsEqual("password".utf8) {
+                    secret = try? SecretBytes(copying: UnsafeRawBufferPointer(rebasing: value))
+                }
             }
         }
         guard let name, let secret else { return nil }

@@ -50,6 +50,7 @@ struct MountCommand: ParsableCommand {
     }
 
     private func serve(at place: FilePath, _ environment: [String: String]) throws(DaemonError) {
+        ProcessProtection.harden()
         let readiness: Readiness?
         do throws(Errno) {
             readiness = try readyDescriptor.map { number throws(Errno) in try Readiness(descriptor: number) }

@@ -28,6 +28,7 @@ struct Passdir: ParsableCommand {
     /// Runs the command that the arguments name. Exit status: 0 success, 1 failure, 64 wrong usage.
     static func main() {
         CrashSignals.useDefaults()
+        ProcessProtection.forbidCoreDumps()
         do {
             var command = try parseAsRoot()
             try command.run()

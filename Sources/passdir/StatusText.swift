@@ -8,6 +8,7 @@ struct StatusText {
         var lines = [
             "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since))"
         ]
+        for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
         for store in report.stores {
             lines.append("")
             lines.append("\(store.name)")

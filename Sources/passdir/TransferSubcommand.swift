@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Glibc
 import Sync
 
@@ -12,6 +13,7 @@ struct TransferSubcommand: ParsableCommand {
     var words: [String] = []
 
     func run() throws {
+        ProcessProtection.harden()
         guard TransferCommand.run(words) else { throw ExitCode.failure }
     }
 }

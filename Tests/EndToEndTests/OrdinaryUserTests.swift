@@ -43,6 +43,11 @@ import Testing
                 sed -i s/smtp/SMTP/ ~/mnt/work/web/page; test "$(pass show web/page)" = SMTP
                 test "$(stat -c %U:%a ~/mnt/work/web/page)" = "$(id -un):600"
                 passdir status
+                # No other program of the same user reads the daemon's memory, or what it was started with.
+                pid=$(passdir status --json | sed 's/.*"pid":\\([0-9]*\\).*/\\1/')
+                for file in environ mem maps; do
+                    if head -c 1 /proc/$pid/$file >/dev/null 2>&1; then echo "$file of the daemon can be read"; exit 9; fi
+                done
                 # A crash and a stale mount are mended by an ordinary user, too.
                 kill -9 $(passdir status --json | sed 's/.*"pid":\\([0-9]*\\).*/\\1/')
                 while passdir status >/dev/null 2>&1; do :; done

@@ -22,12 +22,15 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var pid: Int32
     /// When the mount began to answer.
     public var since: Timestamp
+    /// What is wrong with the daemon as a whole, one sentence each; absent when nothing is.
+    public var warnings: [String]?
 
     /// A mount by its place, its process and its beginning.
-    public init(path: String, pid: Int32, since: Timestamp) {
+    public init(path: String, pid: Int32, since: Timestamp, warnings: [String] = []) {
         self.path = path
         self.pid = pid
         self.since = since
+        self.warnings = warnings.isEmpty ? nil : warnings
     }
 }
 

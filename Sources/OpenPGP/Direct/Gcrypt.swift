@@ -25,7 +25,7 @@ enum Gcrypt {
         if passdir_gcry_is_initialized() == 0 {
             guard gcry_check_version("1.8.0") != nil else { return false }
             guard passdir_gcry_init_secure_memory(UInt32(poolSize)) == 0 else { return false }
-            leaveOutOfDumps()
+            guard leaveOutOfDumps() else { return false }
             guard passdir_gcry_finish_initialization() == 0 else { return false }
         } else if gcry_check_version("1.8.0") == nil {
             return false
@@ -33,16 +33,17 @@ enum Gcrypt {
         return passdir_gcry_is_fips_mode() == 0
     }()
 
-    /// A handful of operations at a time fit; more memory is taken when it does not suffice.
-    private static let poolSize = 32_768
+    /// One operation takes less than 16 KiB; far more fit than there are threads. libgcrypt would take more pools when it
+    /// does not suffice, of which nobody could tell where they lie to keep them out of dumps.
+    private static let poolSize = 1 << 20
 
     /// libgcrypt locks its secure memory but lets a core dump have it. Its pool is one mapping, and the first that is
     /// taken of it lies in its first page.
-    private static func leaveOutOfDumps() {
-        guard let first = gcry_malloc_secure(16) else { return }
+    private static func leaveOutOfDumps() -> Bool {
+        guard let first = gcry_malloc_secure(16) else { return false }
+        defer { gcry_free(first) }
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
-        madvise(first - Int(bitPattern: first) % page, poolSize, Int32(MADV_DONTDUMP))
-        gcry_free(first)
+        return madvise(first - Int(bitPattern: first) % page, poolSize, Int32(MADV_DONTDUMP)) == 0
     }
 
     /// The digest of bytes that are no secret.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Glibc
 import Stores
 
@@ -9,6 +10,7 @@ struct CloneChildCommand: ParsableCommand {
         shouldDisplay: false)
 
     func run() throws {
+        ProcessProtection.harden()
         Glibc.exit(CloneChild.run())
     }
 }
