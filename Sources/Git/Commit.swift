@@ -12,8 +12,10 @@ public struct CommitInfo: Sendable, Equatable {
     public var author: Signature
     /// Who made the commit.
     public var committer: Signature
-    /// The whole message, with its final newline.
+    /// The whole message, with its final newline; of one of others' that is longer, the first `longestMessage` bytes.
     public var message: String
+    /// How many bytes of a message are read.
+    public static let longestMessage = 64 << 10
 }
 
 extension Repository {

@@ -1,4 +1,5 @@
 import CGit
+import Glibc
 
 extension Repository {
     /// What a commit says. Where the history of a shallow clone was cut off, it has no parents.
@@ -18,7 +19,14 @@ extension Repository {
             parents: (0..<count).map { ObjectID(git_commit_parent_id(commit.pointer, $0).pointee) },
             author: Signature(git_commit_author(commit.pointer).pointee),
             committer: Signature(git_commit_committer(commit.pointer).pointee),
-            message: String(cString: git_commit_message(commit.pointer)))
+            message: Self.message(git_commit_message(commit.pointer)))
+    }
+
+    /// A history of long messages would fill the memory of whoever lists it.
+    private static func message(_ text: UnsafePointer<CChar>?) -> String {
+        guard let text else { return "" }
+        let count = strnlen(text, CommitInfo.longestMessage)
+        return String(decoding: UnsafeRawBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
     /// The commits reachable from `tip`, newest first, children before parents.

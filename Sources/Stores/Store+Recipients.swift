@@ -105,6 +105,13 @@ extension Store {
                 .badRecipientFile,
                 "\(file.string) of the store \"\(name)\" is not text in UTF-8: write one key a line.")
         }
+        // Each line may start a gpg process, and a message to more is not read.
+        guard content.lines.count <= Packets.maximalRecipients else {
+            throw StoreError(
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" has \(content.lines.count) recipients, more than "
+                    + "\(Packets.maximalRecipients): a secret cannot be encrypted to so many.")
+        }
         return content
     }
 

@@ -10,7 +10,10 @@ extension Committer {
     ) throws(GitError) -> [CommitInfo]? {
         guard let base else { return nil }
         let line = try repository.log(from: ours, hiding: [base])
-        guard line.allSatisfy({ $0.parents.count == 1 }), line.last?.parents.first == base else { return nil }
+        // A message that was not read to its end cannot be told anew either.
+        guard line.allSatisfy({ $0.parents.count == 1 && $0.message.utf8.count < CommitInfo.longestMessage }),
+            line.last?.parents.first == base
+        else { return nil }
         return line.reversed()
     }
 
