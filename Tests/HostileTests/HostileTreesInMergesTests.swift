@@ -68,7 +68,10 @@ import Testing
             #expect(try store.plaintext(of: "mail.gpg", cancellation: nil).bytes.count == 7)
             // What is put right there comes in again.
             let fixed = try builder.commit(
-                try builder.tree(files: ["README": Array("new\n".utf8)]), parents: [good])
+                try builder.tree([
+                    .init("100644", ".gpg-id", try builder.resolve("\(good):.gpg-id")),
+                    .init("100644", "README", try builder.blob("new\n")),
+                ]), parents: [good])
             try builder.move("main", to: fixed)
             #expect(await committer.synchronizeNow() == nil)
             #expect(try home.bytes(at: path.appending("README")) == Array("new\n".utf8))
@@ -111,10 +114,11 @@ import Testing
             let builder = HostileTree(home: home, repository: home.path("m0.git"))
             let good = try builder.resolve("main")
             let blob = try builder.blob("x\n")
+            let readers = HostileTree.Entry("100644", ".gpg-id", try builder.resolve("main:.gpg-id"))
             let odd = HostileTree.Entry("100644", ".passdir-notes", blob)
-            let first = try builder.commit(try builder.tree([odd]), parents: [good])
+            let first = try builder.commit(try builder.tree([readers, odd]), parents: [good])
             let second = try builder.commit(
-                try builder.tree([odd, .init("100644", "README", blob)]), parents: [first])
+                try builder.tree([readers, odd, .init("100644", "README", blob)]), parents: [first])
             try builder.move("main", to: first)
             try home.succeed(["git", "fetch", "-q"], in: path)
             try home.succeed(
@@ -178,7 +182,9 @@ import Testing
             #expect(!mine.isEmpty)
             try home.succeed(["mkdir", home.path("outside").string])
             let link = try builder.blob(Array(home.path("outside").string.utf8))
+            let readers = HostileTree.Entry("100644", ".gpg-id", try builder.resolve("main:.gpg-id"))
             let one = try builder.tree([
+                readers,
                 .init("120000", "d", link), .init("160000", "sub", good),
                 .init("100644", "x", try builder.blob("1\n")),
             ])
@@ -188,6 +194,7 @@ import Testing
             #expect(try home.bytes(at: path.appending("x")) == Array("1\n".utf8))
             // The link becomes a folder with a file in it.
             let two = try builder.tree([
+                readers,
                 .init("40000", "d", try builder.tree(files: ["evil": [1]])),
                 .init("100644", "x", try builder.blob("1\n")),
             ])
@@ -198,6 +205,7 @@ import Testing
             try home.succeed(["rm", "-r", path.appending("d").string])
             try home.succeed(["ln", "-s", home.path("outside").string, path.appending("d").string])
             let three = try builder.tree([
+                readers,
                 .init("40000", "d", try builder.tree(files: ["evil": [1], "more": [2]])),
                 .init("100644", "x", try builder.blob("1\n")),
             ])
