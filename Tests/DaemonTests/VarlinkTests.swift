@@ -40,6 +40,9 @@ import Testing
     }
 
     /// As many brackets as fit in a call, on a plain thread as the server has them: the reader must not follow them all.
+    ///
+    /// Holds:
+    /// - Deeply nested JSON on the control socket is refused.
     @Test(arguments: ["[", #"{"a":"#, #"{"method":"org.passdir.Control.Status","parameters":["#])
     func deepNestingIsRefused(_ start: String) throws {
         let brackets = start.hasSuffix("[") ? "[" : start

@@ -12,6 +12,7 @@ import Testing
 
     /// Holds:
     /// - A mount that a crash has left stale is mended by the next mount, for root and for ordinary users.
+    /// - The daemon makes no core dump, and programs of the same user cannot trace it.
     @Test func anOrdinaryUserMountsReadsSavesAndUnmounts() throws {
         try TestHome.guarded { home in
             let isRoot = geteuid() == 0

@@ -60,6 +60,8 @@ import Testing
         Row(testDescription: "silence", bytes: [], connections: 200),
     ]
 
+    /// Holds:
+    /// - Programs of the same user cannot block the control socket by flooding it or by silence.
     @Test func theDaemonGoesOn() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")

@@ -10,6 +10,9 @@ import Testing
         case add, addWithYes, set, remove, fix, saveList, renameList, save, saveNew, confirmWithoutAWord
     }
 
+    /// Holds:
+    /// - No change of recipients encrypts to a key that nobody here approved, whatever `recipients.confirm`
+    ///   says.
     @Test(arguments: Action.allCases, [false, true])
     func whoPushedHimselfIntoTheListGetsNothing(_ action: Action, _ isConfirmOff: Bool) throws {
         // Without recipients.confirm a save is for whom the list names, as pass does it; the rest is asked all the same.
@@ -67,6 +70,9 @@ import Testing
     }
 
     /// What Eve pushes so that a secret that is saved or moved somewhere else is for her.
+    ///
+    /// Holds:
+    /// - In a store with a remote, nothing is encrypted to a key that you have not approved.
     @Test(arguments: [
         // A new folder with a list of its own.
         "mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id",
@@ -151,6 +157,9 @@ import Testing
     }
 
     /// A record that cannot be used is no agreement: nothing is encrypted before the user has looked.
+    ///
+    /// Holds:
+    /// - A lost or damaged record of approvals approves nobody.
     @Test(arguments: [
         "rm recipients", "rm recipients; mkdir recipients", ": >recipients", "echo x >recipients",
     ])
@@ -178,6 +187,9 @@ import Testing
     }
 
     /// Eve takes Ann out, so that what Ann saves next is for others only.
+    ///
+    /// Holds:
+    /// - Nobody else locks you out of what you save next without your approval.
     @Test(arguments: ["echo $BOB >.gpg-id", "echo $BOB >sub/.gpg-id"])
     func nobodyIsLockedOutByOthersUnawares(_ script: String) throws {
         try SharedStore.with { shared in

@@ -61,6 +61,10 @@ import Testing
     }
 
     /// A dotfiles repository with the store in it, as a folder that has no repository of its own.
+    ///
+    /// Holds:
+    /// - A repository around a store, or a source tree inside it, is never committed, merged, fetched or
+    ///   pushed.
     @Test(arguments: [false, true]) func aStoreInADotfilesRepository(_ viaLink: Bool) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
@@ -148,6 +152,9 @@ import Testing
     }
 
     /// Where no store may be: `store add` says why and changes nothing.
+    ///
+    /// Holds:
+    /// - Your home folder, temporary and system folders and those of other users are never a store.
     @Test(arguments: [
         ("/etc", ["a folder of the system"]), ("/", ["the root of the file system"]),
         ("/usr", ["the system"]),

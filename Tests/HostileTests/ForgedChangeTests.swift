@@ -10,6 +10,9 @@ import Testing
         "{ printf 'passdir change of recipients 1\\0%s\\0f\\0\\0%s\\0-\\0a.gpg\\0sub/b.gpg\\0end\\0' \"$PHASE\" 'Change.\n'; }"
 
     /// What Eve pushes.
+    ///
+    /// Holds:
+    /// - What is pushed under the name of the staging folder is never used.
     @Test(
         arguments: ["staging", "placing", "committing", "finished"].map { phase in
             """
@@ -90,6 +93,10 @@ import Testing
     }
 
     /// Resuming says what it does, and asks.
+    ///
+    /// Holds:
+    /// - An interrupted change of recipients uses only files that this machine noted, and goes on only after
+    ///   it has shown whom it adds and removes.
     @Test func resumingShowsWhoComesAndAsks() throws {
         try SharedStore.with { shared in
             let killed = try shared.home.run(

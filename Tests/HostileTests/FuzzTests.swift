@@ -11,6 +11,9 @@ import Testing
 @Suite struct FuzzTests {
     private static let usual = 3000
 
+    /// Holds:
+    /// - Damaged messages, recipient lists, records, settings, journals and indexes are read or refused,
+    ///   without a crash or a hang.
     @Test(arguments: FuzzTarget.all) func whatOthersWriteIsReadOrRefused(_ target: FuzzTarget) async throws {
         guard let inputs = try Self.inputs(target) else { return }
         let seed = Self.seed

@@ -56,6 +56,8 @@ import Testing
         Shape(name: "recipients", start: [], pattern: [0xc1, 9, 3, 1, 2, 3, 4, 5, 6, 7, 8]),
     ]
 
+    /// Holds:
+    /// - Looking at an OpenPGP message reads a bounded part of it, whatever lengths it claims.
     @Test(arguments: shapes, [1 << 24, 1 << 40, .max] as [Int64])
     func aLookIsShort(shape: Shape, size: Int64) throws {
         let message = Virtual(size: size, start: shape.start, pattern: shape.pattern)
@@ -160,6 +162,9 @@ import Testing
     }
 
     /// 256 MB that compress to a few kilobytes: gpg's output is cut off at the limit, and gpg is gone.
+    ///
+    /// Holds:
+    /// - Decrypting stops at `limits.secret`, however far a message would expand.
     @Test func compressionBombsAreCutOff() throws {
         try withStore(limit: 1 << 20) { home, store, path in
             try home.succeed([

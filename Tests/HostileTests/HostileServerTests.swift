@@ -224,6 +224,8 @@ import Testing
                 + Array(repeating: 0, count: 20)),
     ]
 
+    /// Holds:
+    /// - A hostile HTTP server can end a transfer with an error, and changes no branch.
     @Test(arguments: rows, [Transport.libgit2, .git])
     func aTransferEndsInTime(_ row: Row, _ transport: Transport) throws {
         try TestHome.with { home in

@@ -132,6 +132,10 @@ import Testing
     }
 
     /// `passdir store add --url` of each: an error that says why, and nothing is left of the clone.
+    ///
+    /// Holds:
+    /// - What others push is checked before a merge or a clone places anything: one name, mode or size that
+    ///   does not belong there refuses the whole of it, and changes nothing.
     @Test func clonesAreRefused() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
@@ -173,6 +177,9 @@ import Testing
     }
 
     /// Submodules fetch nothing, and links are placed and not written through.
+    ///
+    /// Holds:
+    /// - A merge or clone never writes through a symbolic link, and fetches no submodule.
     @Test func linksAndSubmodulesAreHarmless() async throws {
         try await TestHome.with { home in
             let (committer, _, path) = try machine(home)

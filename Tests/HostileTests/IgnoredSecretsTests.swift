@@ -37,6 +37,8 @@ import Testing
         ("printf '*\\n!*/\\n!known.gpg\\n!seen.gpg\\n!open.gpg\\n' > work/.gitignore", "a/b/c"),
     ]
 
+    /// Holds:
+    /// - What git ignores is saved, not committed, and `status` says so.
     @Test(arguments: rules.indices) func savedButNotCommitted(_ index: Int) throws {
         let (script, secret) = Self.rules[index]
         try TestHome.with { home in
@@ -132,6 +134,8 @@ import Testing
 
 /// The look for uncommitted secrets at the start and at the end meets what others pushed, too.
 @Suite struct RuleFileTests {
+    /// Holds:
+    /// - passdir never follows a pushed link in place of one of git's rule files.
     @Test(arguments: [".gitignore", ".gitattributes", ".gitmodules"]) func noLinkIsOpened(_ name: String)
         throws
     {

@@ -28,6 +28,9 @@ import Testing
         return found
     }
 
+    /// Holds:
+    /// - Plaintext lies in locked memory that is left out of core dumps and wiped on release; `status` tells
+    ///   when the limit on locked memory was too small for it.
     @Test func whatCannotBeLockedIsTold() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")

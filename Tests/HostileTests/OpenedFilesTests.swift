@@ -36,6 +36,8 @@ import Testing
         ("the system's folder", "ln -s /etc odd", true),
     ]
 
+    /// Holds:
+    /// - passdir opens no git directory but those of your stores.
     @Test(arguments: scenes.indices) func noRepositoryOutsideTheStoreIsOpened(_ index: Int) throws {
         let scene = Self.scenes[index]
         try TestHome.with { home in

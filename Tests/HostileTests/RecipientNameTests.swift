@@ -54,6 +54,9 @@ import Testing
     }
 
     /// Eve makes a key with Bob's address.
+    ///
+    /// Holds:
+    /// - An address that several equally valid keys carry names no recipient, and no secret key is imported.
     @Test(arguments: [
         "bob@example.org", "<bob@example.org>", "bob <bob@example.org>", "=bob <bob@example.org>",
     ])

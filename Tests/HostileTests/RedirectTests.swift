@@ -44,6 +44,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Over HTTP, a store's credentials go only to the host and port of its URL.
     @Test(arguments: rows)
     func noCredentialLeavesTheServer(_ row: Row) throws {
         try TestHome.with { home in

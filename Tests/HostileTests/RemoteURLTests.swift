@@ -41,6 +41,9 @@ import Testing
     }
 
     /// Wherever a URL comes from: an argument, the configuration of a repository; whatever the configuration allows.
+    ///
+    /// Holds:
+    /// - No remote's URL starts a program.
     @Test func noProgramIsStartedForOne() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")

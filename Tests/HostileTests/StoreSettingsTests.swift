@@ -56,6 +56,9 @@ import Testing
     }
 
     /// A store with a GnuPG home of its own: nothing of it is looked for in, or goes into, the user's other one.
+    ///
+    /// Holds:
+    /// - A store with a keyring of its own uses that keyring only.
     @Test func aStoresKeyringIsUsedEverywhere() throws {
         try TestHome.with { home in
             let mine = try home.makeKey("mine@example.org")

@@ -60,6 +60,9 @@ import Testing
         return store
     }
 
+    /// Holds:
+    /// - Nothing that others wrote steers a terminal, hides text or makes a line of its own in what passdir
+    ///   prints or logs.
     @Test func noCommandPrintsWhatOthersWroteUnfiltered() throws {
         try TestHome.with { home in
             _ = try Self.makeStore(home, recipients: true)
@@ -163,6 +166,9 @@ import Testing
     }
 
     /// The desktop reads markup in the body of a notification.
+    ///
+    /// Holds:
+    /// - Notifications contain no markup that others wrote.
     @Test func notificationsHaveNoMarkupOfOthers() throws {
         try TestHome.with { home in
             _ = try Self.makeStore(home)
@@ -190,6 +196,9 @@ import Testing
     }
 
     /// A shell evaluates what completes a word.
+    ///
+    /// Holds:
+    /// - Completing a store's name evaluates no name.
     @Test func completionOffersNoNameThatAShellWouldEvaluate() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")

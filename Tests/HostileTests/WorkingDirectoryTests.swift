@@ -7,6 +7,9 @@ import Testing
 @Suite struct WorkingDirectoryTests {
     /// git's credential helpers are asked for a clone: those of the user's configuration, not those of a repository that
     /// the working directory looks like.
+    ///
+    /// Holds:
+    /// - A credential helper is never taken from the folder you stand in.
     @Test func aCredentialHelperIsTheUsers() throws {
         try TestHome.with { home in
             try home.write(

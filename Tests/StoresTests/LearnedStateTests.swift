@@ -41,6 +41,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A damaged `state.sqlite` costs only what was learned.
     @Test func aDamagedFileIsSetAside() throws {
         try TestHome.with { home in
             try home.write("no database at all, but long enough to be looked at as one", to: "state.sqlite")

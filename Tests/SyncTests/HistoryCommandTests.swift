@@ -45,6 +45,8 @@ import Testing
             // With a mount, too, and for today's recipients.
             let second = try home.makeKey("two@example.org")
             try store.pass(["init", "one@example.org", second.fingerprint])
+            // The store has a remote: the new key might as well have come from there.
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
             try home.mount()
             try lines(home, "restore", home.mountPoint.pushing("work/a/b").string, "--at", "HEAD~2")
                 .forEach { Issue.record("\($0)") }

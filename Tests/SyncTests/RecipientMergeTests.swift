@@ -59,6 +59,8 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A merge encrypts by the same rules as a save, and tells you whom it added to a list.
     @Test func aMergeEncryptsToNobodyWhomTheUserHasNotAgreedTo() async throws {
         try await TestHome.with { home in
             let notes = Mutex<[String]>([])
