@@ -95,7 +95,8 @@ public struct StoreAccess: Sendable {
     /// Commits changes that lie on disk, and pushes them if that goes quickly; else the daemon does it, or the next
     /// mount.
     /// Blocks the calling thread.
-    public func commit(_ changes: [Change]) throws(DaemonError) {
+    /// - Throws: why something is not committed.
+    public func commit(_ changes: [Change], pushing: Bool = true) throws(DaemonError) {
         var committing = committing
         committing.recovers = false
         let committer = Committer(
@@ -104,11 +105,13 @@ public struct StoreAccess: Sendable {
         for change in changes { committer.note(change) }
         let done = DispatchSemaphore(value: 0)
         Task {
-            await committer.finish(timeout: .seconds(10))
+            await committer.finish(timeout: .seconds(10), pushing: pushing)
             done.signal()
         }
         done.wait()
         let status = committer.status
-        if status.pendingChanges > 0, let error = status.lastError { throw DaemonError(message: error) }
+        if status.pendingChanges > 0 {
+            throw DaemonError(message: status.lastError ?? "the changes could not be committed in time")
+        }
     }
 }

@@ -52,6 +52,13 @@ extension Repository {
         return found
     }
 
+    /// The files that a commit (or tree) holds below a folder, submodules included; none where it holds no folder.
+    public func files(below folder: FilePath, in commit: ObjectID) throws(GitError) -> [FilePath] {
+        try checkedPath(folder)
+        guard let found = try entry(folder, in: try tree(of: commit)), found.isTree else { return [] }
+        return try leaves(of: folder, found.id).map(\.path)
+    }
+
     /// The blob that a commit (or tree) holds at a path; nil when there is none, or a folder.
     public func blobID(at path: FilePath, in commit: ObjectID) throws(GitError) -> ObjectID? {
         try checkedPath(path)
@@ -97,7 +104,7 @@ extension Repository {
     }
 
     /// The name that bytes have as a blob.
-    static func blobID(of bytes: [UInt8]) throws(GitError) -> ObjectID {
+    public static func blobID(of bytes: [UInt8]) throws(GitError) -> ObjectID {
         var oid = git_oid()
         try check(
             withBytes(bytes) { git_odb_hash(&oid, $0, bytes.count, GIT_OBJECT_BLOB) }, "cannot hash a blob")

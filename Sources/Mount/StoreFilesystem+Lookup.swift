@@ -105,12 +105,3 @@ extension StoreFilesystem {
         tree.move(node, to: parent, name: backing, backing: backing)
     }
 }
-
-extension FileStatus {
-    /// Whether two looks at a path saw the same bytes. A changed ctime alone tells of a rename or a link, not of
-    /// other content.
-    func isSameContent(as other: FileStatus) -> Bool {
-        identity.device == other.identity.device && identity.inode == other.identity.inode
-            && identity.size == other.identity.size && identity.modified == other.identity.modified
-    }
-}

@@ -80,6 +80,15 @@ public struct FileStatus: Sendable, Hashable {
     }
 }
 
+extension FileStatus {
+    /// Whether two looks at a path saw the same bytes. A changed ctime alone tells of a rename or a link, not of
+    /// other content.
+    public func isSameContent(as other: FileStatus) -> Bool {
+        identity.device == other.identity.device && identity.inode == other.identity.inode
+            && identity.size == other.identity.size && identity.modified == other.identity.modified
+    }
+}
+
 /// An entry of a folder on disk.
 public struct DirectoryEntry: Sendable, Hashable {
     /// The name on disk.

@@ -28,12 +28,17 @@ public final class StagedSecret: Sendable {
     public func publish(as secret: FilePath) throws(StoreError) -> FileStatus {
         do {
             try root.rename(temporary, to: secret)
-            isPublished.store(true, ordering: .relaxed)
+            markPublished()
             // By the descriptor: somebody else may already have replaced the file.
             return try file.status()
         } catch {
             throw StoreError(error, "put in place", secret)
         }
+    }
+
+    /// The temporary name is no longer this one's to remove.
+    func markPublished() {
+        isPublished.store(true, ordering: .relaxed)
     }
 
     deinit {

@@ -184,7 +184,7 @@ public actor Committer: ChangeSink {
     }
 
     /// Commits what waits and pushes it, within `timeout`; nothing is committed on its own any more. For the end.
-    public func finish(timeout: Duration) async {
+    public func finish(timeout: Duration, pushing: Bool = true) async {
         let end = ContinuousClock.now + timeout
         shared.withLock { $0.isFinishing = true }
         recoverAtEnd()
@@ -194,7 +194,7 @@ public actor Committer: ChangeSink {
             try? await Task.sleep(for: .milliseconds(100))
             commitPending()
         }
-        guard .now < end else { return }
+        guard pushing, .now < end else { return }
         Task { await self.synchronize(.push) }
         try? await Task.sleep(for: .milliseconds(5))
         while sync.isRunning, .now < end { try? await Task.sleep(for: .milliseconds(10)) }

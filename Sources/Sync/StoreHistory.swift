@@ -37,8 +37,8 @@ public struct StoreHistory {
         public var message: String
     }
 
-    private let store: Store
-    private let repository: Repository
+    let store: Store
+    let repository: Repository
     private let tip: ObjectID
 
     /// The history of a store.
@@ -93,38 +93,6 @@ public struct StoreHistory {
             }
         } catch {
             throw Failure(message: "the history cannot be read: \(error.message).")
-        }
-    }
-
-    /// Puts the content back that a secret had at a commit, encrypted to today's recipients. It lies on disk then,
-    /// not committed yet.
-    /// - Parameter revision: an id, a branch, `HEAD~3`.
-    public func restore(_ secret: FilePath, at revision: String) throws(Failure) {
-        let ciphertext: [UInt8]
-        do throws(GitError) {
-            let commit = try repository.commit(named: revision)
-            guard let item = try repository.item(at: secret, in: commit),
-                item.kind != .submodule
-            else {
-                throw GitError(code: .notFound, message: "it was not there at \(revision)")
-            }
-            ciphertext = try repository.blob(item.id, atMost: store.options.ciphertextLimit)
-        } catch {
-            throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
-        }
-        do {
-            let plaintext = try store.engine.decrypt(
-                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
-            var folder = FilePath()
-            for component in secret.removingLastComponent().components {
-                folder.append(component)
-                try? store.root.makeDirectory(folder)
-            }
-            try store.write(plaintext, to: secret)
-            try store.root.synchronizeParent(of: secret)
-        } catch {
-            let reason = (error as? OpenPGPError)?.message ?? (error as? StoreError)?.message ?? "\(error)"
-            throw Failure(message: "\(secret.string) cannot be restored: \(reason)")
         }
     }
 }

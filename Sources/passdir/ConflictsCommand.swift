@@ -75,22 +75,33 @@ struct ConflictsSettleCommand: ParsableCommand {
             guard let entry = list.first(where: { wanted.contains($0.path.string) }) else {
                 throw DaemonError(message: "\(path) is no conflict; 'passdir conflicts' lists them")
             }
-            try access.commit(try settle(entry, in: access.store))
+            try settle(entry, access)
         } catch {
             throw CommandFailure(error)
         }
     }
 
-    private func settle(_ entry: ConflictList.Entry, in store: Store) throws(DaemonError) -> [Change] {
+    private func settle(_ entry: ConflictList.Entry, _ access: StoreAccess) throws(DaemonError) {
+        let root = access.store.root
+        let loser = keep == .named ? entry.path : entry.original
+        let known = (try? root.statusIfPresent(of: loser)) ?? nil
+        // The version that gives way must be in the history before.
+        try access.commit([.saved(entry.path), .saved(entry.original)], pushing: false)
+        var isSettled = true
         do throws(Errno) {
-            switch keep {
-            case .named: try store.root.unlink(entry.path)
-            case .conflict: try store.root.rename(entry.path, to: entry.original)
+            if keep == .conflict { _ = try root.takePlace(of: entry.original, movingOldTo: entry.path) }
+            // The loser has the conflict's name now, whichever it was.
+            if let found = try root.statusIfPresent(of: entry.path) {
+                isSettled = known?.isSameContent(as: found) ?? false
+                if isSettled { try root.unlink(entry.path) }
             }
-            try store.root.synchronizeParent(of: entry.path)
+            try root.synchronizeParent(of: entry.path)
         } catch {
             throw DaemonError(message: "\(path) cannot be settled: \(error)")
         }
-        return keep == .named ? [.removed(entry.path)] : [.saved(entry.original), .removed(entry.path)]
+        try access.commit([.saved(entry.original), .saved(entry.path)])
+        guard !isSettled else { return }
+        StandardError.print(
+            "passdir: \(path) stays a conflict: a version that was saved meanwhile has that name now")
     }
 }

@@ -11,7 +11,9 @@ struct RestoreCommand: ParsableCommand {
         abstract: "Put the content back that a secret had at an earlier commit.",
         discussion: """
             The content is encrypted to today's recipients and committed as a change of its own; nothing is taken out \
-            of the history. 'passdir log STORE/PATH' shows the commits. A secret that was removed comes back.
+            of the history. 'passdir log STORE/PATH' shows the commits. A secret that was removed comes back. What \
+            the secret holds now is committed first; a version that is saved at the same moment is kept beside it as \
+            a conflict file.
             """
     )
 
@@ -29,8 +31,16 @@ struct RestoreCommand: ParsableCommand {
             }
             let history = try StoreHistory(access.store)
             let secret = history.place(of: access.path)
-            try history.restore(secret, at: at)
-            try access.commit([.saved(secret)])
+            let plaintext = try history.plaintext(of: secret, at: at)
+            // Whatever lies there now must be in the history before it gives way.
+            try access.commit([.saved(secret)], pushing: false)
+            let changes = try history.put(plaintext, at: secret)
+            for case .saved(let other) in changes where other != secret {
+                StandardError.print(
+                    "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
+                        + other.string.dropLast(".gpg".utf8.count))
+            }
+            try access.commit(changes)
         } catch let error as DaemonError {
             throw CommandFailure(error)
         } catch let error as StoreHistory.Failure {

@@ -1,0 +1,109 @@
+import Git
+import Glibc
+public import OpenPGP
+public import Stores
+public import SystemPackage
+
+extension StoreHistory {
+    /// The content that a secret had at a commit. May ask for a passphrase.
+    /// - Parameter revision: an id, a branch, `HEAD~3`.
+    public func plaintext(of secret: FilePath, at revision: String) throws(Failure) -> SecretBytes {
+        let ciphertext: [UInt8]
+        do throws(GitError) {
+            let commit = try repository.commit(named: revision)
+            guard let item = try repository.item(at: secret, in: commit), item.kind != .submodule else {
+                throw GitError(
+                    code: .notFound,
+                    message: try absence(of: secret, in: commit) ?? "it was not there at \(revision)")
+            }
+            guard item.kind != .link else {
+                throw GitError(code: .invalid, message: "it was a symbolic link at \(revision)")
+            }
+            ciphertext = try repository.blob(item.id, atMost: store.options.ciphertextLimit)
+        } catch {
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
+        }
+        do throws(OpenPGPError) {
+            return try store.engine.decrypt(
+                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
+        } catch {
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message)")
+        }
+    }
+
+    /// What to say where a folder was named; nil where there was none either.
+    private func absence(of secret: FilePath, in commit: ObjectID) throws(GitError) -> String? {
+        let name = secret.lastComponent?.string ?? ""
+        let folder =
+            name.hasSuffix(".gpg")
+            ? secret.removingLastComponent().appending(String(name.dropLast(4))) : secret
+        guard try repository.isFolder(folder, in: commit) else { return nil }
+        let secrets = try repository.files(below: folder, in: commit).map(\.string)
+            .filter { $0.hasSuffix(".gpg") }.map { "\(store.name)/\($0.dropLast(4))" }.sorted()
+        let listed = secrets.prefix(5).joined(separator: ", ") + (secrets.count > 5 ? ", …" : "")
+        return "\(folder.string) was a folder: name a secret in it"
+            + (secrets.isEmpty ? "" : ", such as \(listed)")
+    }
+
+    /// Puts a content in a secret's place, encrypted to today's recipients. It lies on disk then, not committed yet.
+    ///
+    /// What lies there must have been committed before. Where it was saved once more since, or where git does not
+    /// commit it, that version stays beside it as a conflict file: no text is written over that no commit holds.
+    /// - Returns: what changed on disk.
+    public func put(_ plaintext: SecretBytes, at secret: FilePath) throws(Failure) -> [Change] {
+        do {
+            var folder = FilePath()
+            for component in secret.removingLastComponent().components {
+                folder.append(component)
+                try? store.root.makeDirectory(folder)
+            }
+            var changes: [Change] = [.saved(secret)]
+            var ours: UInt64?
+            for _ in 0..<16 {
+                let staged = try store.stage(plaintext, for: secret)
+                let aside = try freeName(beside: secret)
+                let published = try staged.publish(as: secret, movingOldTo: aside)
+                if published.movedOld {
+                    let isOurs = try store.root.status(of: aside).identity.inode == ours
+                    if try isOurs || holds(aside, as: secret) {
+                        try store.root.unlink(aside)
+                    } else {
+                        changes.append(.saved(aside))
+                    }
+                }
+                try store.root.synchronizeParent(of: secret)
+                // Their list changed while it was encrypted: once more, in the place of our own.
+                if store.isForItsRecipients(staged, at: secret) { return changes }
+                ours = published.status.identity.inode
+            }
+            throw StoreError(
+                .unstable, "its recipients change faster than it can be encrypted: try again.")
+        } catch {
+            let reason =
+                (error as? StoreError)?.message ?? (error as? GitError)?.message
+                ?? (error as? Errno).map { "\($0)" } ?? "\(error)"
+            throw Failure(message: "\(secret.string) cannot be restored: \(reason)")
+        }
+    }
+
+    /// Whether the newest commit holds, at `path`, the bytes that lie at `file` on disk.
+    private func holds(_ file: FilePath, as path: FilePath) throws -> Bool {
+        let item = try repository.item(at: path, in: try repository.commit(named: "HEAD"))
+        guard let item else { return false }
+        let status = try store.root.status(of: file)
+        let bytes =
+            status.kind == .symbolicLink
+            ? try store.root.target(ofLink: file)
+            : try store.read(file, limit: .max)
+        return try Repository.blobID(of: bytes) == item.id
+    }
+
+    private func freeName(beside path: FilePath) throws(Errno) -> FilePath {
+        for attempt in 0..<1000 {
+            let name = ConflictName.path(
+                beside: path, host: ConflictName.host, at: Int64(time(nil)), attempt: attempt)
+            if try store.root.statusIfPresent(of: name) == nil { return name }
+        }
+        throw .fileExists
+    }
+}

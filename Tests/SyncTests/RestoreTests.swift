@@ -1,0 +1,155 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// `passdir restore` puts an old content into a place where something newer may lie: no text may go that way which no
+/// commit and no file holds.
+@Suite struct RestoreTests {
+    /// Every text that a secret, or a file beside it, has now or had in any commit that a reference reaches.
+    private func texts(_ store: TestStore, beside name: String) throws -> Set<String> {
+        var found: Set<String> = []
+        let home = store.home
+        for line in try store.git("rev-list", "--objects", "--all").split(separator: "\n") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[1].hasPrefix(name), parts[1].hasSuffix(".gpg") else { continue }
+            let blob = try home.succeed(["git", "cat-file", "blob", String(parts[0])], in: store.path)
+            let plain = try home.succeed(["gpg", "--batch", "-qd"], input: blob)
+            found.insert(String(decoding: plain, as: UTF8.self))
+        }
+        return found
+    }
+
+    private func prepared(_ body: (TestHome, TestStore) throws -> Void) throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            try store.insert("a/b", "one\n")
+            try store.insert("a/b", "two\n")
+            try home.addStores([store])
+            try home.succeed([
+                "git", "config", "--file", home.path("config/passdir/config").string, "commit.delay", "1h",
+            ])
+            try body(home, store)
+        }
+    }
+
+    /// What the newest version is when `restore` comes.
+    enum Newest: CaseIterable, Sendable {
+        /// Saved through the mount; the daemon waits before it commits.
+        case waiting
+        /// As `waiting`, and the secret was removed since.
+        case waitingRemoval
+        /// Put there by a program that commits nothing, with nothing mounted.
+        case foreign
+        /// As `foreign`, with a mount.
+        case foreignMounted
+        /// In an open descriptor of the mount, written and synchronized.
+        case synchronized
+        /// In an open descriptor of the mount, written only.
+        case open
+    }
+
+    @Test(arguments: Newest.allCases) func theNewestVersionIsKept(_ newest: Newest) throws {
+        try prepared { home, store in
+            let seen = home.mountPoint.pushing("work/a/b").string
+            // By its id: the look at the start may commit what is saved meanwhile.
+            let first = try store.git("rev-parse", "HEAD~1")
+            if newest != .foreign { try home.mount() }
+            // Started before anything is open: a program that starts closes its copies of our descriptors, which saves.
+            try home.succeed(["mkfifo", home.path("go").string])
+            let restore = try home.start([
+                "sh", "-c", "read line <go; exec passdir restore work/a/b --at \(first)",
+            ])
+            var descriptor: CInt = -1
+            defer { if descriptor >= 0 { close(descriptor) } }
+            switch newest {
+            case .waiting, .waitingRemoval:
+                try home.succeed(["sh", "-c", "echo three > \(seen)"])
+                if newest == .waitingRemoval { try home.succeed(["rm", seen]) }
+            case .foreign, .foreignMounted:
+                try home.succeed(
+                    [
+                        "gpg", "--batch", "--yes", "-qeo", store.path.pushing("a/b.gpg").string, "-r",
+                        "one@example.org",
+                    ], input: Array("three\n".utf8))
+            case .synchronized, .open:
+                descriptor = open(seen, O_WRONLY | O_TRUNC | O_CLOEXEC)
+                #expect(write(descriptor, "three\n", 6) == 6)
+                if newest == .synchronized { #expect(fsync(descriptor) == 0) }
+            }
+            let go = open(home.path("go").string, O_WRONLY | O_CLOEXEC)
+            #expect(write(go, "\n", 1) == 1)
+            close(go)
+            #expect(try restore.wait(limit: .seconds(60)).exitCode == 0)
+            if descriptor >= 0 {
+                close(descriptor)
+                descriptor = -1
+            } else {
+                #expect(try store.show("a/b") == Array("one\n".utf8))
+            }
+            if newest != .foreign { try home.unmount() }
+            #expect(try store.git("status", "--porcelain") == "")
+            let all = try texts(store, beside: "a/b")
+            #expect(all.isSuperset(of: ["one\n", "two\n"]))
+            // A save that was taken back before it was committed is nobody's any more.
+            if newest != .waitingRemoval { #expect(all.contains("three\n")) }
+            let files = try store.git("ls-files").split(separator: "\n").filter { $0.hasPrefix("a/") }
+            if newest == .open {
+                // It was saved after the restore: it has the name, and what was restored lies beside it.
+                #expect(try store.show("a/b") == Array("three\n".utf8))
+                #expect(files.count == 2)
+            } else {
+                #expect(try store.show("a/b") == Array("one\n".utf8))
+                #expect(files == ["a/b.gpg"])
+            }
+        }
+    }
+
+    /// A secret that git does not commit has no past that could hold it.
+    @Test func anIgnoredSecretIsKeptBeside() throws {
+        try prepared { home, store in
+            try store.pass(["rm", "-f", "a/b"])
+            try home.write("/a/b.gpg\n", to: "work/.git/info/exclude")
+            try home.succeed(["mkdir", "-p", store.path.pushing("a").string])
+            try home.succeed(
+                [
+                    "gpg", "--batch", "-qeo", store.path.pushing("a/b.gpg").string, "-r", "one@example.org",
+                ], input: Array("three\n".utf8))
+            let result = try home.passdir("restore", "work/a/b", "--at", "HEAD~1")
+            #expect(result.exitCode == 0 && result.errors.contains("is kept as work/a/b.conflict-"))
+            #expect(try store.show("a/b") == Array("two\n".utf8))
+            let kept = try home.succeed(["ls", store.path.pushing("a").string])
+            let names = String(decoding: kept, as: UTF8.self).split(separator: "\n")
+                .filter { $0.contains(".conflict-") }
+            #expect(names.count == 1)
+            #expect(try names.map { try store.show("a/\($0.dropLast(4))") } == [Array("three\n".utf8)])
+        }
+    }
+
+    /// What cannot be committed first stays where it is.
+    @Test func nothingIsRestoredOverWhatCannotBeCommitted() throws {
+        try prepared { home, store in
+            try home.mount()
+            try home.succeed(["sh", "-c", "echo three > \(home.mountPoint)/work/a/b"])
+            try home.write("", to: "work/.git/index.lock")
+            try home.succeed(["touch", "-d", "1 hour ago", store.path.pushing(".git/index.lock").string])
+            let result = try home.passdir("restore", "work/a/b", "--at", "HEAD~1")
+            #expect(result.exitCode == 1 && result.errors.contains("lock"))
+            #expect(try store.show("a/b") == Array("three\n".utf8))
+            try home.succeed(["rm", store.path.pushing(".git/index.lock").string])
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+
+    @Test func aFolderIsToldFromASecret() throws {
+        try prepared { home, store in
+            try store.pass(["rm", "-rf", "a"])
+            let result = try home.passdir("restore", "work/a", "--at", "HEAD~1")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("a was a folder: name a secret in it, such as work/a/b"))
+            let missing = try home.passdir("restore", "work/c", "--at", "HEAD~1")
+            #expect(missing.errors.contains("it was not there at HEAD~1"))
+        }
+    }
+}
