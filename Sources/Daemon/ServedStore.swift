@@ -83,7 +83,7 @@ final class ServedStore: Sendable {
     }
 
     func report(unsaved: [UnsavedSecret], failedOpen: String?) -> StoreReport {
-        guard let status = committer?.status else {
+        guard let status = committer?.wholeStatus else {
             return StoreReport(name: name, path: path.string, state: .failed, lastError: failure)
         }
         let state: StoreState =

@@ -83,7 +83,13 @@ final class StoreOpening: Sendable {
         do {
             let engine = try engine(definition.keyring, encryption)
             let firstUse = FirstUse()
-            let root = Root(lazily: path) { firstUse.use() }
+            let environment = environment
+            let needsList = options.recipientOverride == nil
+            let root = Root(lazily: path) { folder in
+                Self.objection(toReplacement: folder, needsList: needsList, environment)
+            } whenOpened: {
+                firstUse.use()
+            }
             let store = Store(
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
                 options: options,
@@ -95,6 +101,26 @@ final class StoreOpening: Sendable {
         } catch {
             return failed(definition, fixed, error.message)
         }
+    }
+
+    /// Why a folder that has taken the place of a store's while it is mounted is not to be used, or not yet: a clone is
+    /// there before its files are.
+    private static func objection(
+        toReplacement folder: FilePath, needsList: Bool, _ environment: [String: String]
+    ) -> String? {
+        if let objection = StorePlace.objection(to: folder, environment: environment) { return objection }
+        var facts = stat()
+        let list = folder.appending(".gpg-id")
+        if needsList,
+            list.withPlatformString({ lstat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG
+        {
+            return "has no .gpg-id at its top"
+        }
+        let lock = folder.appending(".git").appending("index.lock")
+        if lock.withPlatformString({ lstat($0, &facts) }) == 0, time(nil) - facts.st_mtim.tv_sec < 60 {
+            return "is being checked out by git"
+        }
+        return nil
     }
 
     /// The setting of encryption counts when a keyring is first used: at the daemon's start.

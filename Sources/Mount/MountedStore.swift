@@ -43,9 +43,15 @@ final class MountedStore: Sendable {
 }
 
 extension MountedStore {
-    /// Refuses a change of a store that is not to be changed.
+    /// Refuses a change of a store that is not to be changed, or whose folder is gone; one that has taken its place is
+    /// gone over to.
     func checkWritable() throws(Errno) {
         if isReadOnly.load(ordering: .relaxed) { throw .readOnlyFileSystem }
+        do throws(StoreError) {
+            try store.root.follow()
+        } catch {
+            throw Errno(error)
+        }
     }
 }
 

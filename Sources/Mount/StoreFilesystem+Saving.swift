@@ -62,6 +62,31 @@ extension StoreFilesystem {
 
     private func saveInTurn(_ node: Node, _ file: SecretFile) throws(StoreError) {
         guard let store = node.store else { return }
+        let root = store.store.root
+        for _ in 0..<16 {
+            try root.follow()
+            let generation = root.generation
+            do throws(StoreError) {
+                try saveInFolder(node, file, store)
+            } catch {
+                if root.generation == generation { throw error }
+            }
+            // What reached a folder that is not the store's any more is not saved.
+            do throws(StoreError) {
+                try root.follow()
+            } catch {
+                file.state.withLock { $0.requireSave() }
+                throw error
+            }
+            if root.generation == generation { return }
+            file.state.withLock { $0.requireSave() }
+        }
+        throw StoreError(.unstable, "the store's folder is replaced again and again: save it again.")
+    }
+
+    private func saveInFolder(
+        _ node: Node, _ file: SecretFile, _ store: MountedStore
+    ) throws(StoreError) {
         // Renamed while it was encrypted: other recipients may apply there.
         for _ in 0..<16 {
             guard let path = tree.backingPath(of: node) else {

@@ -12,59 +12,71 @@ public import SystemPackage
 public final class Root: Sendable {
     /// The absolute path of the folder, links resolved, as it was when it was opened.
     public let path: FilePath
-    private let opened: Mutex<CInt>
+    let state: Mutex<State>
+    let lastLook = Atomic<Int64>(0)
     private let whenOpened: (@Sendable () -> Void)?
+    /// Why another folder that has taken the path cannot take this one's place; nil: the path is not looked at again.
+    let objection: (@Sendable (FilePath) -> String?)?
+
+    struct State: Sendable {
+        var folder: Folder?
+        /// Those that had the path before, by their generations.
+        var former: [Int: Folder] = [:]
+        var generation = 0
+    }
 
     /// Opens the folder. Links on the way to the folder itself are followed: the user named it.
     public init(path: FilePath) throws(Errno) {
         guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { throw Errno.last }
         defer { free(resolved) }
         self.path = FilePath(platformString: resolved)
-        let descriptor = Glibc.open(resolved, O_PATH_AND_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Errno.last }
-        opened = Mutex(descriptor)
+        state = Mutex(State(folder: try Folder(self.path)))
         whenOpened = nil
+        objection = nil
     }
 
-    /// A folder that is opened when it is first used, so that a store nobody uses costs nothing.
+    /// A folder that is opened when it is first used, so that a store nobody uses costs nothing, and that is followed
+    /// when another one takes its path.
     /// - Parameters:
     ///   - resolved: its absolute path without links.
+    ///   - objection: why a folder that has taken the path is not to be used, as the end of a sentence; nil: it is.
     ///   - whenOpened: called once, by the thread that uses it first, when it is open.
-    public init(lazily resolved: FilePath, whenOpened: @escaping @Sendable () -> Void) {
+    public init(
+        lazily resolved: FilePath, objection: @escaping @Sendable (FilePath) -> String?,
+        whenOpened: @escaping @Sendable () -> Void
+    ) {
         path = resolved
-        opened = Mutex(-1)
+        state = Mutex(State())
         self.whenOpened = whenOpened
-    }
-
-    deinit {
-        let descriptor = opened.withLock { $0 }
-        if descriptor >= 0 { close(descriptor) }
+        self.objection = objection
     }
 
     /// Whether the folder was used already.
-    public var isOpen: Bool { opened.withLock { $0 >= 0 } }
+    public var isOpen: Bool { state.withLock { $0.folder != nil } }
 
-    /// The descriptor of the folder, opened now if need be.
-    private func descriptor() throws(Errno) -> CInt {
-        let (descriptor, isNew) = try opened.withLock { (opened) throws(Errno) -> (CInt, Bool) in
-            if opened >= 0 { return (opened, false) }
-            let raw = path.withPlatformString { Glibc.open($0, O_PATH_AND_DIRECTORY | O_CLOEXEC) }
-            guard raw >= 0 else { throw Errno.last }
-            opened = raw
-            return (raw, true)
+    /// The folder, opened now if need be.
+    func folder() throws(Errno) -> Folder {
+        let (folder, isNew) = try state.withLock { (state) throws(Errno) -> (Folder, Bool) in
+            if let folder = state.folder { return (folder, false) }
+            let folder = try Folder(path)
+            state.folder = folder
+            return (folder, true)
         }
         if isNew { whenOpened?() }
-        return descriptor
+        guard !isNew, objection != nil, isTimeToLook() else { return folder }
+        // Reading goes on in the folder that is open where there is no other.
+        try? follow()
+        return state.withLock { $0.folder } ?? folder
     }
 
     /// Opens a file or folder; `flags` as of open(2). O_CLOEXEC and O_NOFOLLOW are added.
     func open(_ path: FilePath, flags: CInt, mode: UInt64 = 0) throws(Errno) -> OwnedDescriptor {
         let relative: FilePath = path.isEmpty ? "." : path
-        let descriptor = try descriptor()
+        let folder = try folder()
         let raw = relative.withPlatformString { name in
             retryingWhenInterrupted {
                 passdir_openat2(
-                    descriptor, name, UInt64(UInt32(bitPattern: flags | O_CLOEXEC)), mode,
+                    folder.raw, name, UInt64(UInt32(bitPattern: flags | O_CLOEXEC)), mode,
                     UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
             }
         }
@@ -93,7 +105,8 @@ public final class Root: Sendable {
     public func status(of path: FilePath) throws(Errno) -> FileStatus {
         var raw = stat()
         if path.isEmpty {
-            guard fstat(try descriptor(), &raw) == 0 else { throw Errno.last }
+            let folder = try folder()
+            guard fstat(folder.raw, &raw) == 0 else { throw Errno.last }
         } else {
             try inParent(of: path) { fstatat($0, $1, &raw, AT_SYMLINK_NOFOLLOW) }
         }
@@ -245,4 +258,4 @@ func retryingWhenInterrupted(_ call: () -> CInt) -> CInt {
     }
 }
 
-private let O_PATH_AND_DIRECTORY: CInt = PASSDIR_O_PATH | O_DIRECTORY
+let O_PATH_AND_DIRECTORY: CInt = PASSDIR_O_PATH | O_DIRECTORY

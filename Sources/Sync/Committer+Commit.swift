@@ -9,6 +9,7 @@ extension Committer {
     /// Commits a batch, in each repository its part. A store that is no repository has nothing to do.
     func commit(_ batch: PendingChanges) throws(CommitFailure) {
         var first: CommitFailure?
+        try checkFolder()
         for share in try shares(of: batch) {
             do throws(CommitFailure) {
                 try commit(share, batch)
@@ -106,6 +107,12 @@ extension Committer {
         var index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
             if let index = try early?.written() { return index }
             return try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled)
+        }
+        do throws(CommitFailure) {
+            try checkFolder()
+        } catch {
+            journal.remove()
+            throw GitError(code: .other, message: error.message)
         }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()

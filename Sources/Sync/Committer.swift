@@ -67,6 +67,9 @@ public actor Committer: ChangeSink {
         var ignored: Set<FilePath> = []
         var commitError: String?
         var syncError: String?
+        /// Which of the folders that had the store's path `pending` is about.
+        var generation = 0
+        var leftBehind: [LeftBehind] = []
     }
 
     nonisolated let shared = Mutex(Shared())
@@ -86,6 +89,8 @@ public actor Committer: ChangeSink {
     var hasLooked = false
     /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
     var ownMoves: [ObjectID: ObjectID]?
+    /// The remote is asked every now and then.
+    var isRegular = false
     private var failedCommits = 0
     /// When this committer was made, in seconds since 1970: older locks are none of its process.
     let started = time(nil)
@@ -109,6 +114,7 @@ public actor Committer: ChangeSink {
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     public nonisolated func note(_ change: Change) {
         let now = FileTime.now.seconds
+        setAsideWhatWasLeftBehind()
         let mustSchedule = shared.withLock { shared in
             shared.pending.add(change, at: now)
             shared.lastChange = .now
@@ -128,6 +134,14 @@ public actor Committer: ChangeSink {
             status.notes += [shared.ignoredSentence].compactMap(\.self)
             return status
         }
+    }
+
+    /// As `status`, with what a folder that was replaced has left behind; looks at the disk.
+    public nonisolated var wholeStatus: CommitterStatus {
+        let complaint = followFolder()
+        var status = status
+        status.lastError = complaint ?? leftBehindSentence ?? status.lastError
+        return status
     }
 
     private nonisolated func schedule(after delay: Duration) {
@@ -151,12 +165,13 @@ public actor Committer: ChangeSink {
 
     /// Commits what waits; what cannot be committed now waits on.
     func commitPending() {
-        let batch = shared.withLock { shared in
+        followFolder()
+        let (batch, generation) = shared.withLock { shared in
             defer {
                 shared.inWork = shared.pending.count
                 shared.pending = PendingChanges()
             }
-            return shared.pending
+            return (shared.pending, shared.generation)
         }
         guard !batch.isEmpty else { return }
         do throws(CommitFailure) {
@@ -171,6 +186,11 @@ public actor Committer: ChangeSink {
             failedCommits += 1
             let mustSchedule = shared.withLock { shared in
                 shared.inWork = 0
+                guard shared.generation == generation else {
+                    shared.leftBehind.append(
+                        LeftBehind(generation: generation, paths: Array(batch.paths)))
+                    return false
+                }
                 shared.commitError = error.message
                 shared.pending.putBack(batch)
                 guard !shared.isScheduled, !shared.isFinishing else { return false }

@@ -1,0 +1,118 @@
+import CLinux
+import Glibc
+import Synchronization
+public import SystemPackage
+
+/// What happens when the path of a store leads to another folder than the one that is open: the old one was moved away
+/// or removed, and perhaps a new clone was put there. Whoever saves must not go on in the old one, which nobody commits.
+extension Root {
+    /// An open folder. Whoever works in it keeps it, so that its descriptor is closed when nobody does any more.
+    final class Folder: Sendable {
+        let raw: CInt
+        private let device: dev_t
+        private let inode: ino_t
+
+        init(_ path: FilePath) throws(Errno) {
+            raw = path.withPlatformString { Glibc.open($0, O_PATH_AND_DIRECTORY | O_CLOEXEC) }
+            guard raw >= 0 else { throw Errno.last }
+            var facts = stat()
+            let isKnown = fstat(raw, &facts) == 0
+            (device, inode) = (facts.st_dev, facts.st_ino)
+            guard isKnown else { throw Errno.last }
+        }
+
+        deinit {
+            close(raw)
+        }
+
+        func isSame(as facts: stat) -> Bool { facts.st_dev == device && facts.st_ino == inode }
+
+        /// Where it lies now; nil when it was removed.
+        var location: FilePath? {
+            var facts = stat()
+            guard fstat(raw, &facts) == 0, facts.st_nlink > 0 else { return nil }
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+            guard readlink("/proc/self/fd/\(raw)", &buffer, Int(PATH_MAX)) > 0 else { return nil }
+            return FilePath(platformString: buffer)
+        }
+    }
+
+    /// Rises each time another folder takes the place of the one that is open.
+    public var generation: Int { state.withLock { $0.generation } }
+
+    /// Goes over to the folder that the path leads to now, when it is another one. Costs one stat(2) when it is not.
+    /// - Throws: `.system(.staleNFSFileHandle)` when the path leads to no folder that can be the store: nothing may be
+    ///   saved then.
+    public func follow() throws(StoreError) {
+        guard let objection else { return }
+        do throws(Errno) {
+            if try isCurrent() { return }
+        } catch {
+            throw StoreError(error, "open", FilePath())
+        }
+        guard let new = try? Folder(path) else {
+            throw StoreError(
+                .system(.staleNFSFileHandle),
+                "the store's folder \(path) is gone\(whereabouts): put a folder of the store there, or tell passdir with "
+                    + "passdir store move or remove.")
+        }
+        if let reason = objection(path) {
+            throw StoreError(
+                .system(.staleNFSFileHandle),
+                "the store's folder \(path) was replaced by another one, which cannot be used: it \(reason)"
+                    + "\(whereabouts).")
+        }
+        state.withLock { state in
+            guard let old = state.folder else { return }
+            state.former[state.generation] = old
+            // A script may do this in a loop; of folders so long gone nobody has anything to tell.
+            state.former[state.generation - 16] = nil
+            state.generation += 1
+            state.folder = new
+        }
+    }
+
+    private var whereabouts: String {
+        state.withLock { $0.folder }?.location.map { "; the one that was open lies at \($0) now" } ?? ""
+    }
+
+    private func isCurrent() throws(Errno) -> Bool {
+        let opened: Folder
+        if let known = state.withLock({ $0.folder }) {
+            opened = known
+        } else {
+            opened = try folder()
+        }
+        var facts = stat()
+        return path.withPlatformString { stat($0, &facts) } == 0 && opened.isSame(as: facts)
+    }
+
+    /// Whether what is read should be compared with the path once more: now and then is enough there.
+    func isTimeToLook() -> Bool {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
+        let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+        let last = lastLook.load(ordering: .relaxed)
+        guard milliseconds - last >= 50 else { return false }
+        return lastLook.compareExchange(expected: last, desired: milliseconds, ordering: .relaxed).exchanged
+    }
+
+    /// Where a folder that had the path in an earlier generation lies now; nil when it was removed.
+    public func location(ofGeneration generation: Int) -> FilePath? {
+        state.withLock { $0.former[generation] }?.location
+    }
+
+    /// Whether such a folder still has an entry.
+    public func former(_ generation: Int, holds path: FilePath) -> Bool {
+        guard let folder = state.withLock({ $0.former[generation] }) else { return false }
+        let found = path.withPlatformString { name in
+            retryingWhenInterrupted {
+                passdir_openat2(
+                    folder.raw, name, UInt64(UInt32(bitPattern: PASSDIR_O_PATH | O_CLOEXEC | O_NOFOLLOW)), 0,
+                    UInt64(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS))
+            }
+        }
+        if found >= 0 { close(found) }
+        return found >= 0
+    }
+}

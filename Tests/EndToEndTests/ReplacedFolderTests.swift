@@ -1,0 +1,151 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// A store's folder is moved away or removed while it is mounted, and perhaps another one takes its path.
+@Suite struct ReplacedFolderTests {
+    private func withStore(
+        _ settings: [String: String], _ body: (TestHome, TestStore) throws -> Void
+    ) throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
+            try store.insert("s", "one\n")
+            try store.insert("t", "keep\n")
+            try store.git("push", "-q")
+            try home.configure(settings)
+            try home.addStores([store])
+            try home.mount()
+            // The store is in use, and nothing of it waits.
+            _ = try FileCalls.read(home.visible("work/s"))
+            try home.waitUntilCommitted(store)
+            try body(home, store)
+        }
+    }
+
+    /// How another folder comes to the path.
+    enum Way: CaseIterable, Sendable {
+        case cloned
+        case clonedAfterRemoval
+        case exchanged
+    }
+
+    private func replace(_ way: Way, _ home: TestHome) throws {
+        let (path, remote) = (home.path("work"), home.path("work.git").string)
+        switch way {
+        case .cloned:
+            try FileCalls.rename(path, to: home.path("work.old"))
+            try home.succeed(["git", "clone", "-q", remote, path.string])
+        case .clonedAfterRemoval:
+            try home.succeed(["rm", "-rf", path.string])
+            try home.succeed(["git", "clone", "-q", remote, path.string])
+        case .exchanged:
+            try home.succeed(["git", "clone", "-q", remote, home.path("work.old").string])
+            let (one, two) = (path.string, home.path("work.old").string)
+            // renameat2(2) with RENAME_EXCHANGE.
+            try home.succeed([
+                "python3", "-c",
+                "import ctypes,sys; sys.exit(ctypes.CDLL(None).renameat2(-100,b'\(one)',-100,b'\(two)',2))",
+            ])
+        }
+    }
+
+    /// Holds:
+    /// - Where another folder takes the path of a store's while it is mounted, the mount goes over to it: what is saved
+    ///   from then on is saved and committed there.
+    @Test(arguments: Way.allCases) func savesGoToTheNewFolder(_ way: Way) throws {
+        try withStore(["commit.delay": "10ms"]) { home, store in
+            try replace(way, home)
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("work/n"))
+            #expect(try store.show("s") == Array("two\n".utf8))
+            try home.waitUntilCommitted(store)
+            #expect(try store.git("rev-parse", "HEAD") == store.remoteGit("rev-parse", "main"))
+            #expect(try store.git("ls-files") == ".gitattributes\n.gpg-id\nn.gpg\ns.gpg\nt.gpg")
+            #expect(try home.status().store("work").lastError == nil)
+            try home.unmount()
+            #expect(try store.show("n") == Array("new\n".utf8))
+        }
+    }
+
+    /// Holds:
+    /// - What was saved into a folder before another one took its path, and not committed, is told by `passdir status`
+    ///   with the place where it lies, until it is gone from there; nothing is committed as missing.
+    @Test func whatWasLeftBehindIsTold() throws {
+        try withStore(["commit.delay": "1h"]) { home, store in
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("work/only"))
+            try replace(.cloned, home)
+            let told = try home.status().store("work")
+            #expect(told.state == "waiting")
+            let sentence = told.lastError ?? ""
+            #expect(sentence.contains("s, only") && sentence.contains(home.path("work.old").string))
+            #expect(told.pendingChanges == 0)
+            // Wherever it is moved to.
+            try FileCalls.rename(home.path("work.old"), to: home.path("attic"))
+            #expect(try home.status().store("work").lastError?.contains(home.path("attic").string) == true)
+            try FileCalls.save(Array("three\n".utf8), to: home.visible("work/t"))
+            try FileCalls.rename(home.path("attic/only.gpg"), to: home.path("work/only.gpg"))
+            try FileCalls.unlink(home.path("attic/s.gpg"))
+            #expect(try home.status().store("work").lastError == nil)
+            try home.unmount()
+            #expect(try store.show("s") == Array("one\n".utf8))
+            #expect(try store.show("only") == Array("new\n".utf8))
+            #expect(try store.show("t") == Array("three\n".utf8))
+        }
+    }
+
+    /// Holds:
+    /// - While there is no folder at a store's path, or one that is no store, every change through the mount fails with
+    ///   ESTALE; what is edited stays in memory and is saved when the folder is there again.
+    @Test(arguments: ["", "empty", "file"]) func nothingIsSavedIntoAFolderThatIsGone(
+        _ instead: String
+    ) throws {
+        try withStore(["commit.delay": "10ms", "save.retry": "100ms"]) { home, store in
+            let file = try FileDescriptor.open(home.visible("work/s"), .writeOnly, options: [.truncate])
+            _ = try file.writeAll("two\n".utf8)
+            try FileCalls.rename(store.path, to: home.path("elsewhere"))
+            if instead == "empty" { try FileCalls.makeDirectory(store.path) }
+            if instead == "file" { try home.write("", to: "work") }
+            #expect(fsync(file.rawValue) == -1)
+            #expect(errno == ESTALE)
+            #expect(open(home.visible("work/new").string, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600) == -1)
+            #expect(errno == ESTALE)
+            #expect(unlink(home.visible("work/t").string) == -1)
+            #expect(errno == ESTALE)
+            #expect(mkdir(home.visible("work/d").string, 0o700) == -1)
+            #expect(errno == ESTALE)
+            let told = try home.status().store("work")
+            #expect(told.state == "waiting" && told.unsaved.map(\.path) == ["s"])
+            #expect(told.lastError?.contains(home.path("elsewhere").string) == true)
+            if instead == "empty" { #expect(rmdir(store.path.string) == 0) }
+            if instead == "file" { try FileCalls.unlink(store.path) }
+            try FileCalls.rename(home.path("elsewhere"), to: store.path)
+            try home.waitUntil("it is saved") { try home.status().store("work").unsaved.isEmpty }
+            try home.waitUntilCommitted(store)
+            #expect(try store.show("s") == Array("two\n".utf8))
+            #expect(try store.show("t") == Array("keep\n".utf8))
+            #expect(try home.status().store("work").state == "ready")
+            try file.close()
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - An edit that is open when the store's folder is replaced is saved into the new one; what that has of the secret
+    ///   stays beside it.
+    @Test func anOpenEditGoesAlong() throws {
+        try withStore(["commit.delay": "10ms"]) { home, store in
+            let file = try FileDescriptor.open(home.visible("work/s"), .writeOnly, options: [.append])
+            _ = try file.writeAll("two\n".utf8)
+            try replace(.cloned, home)
+            try file.close()
+            #expect(try store.show("s") == Array("one\ntwo\n".utf8))
+            try home.waitUntilCommitted(store)
+            try home.unmount()
+            let all = try store.git("ls-files").split(separator: "\n").map(String.init)
+            #expect(all.filter { $0.hasPrefix("s.conflict-") }.count == 1)
+            #expect(all.contains("t.gpg"))
+        }
+    }
+}
