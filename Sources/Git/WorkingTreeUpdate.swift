@@ -137,8 +137,12 @@ public final class WorkingTreeUpdate {
     public func apply() throws(GitError) -> [FilePath] {
         let folder = try WorkingRoot(root)
         var done: [Prepared] = []
-        let ordered = steps.filter { $0.step.new == nil } + steps.filter { $0.step.new != nil }
-        for step in ordered {
+        let removals = steps.filter { $0.step.new == nil }
+        for (number, step) in (removals + steps.filter { $0.step.new != nil }).enumerated() {
+            if number == removals.count {
+                // A file may take the name of a folder that is empty now.
+                for removal in removals { folder.removeEmptyFolders(above: removal.step.path) }
+            }
             if try step.step.new == nil ? remove(step, folder) : put(step, folder) {
                 done.append(step)
                 continue

@@ -182,28 +182,24 @@ extension Committer {
     func mergedTree(
         _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ repository: Repository
     ) throws(GitError) -> (tree: ObjectID, conflicts: [FilePath]) {
-        var edits = plan.merge.edits
-        var conflicts: [FilePath] = []
-        var taken = Set(edits.map(\.path))
-        let now = Int64(time(nil))
+        var merged = MergedFiles(
+            ours: plan.ours, theirs: plan.theirs, now: Int64(time(nil)), in: repository)
+        for edit in plan.merge.edits { try merged.put(edit.item, at: edit.path) }
         for (collision, outcome) in zip(plan.merge.collisions, outcomes) {
             switch outcome {
             case .ours, .later, .refused: break
-            case .theirs: edits.append((collision.path, collision.theirs))
+            case .theirs: try merged.put(collision.theirs, at: collision.path)
             case .merged(let blob):
-                edits.append((collision.path, TreeItem(id: blob, kind: collision.theirs.kind)))
+                try merged.put(TreeItem(id: blob, kind: collision.theirs.kind), at: collision.path)
             case .both:
-                let name = try freeName(collision.path, now, plan, taken, repository)
-                taken.insert(name)
-                edits.append((collision.path, collision.theirs))
-                edits.append((name, collision.ours))
-                conflicts.append(name)
+                try merged.put(collision.theirs, at: collision.path)
+                try merged.keep(collision.ours, beside: collision.path)
             }
         }
-        try makeRoom(&edits, &conflicts, plan, now, repository)
-        let tree = try repository.tree(of: plan.ours, edited: edits)
+        try merged.makeRoom()
+        let tree = try repository.tree(of: plan.ours, edited: merged.edits)
         let share = share(of: repository)
-        return (tree, conflicts.map { share?.inStore($0) ?? $0 })
+        return (tree, merged.conflicts.map { share?.inStore($0) ?? $0 })
     }
 
     /// What a commit says of conflicts.
@@ -227,49 +223,6 @@ extension Committer {
         return Merge(
             ours: plan.ours, theirs: plan.theirs, result: commit, conflicts: names,
             subject: "Merge branch '\(target.branch)'")
-    }
-
-    private func freeName(
-        _ path: FilePath, _ now: Int64, _ plan: MergePlan, _ taken: Set<FilePath>, _ repository: Repository
-    ) throws(GitError) -> FilePath {
-        for attempt in 0..<1000 {
-            let name = ConflictName.path(beside: path, host: ConflictName.host, at: now, attempt: attempt)
-            if !taken.contains(name), try repository.item(at: name, in: plan.ours) == nil,
-                try repository.item(at: name, in: plan.theirs) == nil
-            {
-                return name
-            }
-        }
-        throw GitError(code: .other, message: "there are too many conflicts of \(path)")
-    }
-
-    /// A file of theirs where we have a folder, or below where we have a file: the file gets the name of a conflict.
-    private func makeRoom(
-        _ edits: inout [(path: FilePath, item: TreeItem?)], _ conflicts: inout [FilePath], _ plan: MergePlan,
-        _ now: Int64, _ repository: Repository
-    ) throws(GitError) {
-        let removed = Set(edits.filter { $0.item == nil }.map(\.path))
-        for (number, edit) in edits.enumerated() where edit.item != nil {
-            if try repository.isFolder(edit.path, in: plan.ours) {
-                let name = ConflictName.path(
-                    beside: edit.path, host: ConflictName.host, at: now, attempt: number)
-                edits[number].path = name
-                conflicts.append(name)
-                continue
-            }
-            var above = edit.path.removingLastComponent()
-            while !above.isEmpty {
-                if !removed.contains(above), let file = try repository.item(at: above, in: plan.ours) {
-                    let name = ConflictName.path(
-                        beside: above, host: ConflictName.host, at: now, attempt: number)
-                    edits.append((above, nil))
-                    edits.append((name, file))
-                    conflicts.append(name)
-                    break
-                }
-                above.removeLastComponent()
-            }
-        }
     }
 
     // MARK: making it true

@@ -69,18 +69,21 @@ struct TreeMerge {
     }
 
     /// Old name to new name, where the very same blob went from one to the other and the other side has edited it
-    /// under the old name and has nothing under the new one.
+    /// under the old name and has nothing under the new one. Where there are several of one blob, as after a copy, nothing
+    /// tells which became which: none was renamed.
     private static func renames(
         _ changes: [TreeDifference], unless others: [FilePath: TreeDifference]
     ) -> [FilePath: FilePath] {
-        var added: [ObjectID: [FilePath]] = [:]
+        var added: [TreeItem: [FilePath]] = [:]
+        var removed: [TreeItem: Int] = [:]
         for change in changes {
-            if change.old == nil, let new = change.new { added[new.id, default: []].append(change.path) }
+            if change.old == nil, let new = change.new { added[new, default: []].append(change.path) }
+            if change.new == nil, let old = change.old { removed[old, default: 0] += 1 }
         }
         var renames: [FilePath: FilePath] = [:]
         for change in changes {
-            guard change.new == nil, let old = change.old, let place = added[old.id], place.count == 1,
-                others[change.path]?.new != nil, others[place[0]] == nil
+            guard change.new == nil, let old = change.old, removed[old] == 1, let place = added[old],
+                place.count == 1, others[change.path]?.new != nil, others[place[0]] == nil
             else { continue }
             renames[change.path] = place[0]
         }
