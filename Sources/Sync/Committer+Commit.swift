@@ -174,7 +174,7 @@ extension Committer {
         let message =
             batch.message
             ?? CommitMessage(changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames).text
-        let (author, committer) = signatures(repository, changed: batch.time)
+        let (author, committer) = try signatures(repository, changed: batch.time)
         let id = try repository.makeCommit(
             tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
             committer: committer, sign: try signer(repository, committer))
@@ -183,9 +183,24 @@ extension Committer {
     }
 
     /// Who commits to a repository: the author has the time of the change, the committer that of now.
-    func signatures(_ repository: Repository, changed: Int64) -> (author: Signature, committer: Signature) {
+    /// - Throws: where git has no identity and `user.useConfigOnly` forbids to guess one, as git does.
+    func signatures(
+        _ repository: Repository, changed: Int64
+    ) throws(GitError) -> (author: Signature, committer: Signature) {
         let now = Int64(time(nil))
-        let committer = repository.defaultSignature(now: now) ?? FallbackIdentity.signature(now: now)
+        let committer: Signature
+        if let known = repository.defaultSignature(now: now) {
+            committer = known
+        } else {
+            guard repository.configBool("user.useConfigOnly") != true else {
+                throw GitError(
+                    code: .invalid,
+                    message:
+                        "git has no identity there and user.useConfigOnly forbids to guess one: set user.name and "
+                        + "user.email with git config")
+            }
+            committer = FallbackIdentity.signature(now: now)
+        }
         var author = committer
         if changed > 0 { author.time = min(changed, now) }
         return (author, committer)

@@ -21,6 +21,7 @@ extension Committer {
     /// the remote's.
     func integrate(_ target: SyncTarget) async throws(SyncFailure) {
         try await noteFirstRecipients()
+        sync.lock = nil
         for _ in 0..<50 {
             let repository = try open(target)
             let ours: ObjectID?
@@ -43,7 +44,11 @@ extension Committer {
             commitPending()
         }
         throw SyncFailure(
-            kind: .passing, message: "changes of the remote wait because the store changes all the time.")
+            kind: .passing,
+            message: sync.lock.map {
+                "changes of the remote wait because another program holds a git lock: \($0); remove it if no git "
+                    + "program runs."
+            } ?? "changes of the remote wait because the store changes all the time.")
     }
 
     /// False: something changed under it, all again.
@@ -215,7 +220,7 @@ extension Committer {
         let (tree, names) = try mergedTree(plan, outcomes, repository)
         let url = GitError.withoutPasswords(repository.url(ofRemote: target.remote) ?? target.remote)
         let message = "Merge branch '\(target.branch)' of \(url)\n" + Self.message(of: names)
-        let (author, committer) = signatures(repository, changed: 0)
+        let (author, committer) = try signatures(repository, changed: 0)
         let commit = try repository.makeCommit(
             tree: tree, parents: [plan.ours, plan.theirs], message: message, author: author,
             committer: committer,
@@ -250,6 +255,7 @@ extension Committer {
         } catch {
             guard error.code != .modified else { return false }
             guard error.code != .locked else {
+                sync.lock = error.message
                 usleepMilliseconds(20)
                 return false
             }
@@ -280,7 +286,7 @@ extension Committer {
         Fault.point("merge.before-index")
         try updateIndexPatiently(repository, paths, to: merge.result)
         Fault.point("merge.before-ref")
-        let (_, who) = signatures(repository, changed: 0)
+        let (_, who) = try signatures(repository, changed: 0)
         try repository.move(
             target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)")
         Fault.point("merge.after-ref")

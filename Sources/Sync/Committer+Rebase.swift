@@ -44,7 +44,7 @@ extension Committer {
     ) throws(GitError) {
         let (tree, conflicts) = try mergedTree(plan, outcomes, repository)
         guard try repository.commitInfo(merge.result).tree != tree else { return }
-        let (_, committer) = signatures(repository, changed: 0)
+        let (_, committer) = try signatures(repository, changed: 0)
         merge.result = try repository.makeCommit(
             tree: tree, parents: [merge.result], message: commit.message + Self.message(of: conflicts),
             author: commit.author, committer: committer, sign: try signer(repository, committer))

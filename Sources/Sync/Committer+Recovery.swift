@@ -85,7 +85,7 @@ extension Committer {
     /// Notes what lies uncommitted in the working trees. Comparing 100,000 files takes seconds, minutes on a slow disk:
     /// that happens on a thread of its own, and what is saved meanwhile is committed meanwhile.
     /// - Returns: false when git programs or others were at work, so that it must be done again.
-    private func lookForUncommitted() async -> Bool {
+    func lookForUncommitted() async -> Bool {
         guard let shares = try? repositories(ownRepository()) else { return false }
         var isSettled = true
         defer { ownMoves = nil }

@@ -10,6 +10,8 @@ extension Committer {
     /// - Returns: what went wrong, as one sentence; nil when all is well or there is no remote.
     public func synchronizeNow() async -> String? {
         sync.waitsForUser = []
+        // "In step" is said of the working tree, too: what git or others left there is committed, as at the start.
+        if options.recovers, hasLooked { _ = await lookForUncommitted() }
         commitPending()
         await synchronize(.everything)
         while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
@@ -154,7 +156,16 @@ extension Committer {
         let repository = try open(target)
         removeLeftLocks(target, repository)
         let before = (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
-        try await transfer(.fetch, target)
+        let isThere = try await transfer(.fetch, target)
+        if !isThere, let before = before ?? nil {
+            throw SyncFailure(
+                kind: .passing,
+                message:
+                    "the branch on \"\(GitError.withoutPasswords(target.remote))\" is gone; it was last seen at "
+                    + "\(before.hex.prefix(10)). Nothing is pushed, as somebody may have removed it on purpose. To put it "
+                    + "there again, run git push \(target.remote) \(target.branch) in "
+                    + "\(store.root.path.pushing(target.nested)).")
+        }
         if target.nested.isEmpty {
             let now = Int64(time(nil))
             store.remember(String(now), as: "lastFetch")
@@ -228,13 +239,15 @@ extension Committer {
         if let old = old ?? nil, old == commit || (try? repository.isAncestor(old, of: commit)) != true {
             return
         }
-        let (_, who) = signatures(repository, changed: 0)
+        guard let (_, who) = try? signatures(repository, changed: 0) else { return }
         try? repository.move(ref, from: old ?? nil, to: commit, as: who, "update by passdir")
     }
 
+    /// - Returns: false when the remote has no such branch.
+    @discardableResult
     private func transfer(
         _ operation: TransferRequest.Operation, _ target: SyncTarget
-    ) async throws(SyncFailure) {
+    ) async throws(SyncFailure) -> Bool {
         var request = TransferRequest(
             operation, repository: target.repository, remote: target.remote, localRef: target.localRef,
             remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
@@ -250,20 +263,22 @@ extension Committer {
             request.transport = isFolder || store.fact(target.fact("transport")) == "git" ? .git : .libgit2
         }
         do throws(TransferFailure) {
-            try await run(request, credentials)
+            return try await run(request, credentials)
         } catch {
             guard options.transport == .automatic, request.transport == .libgit2,
                 try mayNeedGit(error, target)
             else { throw Self.failure(error, operation, target) }
             request.transport = .git
+            let isThere: Bool
             do throws(TransferFailure) {
-                try await run(request, credentials)
+                isThere = try await run(request, credentials)
             } catch let second {
                 // The sentence about a host key names its fingerprint; git's does not.
                 throw Self.failure(error.code == .certificate ? error : second, operation, target)
             }
             store.remember("git", as: target.fact("transport"))
             log.notice("the git program talks to \"\(target.remote)\", as libgit2 cannot: \(error.message)")
+            return isThere
         }
     }
 
@@ -287,7 +302,7 @@ extension Committer {
 
     private func run(
         _ request: TransferRequest, _ credentials: (@Sendable (CredentialRequest) -> Credential?)?
-    ) async throws(TransferFailure) {
+    ) async throws(TransferFailure) -> Bool {
         let process = TransferProcess(
             program: options.program, timeout: options.pushTimeout, credentials: credentials,
             progress: { [weak self] progress in self?.noteProgress(request.operation, progress) })
@@ -295,9 +310,10 @@ extension Committer {
             try await process.run(request)
         } catch {
             // Nothing there yet: an empty repository takes our push.
-            if request.operation == .fetch, error.code == .noBranch { return }
+            if request.operation == .fetch, error.code == .noBranch { return false }
             throw error
         }
+        return true
     }
 
     /// Keys that this libssh2 cannot use, hosts that only ssh's configuration knows, shallow clones.

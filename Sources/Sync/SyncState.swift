@@ -27,6 +27,8 @@ struct SyncState {
     var newRecipients: Set<FilePath> = []
     /// The remote commits whose history was counted and is not too long, by repository.
     var countedTips: [FilePath: ObjectID] = [:]
+    /// The git lock that kept the last merge from its end.
+    var lock: String?
     /// Told the user that it fails.
     var hasComplained = false
 }

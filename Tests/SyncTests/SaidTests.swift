@@ -1,0 +1,74 @@
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Sync
+
+/// "In step" and "ready" are said where that is so, and nowhere else.
+@Suite struct SaidTests {
+    @Test func aBranchThatIsGoneIsSaid() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "A")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try home.succeed(["git", "update-ref", "-d", "refs/heads/main"], in: home.path("m0.git"))
+            for _ in 0..<2 {
+                #expect(await machine.committer.synchronizeNow()?.contains("is gone") == true)
+                #expect(machine.committer.status.lastError != nil)
+            }
+            try machine.git("push", "-q", "origin", "main")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            #expect(machine.committer.status.lastError == nil)
+        }
+    }
+
+    @Test func whatAStashBringsBackIsCommitted() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "A")
+            await machine.committer.start()
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.write("a", "edited")
+            try machine.git("stash")
+            try machine.git("stash", "pop")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            #expect(try machine.dirt == "")
+            #expect(try machine.read("a") == "edited")
+            #expect(try machine.git("rev-parse", "HEAD") == machine.git("rev-parse", "origin/main"))
+        }
+    }
+
+    /// Holds:
+    /// - Where git has no identity and `user.useConfigOnly` is set, changes wait until it has one; `passdir status` says
+    ///   so.
+    @Test func aForbiddenGuessIsNoIdentity() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.git("config", "user.useConfigOnly", "true")
+            let tip = try machine.git("rev-parse", "HEAD")
+            try machine.save("a", "A")
+            await machine.committer.commitPending()
+            #expect(machine.committer.status.pendingChanges == 1)
+            #expect(machine.committer.status.lastError?.contains("user.useConfigOnly") == true)
+            #expect(try machine.git("rev-parse", "HEAD") == tip)
+            try machine.git("config", "user.name", "Me")
+            try machine.git("config", "user.email", "me@example.org")
+            try await machine.commit()
+            #expect(try machine.git("log", "-1", "--format=%ae %ce") == "me@example.org me@example.org")
+        }
+    }
+
+    @Test func aStaleLockIsSaid() async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[0].save("a", "A")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            let lock = machines[1].path.pushing(".git/index.lock").string
+            try home.succeed(["touch", "-d", "1 hour ago", lock])
+            #expect(await machines[1].committer.synchronizeNow()?.contains("lock") == true)
+            try home.succeed(["rm", lock])
+            #expect(await machines[1].committer.synchronizeNow() == nil)
+            #expect(try machines[1].read("a") == "A")
+        }
+    }
+}
