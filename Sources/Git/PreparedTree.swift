@@ -46,8 +46,8 @@ extension Repository {
 
     /// Reads the named paths as they are in the working tree now, to make of the tree of `parent` one that has them.
     ///
-    /// A file or symbolic link is stored as it is (bytes unfiltered), what is absent is removed, and folders left
-    /// empty vanish. A named folder means every file that the parent has in it; name the files that are new there.
+    /// A file or symbolic link is stored as it is (bytes unfiltered), what is absent is removed unless its index entry
+    /// excuses that (sparse checkout), and folders left empty vanish. A named folder means every file that the parent has in it; name the files that are new there.
     /// Costs grow with the named paths, what the parent has below them, and their depth, not with the repository.
     /// - Parameter parent: the commit to build on; nil for the first one.
     /// - Throws: `.invalid` for a path outside the repository or in `.git`, `.unsupported` without working tree.
@@ -93,7 +93,14 @@ extension Repository {
         let file = try WorkingFile.read(path, in: root)
         switch file {
         case .absent:
-            if let old { try remove(path, old, &plan) }
+            guard let old else { return }
+            guard old.isTree else {
+                if try !isAbsenceExcused(path) { try remove(path, old, &plan) }
+                return
+            }
+            for leaf in try leaves(of: path, old.id) where try !isAbsenceExcused(leaf.path) {
+                plan.remove(leaf.path, leaf.entry)
+            }
         case .directory:
             // A submodule's folder is left alone.
             guard let old, old.mode != GIT_FILEMODE_COMMIT else { return }

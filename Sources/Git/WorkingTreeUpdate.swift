@@ -56,6 +56,16 @@ public final class WorkingTreeUpdate {
             let found = try WorkingFile.read(step.path, in: folder)
             let (item, metadata) = try Self.item(found)
             if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
+            // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
+            if item == nil, !found.isDirectory, step.old != nil, try repository.isAbsenceExcused(step.path) {
+                guard let new = step.new else { continue }
+                let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
+                var prepared = Prepared(step: step, found: nil, temporary: temporary)
+                try Self.write(new, from: repository, to: &prepared)
+                prepared.inode = Self.facts(of: temporary).st_ino
+                self.steps.append(prepared)
+                continue
+            }
             guard item?.id == step.old?.id, !found.isDirectory || step.old == nil,
                 item == nil || metadata != nil
             else {
