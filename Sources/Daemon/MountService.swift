@@ -107,9 +107,14 @@ final class MountService: Sendable {
         _ learned: LearnedState?, _ log: Logger
     ) {
         do {
-            try StoreAdministration(
+            let moved = try StoreAdministration(
                 registry: registry, environment: environment, credentials: credentials, daemon: nil
             ).recover()
+            for away in moved {
+                log.warning(
+                    "the folder of the store \"\(away.store)\" was moved to \(away.place?.string ?? "nowhere")"
+                )
+            }
             for (old, new) in try registry.giveIdentities() { learned?.rename(store: old, to: new) }
         } catch {
             log.warning("what an earlier passdir left could not be brought in order: \(error)")

@@ -16,6 +16,11 @@ public struct ServingDaemonClient: ServingDaemon {
     public func settle(store: String) { try? client.reload(settling: store) }
     /// As the protocol says.
     public func reopen(store: String) { try? client.reload(reopening: store) }
+    /// As the protocol says.
+    public func unsaved(store: String) -> [String] {
+        let report = try? client.status(limit: .seconds(10))
+        return report?.stores.first { $0.name == store }?.unsaved.map(\.path) ?? []
+    }
 
     /// Whether a daemon answers.
     public var isRunning: Bool { (try? client.status(limit: .seconds(5))) != nil }

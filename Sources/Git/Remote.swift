@@ -58,7 +58,7 @@ extension Repository {
     }
 
     /// The proxies of the repository's configuration, the user's and the environment.
-    private func proxies() -> [String] {
+    func proxies() -> [String] {
         var config: OpaquePointer?
         guard git_repository_config_snapshot(&config, pointer) == 0 else { return [] }
         defer { git_config_free(config) }

@@ -50,6 +50,19 @@ public final class Repository {
         return Repository(owning: made!)
     }
 
+    /// The repository whose git directory is exactly this path, without its working tree, which may be gone.
+    /// - Throws: as `open`.
+    public static func open(bare path: FilePath) throws(GitError) -> Repository {
+        LibGit2.start()
+        var made: OpaquePointer?
+        let flags =
+            GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue | GIT_REPOSITORY_OPEN_NO_DOTGIT.rawValue
+            | GIT_REPOSITORY_OPEN_BARE.rawValue
+        let code = path.withPlatformString { git_repository_open_ext(&made, $0, flags, nil) }
+        try check(code, "cannot open the repository at \(path)")
+        return Repository(owning: made!)
+    }
+
     /// Makes an empty repository, with the folders above it.
     /// - Parameter branch: the name of its first branch; nil takes `init.defaultBranch`, or else `master`.
     public static func create(

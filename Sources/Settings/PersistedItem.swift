@@ -91,6 +91,12 @@ extension Catalogue {
             "clone", "git repository", .data, "stores/*/**", .ciphertext, .stores,
             "A store that passdir cloned; stays until the store is removed"),
         item(
+            "removed folders", "folder", .data, "removed", .none, .stores,
+            "Folders of stores that were removed or cloned anew while they held what exists nowhere else"),
+        item(
+            "removed folder", "folder", .data, "removed/*/**", .ciphertext, .stores,
+            "The folder of such a store as it was; stays until you remove it, or passdir erase --force"),
+        item(
             "credentials", "folder", .data, "credentials", .none, .stores,
             "Credentials where there is no Secret Service"),
         item(

@@ -158,7 +158,7 @@ enum AuditWalk {
             else {
                 continue
             }
-            let isClones = place == .data && name == "stores"
+            let isClones = place == .data && ["stores", "removed"].contains(name)
             for inner in PrivateFile.names(in: child) {
                 found.append("\(name)/\(inner)" + (isClones ? "/." : ""))
             }

@@ -20,6 +20,18 @@ public struct CloneRequest: Sendable {
     public var fileLimit: Int
     /// How many bytes the clone may bring, and its files may take (`limits.transfer`).
     public var transferLimit: Int
+    /// What is asked for.
+    var purpose = Purpose.clone
+
+    /// What a child process is started for.
+    enum Purpose: String {
+        /// The clone.
+        case clone
+        /// To ask what the remote of the git directory `folder` has.
+        case look
+        /// The same through the git program, for what libgit2 cannot do.
+        case lookWithGit
+    }
 
     /// The hidden command of our own program that runs it.
     public static let command = "clone-child"
@@ -34,6 +46,14 @@ public struct CloneRequest: Sendable {
     public func run(
         secrets: [CredentialKind: SecretBytes], progress: (TransferProgress) -> Bool
     ) throws(GitError) {
+        try run(secrets: secrets, progress: progress) { _ in }
+    }
+
+    /// - Parameter heard: told each line of the child's that is neither progress nor an error.
+    func run(
+        secrets: [CredentialKind: SecretBytes], progress: (TransferProgress) -> Bool, heard: (String) -> Void
+    ) throws(GitError) {
+        let doing = purpose == .clone ? "clone" : "ask"
         let child = try start(secrets)
         var text: [UInt8] = []
         var lastSign = ContinuousClock.now
@@ -53,22 +73,29 @@ public struct CloneRequest: Sendable {
                     _ = child.waitForEnd()
                     throw error
                 }
-                if let step = Self.progress(in: line) { latest = step }
+                if let step = Self.progress(in: line) { latest = step } else { heard(line) }
             }
             guard progress(latest) else {
                 child.end()
-                throw GitError(code: .cancelled, message: "the clone was stopped")
+                throw GitError(
+                    code: .cancelled,
+                    message: purpose == .clone ? "the clone was stopped" : "the question was stopped")
             }
             guard ContinuousClock.now - lastSign < Self.patience else {
                 child.end()
                 throw GitError(
-                    code: .network, message: "cannot clone \(url): the server said nothing for a minute")
+                    code: .network,
+                    message:
+                        "cannot \(doing) \(GitError.withoutPasswords(url)): the server said nothing for a minute"
+                )
             }
         }
         let status = child.waitForEnd()
         guard status == 0 else {
             throw GitError(
-                code: .other, message: "cannot clone \(url): the clone ended with status \(status)")
+                code: .other,
+                message: "cannot \(doing) \(GitError.withoutPasswords(url)): that ended with status \(status)"
+            )
         }
     }
 
@@ -77,7 +104,7 @@ public struct CloneRequest: Sendable {
             let message = try SecretMessage(capacity: 65536)
             for field in [
                 url, folder.string, branch ?? "", login.method?.rawValue ?? "", login.userName ?? "",
-                login.sshKey?.string ?? "", "\(fileLimit)", "\(transferLimit)",
+                login.sshKey?.string ?? "", "\(fileLimit)", "\(transferLimit)", purpose.rawValue,
             ] {
                 Array(field.utf8 + [0]).withUnsafeBytes { message.append($0) }
             }
@@ -130,25 +157,37 @@ public enum CloneChild {
         TransferLimits.apply(bytes: request.transferLimit)
         let isTooMuch = Mutex(false)
         let lastSaid = Mutex(ContinuousClock.now - .seconds(1))
+        let callbacks = TransferCallbacks(
+            credentials: { login.answer($0) },
+            progress: { step in
+                let isDue = lastSaid.withLock { last in
+                    guard step.objects == step.totalObjects || .now - last > .milliseconds(50) else {
+                        return false
+                    }
+                    last = .now
+                    return true
+                }
+                if isDue { say("\(step.objects) \(step.totalObjects) \(step.bytes)") }
+                let fits = TransferLimits.allow(step, bytes: request.transferLimit)
+                if !fits { isTooMuch.withLock { $0 = true } }
+                return fits
+            })
         do {
-            _ = try Repository.clone(
-                request.url, to: request.folder, branch: request.branch,
-                bounds: TreeBounds(file: request.fileLimit, total: request.transferLimit),
-                callbacks: TransferCallbacks(
-                    credentials: { login.answer($0) },
-                    progress: { step in
-                        let isDue = lastSaid.withLock { last in
-                            guard step.objects == step.totalObjects || .now - last > .milliseconds(50) else {
-                                return false
-                            }
-                            last = .now
-                            return true
-                        }
-                        if isDue { say("\(step.objects) \(step.totalObjects) \(step.bytes)") }
-                        let fits = TransferLimits.allow(step, bytes: request.transferLimit)
-                        if !fits { isTooMuch.withLock { $0 = true } }
-                        return fits
-                    }))
+            switch request.purpose {
+            case .clone:
+                _ = try Repository.clone(
+                    request.url, to: request.folder, branch: request.branch,
+                    bounds: TreeBounds(file: request.fileLimit, total: request.transferLimit),
+                    callbacks: callbacks)
+            case .look:
+                try Repository.open(bare: request.folder).askTips(
+                    ofRemoteAt: request.url, callbacks: callbacks
+                ) { tips in
+                    // With one write for each, a slow reader would hold up the server.
+                    say(tips.map { "tip \($0)" }.joined(separator: "\n"))
+                }
+            case .lookWithGit: RemoteLook.become(request)
+            }
             return 0
         } catch {
             let text =
@@ -163,7 +202,12 @@ public enum CloneChild {
 
     private static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
-        _ = write(1, bytes, bytes.count)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { write(1, $0.baseAddress! + written, $0.count - written) }
+            if count < 0, errno != EINTR { return }
+            written += max(count, 0)
+        }
     }
 
     private static func dieWithParent() {
@@ -189,7 +233,8 @@ public enum CloneChild {
         }
         guard let url = field(), let folder = field(), let branch = field(), let method = field(),
             let user = field(), let key = field(), let files = field().flatMap({ Int($0) }),
-            let transfer = field().flatMap({ Int($0) })
+            let transfer = field().flatMap({ Int($0) }),
+            let purpose = field().flatMap({ CloneRequest.Purpose(rawValue: $0) })
         else { return nil }
         var secrets: [CredentialKind: SecretBytes] = [:]
         while let head = field() {
@@ -204,11 +249,9 @@ public enum CloneChild {
             method: AuthenticationMethod(rawValue: method), userName: user.isEmpty ? nil : user,
             sshKey: key.isEmpty ? nil : FilePath(key)
         ) { _ in nil }
-        return (
-            CloneRequest(
-                url: url, folder: FilePath(folder), branch: branch.isEmpty ? nil : branch, login: login,
-                fileLimit: files, transferLimit: transfer),
-            secrets
-        )
+        let request = CloneRequest(
+            url: url, folder: FilePath(folder), branch: branch.isEmpty ? nil : branch, login: login,
+            fileLimit: files, transferLimit: transfer, purpose: purpose)
+        return (request, secrets)
     }
 }

@@ -6,9 +6,9 @@ enum FaultPoint {
     static let all = [
         "add.journal", "add.cloned", "add.checked", "add.credential", "add.configured",
         "reclone.journal", "reclone.cloned", "reclone.decided", "reclone.aside", "reclone.placed",
-        "reclone.credential", "reclone.configured",
-        "remove.decided", "remove.configured", "remove.credential", "remove.learned", "remove.aside",
-        "remove.folder",
+        "reclone.judged", "reclone.credential", "reclone.configured",
+        "remove.decided", "remove.configured", "remove.aside", "remove.judged", "remove.credential",
+        "remove.learned", "remove.folder",
     ]
 
     /// `PASSDIR_FAULT=NAME` kills the process here, as a power cut would; `PASSDIR_FAULT=fail:NAME` makes it fail.

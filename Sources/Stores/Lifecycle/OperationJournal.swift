@@ -5,8 +5,9 @@ import SystemPackage
 /// An operation on a store that is under way, as the next start must know it when this process is killed.
 struct StoreOperation: Equatable {
     enum Kind: String { case add, reclone, remove }
-    /// Before the decision the next start takes everything back; after it, everything is finished.
-    enum Phase: String { case preparing, decided }
+    /// Before the decision the next start takes everything back; after it, everything is finished. The old folder is
+    /// judged before it is removed; once it is `judged` to hold nothing of its own its removal may be half done.
+    enum Phase: String { case preparing, decided, judged }
 
     var kind: Kind
     var phase = Phase.preparing
@@ -25,6 +26,11 @@ struct StoreOperation: Equatable {
     var isForced = false
     /// For `reclone`: whether the old credential is for another server.
     var forgetsCredential = false
+    /// How the server of the store is told who we are, for the question what it has.
+    var method: AuthenticationMethod?
+    var userName = ""
+    var sshKey = ""
+    var host = ""
     /// For `reclone`: of which kinds new credentials wait for the decision.
     var newKinds: [CredentialKind] = []
 
@@ -35,6 +41,7 @@ struct StoreOperation: Equatable {
             ("removesFolder", removesFolder ? "yes" : ""), ("isForced", isForced ? "yes" : ""),
             ("forgetsCredential", forgetsCredential ? "yes" : ""),
             ("newKinds", newKinds.map(\.rawValue).joined(separator: " ")),
+            ("method", method?.rawValue ?? ""), ("userName", userName), ("sshKey", sshKey), ("host", host),
         ]
     }
 
@@ -66,6 +73,10 @@ extension StoreOperation {
         newKinds = (fields["newKinds"] ?? "").split(separator: " ").compactMap {
             CredentialKind(rawValue: String($0))
         }
+        method = AuthenticationMethod(rawValue: fields["method"] ?? "")
+        userName = fields["userName"] ?? ""
+        sshKey = fields["sshKey"] ?? ""
+        host = fields["host"] ?? ""
     }
 
     /// Folders are named with it, and removed: it must not lead to others.

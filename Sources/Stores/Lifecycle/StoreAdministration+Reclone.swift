@@ -29,10 +29,12 @@ extension StoreAdministration {
     }
 
     /// Replaces a store's folder by a new clone, under the same id. The old folder goes only when the new clone is
-    /// there; when anything fails before, everything is as it was.
+    /// there; when anything fails before, everything is as it was. What of it exists nowhere else then is not removed: the
+    /// folder is moved.
+    /// - Parameter force: the old folder is removed whatever is in it.
     public func reclone(
         _ wish: CloneWish, isOtherHost: Bool, force: Bool, progress: (TransferProgress) -> Bool
-    ) throws(LifecycleError) -> CloneReport {
+    ) throws(LifecycleError) -> (report: CloneReport, old: PutAway?) {
         let journal = try openJournal()
         let store = try configured(wish.name)
         guard let id = store.id else {
@@ -41,33 +43,36 @@ extension StoreAdministration {
         }
         try checkPlace(store)
         try checkIsWholeRepository(store)
-        if !force { try checkPushed(store) }
+        daemon?.settle(store: store.name)
+        if !force { try checkCanBePutAway(store) }
         var operation = StoreOperation(kind: .reclone, id: id, name: store.name, folder: store.path)
+        noteLogin(of: store, in: &operation)
+        operation.isForced = force
         operation.url = wish.url.text
         operation.branch = wish.branch ?? ""
         operation.forgetsCredential = isOtherHost
         operation.newKinds = Array(wish.secrets.keys)
-        try FolderRemoval.remove(operation.oldFolder)
+        try putAwayLeft(operation)
         try journal.write(operation)
         let report: CloneReport
         do throws(LifecycleError) {
-            report = try prepareReclone(wish, store, operation, force, progress)
+            report = try prepareReclone(wish, store, operation, progress)
             operation.phase = .decided
             try journal.write(operation)
         } catch {
             operation.phase = .preparing
-            try finishReclone(operation)
+            _ = try finishReclone(operation, journal, mayAsk: true)
             journal.remove(operation)
             throw error
         }
         try FaultPoint.reach("reclone.decided")
-        try finishReclone(operation)
+        let old = try finishReclone(operation, journal, mayAsk: true)
         journal.remove(operation)
-        return report
+        return (report, old)
     }
 
     private func prepareReclone(
-        _ wish: CloneWish, _ store: StoreDefinition, _ operation: StoreOperation, _ force: Bool,
+        _ wish: CloneWish, _ store: StoreDefinition, _ operation: StoreOperation,
         _ progress: (TransferProgress) -> Bool
     ) throws(LifecycleError) -> CloneReport {
         try FaultPoint.reach("reclone.journal")
@@ -82,31 +87,38 @@ extension StoreAdministration {
         let (count, warnings) = inspect(operation.newFolder, keyring: store.keyring)
         try keep(wish.secrets, for: operation.newID)
         // What was saved while it was cloned.
-        if !force { try checkPushed(store) }
+        daemon?.settle(store: store.name)
         return CloneReport(id: operation.id, secrets: count, warnings: warnings)
     }
 
     /// Before the decision: takes the new clone back. After it: puts it in place, whatever part of that is done.
-    func finishReclone(_ operation: StoreOperation) throws(LifecycleError) {
+    func finishReclone(
+        _ operation: StoreOperation, _ journal: borrowing OperationJournal, mayAsk: Bool
+    ) throws(LifecycleError) -> PutAway? {
         let (new, old, folder) = (operation.newFolder, operation.oldFolder, operation.folder)
-        guard operation.phase == .decided else {
+        guard operation.phase != .preparing else {
             try FolderRemoval.remove(new)
             do throws(CredentialError) {
                 try credentials.deleteAll(ofStore: operation.newID)
             } catch {
                 throw LifecycleError(error)
             }
-            return
+            return nil
         }
         if isThere(new) {
             if isThere(folder) {
-                try FolderRemoval.remove(old)
+                try putAwayLeft(operation)
                 try move(folder, to: old)
             }
             try FaultPoint.reach("reclone.aside")
             try move(new, to: folder)
         }
         try FaultPoint.reach("reclone.placed")
+        // What is open of the old folder is saved there and let go; under its new name nobody else finds it.
+        daemon?.reopen(store: operation.id)
+        var operation = operation
+        let away = try judge(&operation, journal, clone: folder, mayAsk: mayAsk)
+        try FaultPoint.reach("reclone.judged")
         try moveCredentials(operation)
         try FaultPoint.reach("reclone.credential")
         if let section = try section(withID: operation.id) {
@@ -124,6 +136,7 @@ extension StoreAdministration {
         daemon?.reopen(store: operation.id)
         forgetLearned(operation.id)
         try FolderRemoval.remove(old)
+        return away
     }
 
     private func moveCredentials(_ operation: StoreOperation) throws(LifecycleError) {
@@ -170,7 +183,7 @@ extension StoreAdministration {
         }
     }
 
-    private func remoteURL(of store: StoreDefinition) -> String? {
+    func remoteURL(of store: StoreDefinition) -> String? {
         guard let repository = (try? Repository.open(workingTree: store.path)) ?? nil,
             let remote = (try? repository.onlyRemote()).flatMap({ $0 })
         else { return nil }
@@ -185,37 +198,6 @@ extension StoreAdministration {
             .settings,
             "the store \"\(store.name)\" is only a part of the repository in \(top): clone it as a store of its own"
         )
-    }
-
-    /// Refuses when something in the store's folder is on no remote.
-    func checkPushed(_ store: StoreDefinition) throws(LifecycleError) {
-        daemon?.settle(store: store.name)
-        guard let reason = try whatWouldBeLost(in: store.path) else { return }
-        throw LifecycleError(
-            .unpushed, "the store \"\(store.name)\" has \(reason): push it, or use --force to lose it")
-    }
-
-    /// What of a folder no remote has, as the end of a sentence; nil when nothing would be lost with it.
-    func whatWouldBeLost(in folder: FilePath) throws(LifecycleError) -> String? {
-        guard isThere(folder) else { return nil }
-        do throws(GitError) {
-            guard let repository = try Repository.open(workingTree: folder) else {
-                return NameWalk.secrets(in: folder).isEmpty ? nil : "secrets that are in no git repository"
-            }
-            let count = try repository.commitsOnNoRemote()
-            if count > 0 { return "\(count) commit\(count == 1 ? "" : "s") that no remote has" }
-            // Nor is a secret that git ignores anywhere else.
-            let changes = try repository.changes(includingIgnored: true).count {
-                $0.kind != .ignored || $0.path.extension == "gpg"
-            }
-            if changes > 0 {
-                return
-                    "\(changes) file\(changes == 1 ? "" : "s") that \(changes == 1 ? "is" : "are") not committed"
-            }
-            return nil
-        } catch {
-            throw LifecycleError(error)
-        }
     }
 }
 

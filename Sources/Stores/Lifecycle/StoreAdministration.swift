@@ -11,6 +11,8 @@ public protocol ServingDaemon: Sendable {
     func reload()
     /// Saves, commits and pushes what waits in a store, as far as that is possible in a short while.
     func settle(store: String)
+    /// The secrets of a store whose saving failed, and which are in its memory only: their paths.
+    func unsaved(store: String) -> [String]
     /// The folder of a store is about to be replaced, or was: what is open of it is let go.
     func reopen(store: String)
 }
@@ -49,32 +51,47 @@ public struct StoreAdministration: Sendable {
     }
 
     func openJournal(patience: Duration = .seconds(10)) throws(LifecycleError) -> OperationJournal {
+        var moved: [PutAway] = []
+        return try openJournal(patience: patience, &moved)
+    }
+
+    private func openJournal(
+        patience: Duration, _ moved: inout [PutAway]
+    ) throws(LifecycleError) -> OperationJournal {
         let journal = try OperationJournal(environment: environment, patience: patience)
-        for operation in journal.left { try finish(operation, journal) }
+        for operation in journal.left {
+            if let away = try finish(operation, journal), away.place != nil { moved.append(away) }
+        }
         return journal
     }
 
     /// Finishes or takes back what killed processes left half done. Called at every start; does nothing while another
     /// process is at work.
-    public func recover() throws(LifecycleError) {
+    /// - Returns: the folders that were moved instead of removed.
+    @discardableResult
+    public func recover() throws(LifecycleError) -> [PutAway] {
         let folder = OperationJournal.folder(environment: environment)
-        guard PrivateFile.names(in: folder).contains(where: { $0 != "lock" }) else { return }
+        guard PrivateFile.names(in: folder).contains(where: { $0 != "lock" }) else { return [] }
         do throws(LifecycleError) {
-            _ = try openJournal(patience: .zero)
+            var moved: [PutAway] = []
+            _ = try openJournal(patience: .zero, &moved)
+            return moved
         } catch  where error.code == .busy {
-            return
+            return []
         }
     }
 
     private func finish(_ operation: StoreOperation, _ journal: borrowing OperationJournal)
-        throws(LifecycleError)
+        throws(LifecycleError) -> PutAway?
     {
+        var away: PutAway?
         switch operation.kind {
         case .add: try finishAdd(operation)
-        case .reclone: try finishReclone(operation)
-        case .remove: _ = try finishRemove(operation)
+        case .reclone: away = try finishReclone(operation, journal, mayAsk: false)
+        case .remove: away = try finishRemove(operation, journal, mayAsk: false)
         }
         journal.remove(operation)
+        return away
     }
 
     /// The section with an id; nil when there is none.

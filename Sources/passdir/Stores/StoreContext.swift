@@ -25,7 +25,7 @@ struct StoreContext {
                 credentials: LayeredCredentialStore.standard(
                     environment: environment, ownKey: try configuration.value(Catalogue.credentialKey)),
                 daemon: daemon)
-            try administration.recover()
+            for away in try administration.recover() { away.print() }
         } catch {
             throw CommandFailure("\(error)")
         }

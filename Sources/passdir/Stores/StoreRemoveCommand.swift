@@ -11,7 +11,9 @@ struct StoreRecloneCommand: ParsableCommand {
         abstract: "Clone a store anew, from its remote or from another one.",
         discussion: """
             The old folder is replaced when the new clone is there, not before; the store stays the same one, with \
-            its id and its settings. With a URL on another server its credentials are asked for anew.
+            its id and its settings. With a URL on another server its credentials are asked for anew. What of the old \
+            folder exists nowhere else (the remote is asked) is listed, and the folder is moved to \
+            ~/.local/share/passdir/removed instead of being deleted.
             """
     )
 
@@ -25,7 +27,7 @@ struct StoreRecloneCommand: ParsableCommand {
 
     @OptionGroup var login: LoginOptions
 
-    @Flag(help: "Replace it although it has commits or changes that no remote has.")
+    @Flag(help: "Delete the old folder, also what exists nowhere else.")
     var force = false
 
     @Flag(help: "Do not ask.")
@@ -42,12 +44,20 @@ struct StoreRecloneCommand: ParsableCommand {
             wish.sshKey = wish.sshKey ?? plan.sshKey
             wish.secrets.merge(plan.secrets) { given, _ in given }
             let folder = try context.registry.configured(store.name).path
+            if !force {
+                try context.administration.unsharedWork(ofStore: store.name, purge: true)
+                    .print(of: folder.string)
+            }
             try Consent.require("Replace \(folder) by a new clone of \(wish.url.text)?", yes: yes)
+            var old: PutAway?
             let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
-                try context.administration.reclone(
+                let (report, away) = try context.administration.reclone(
                     wish, isOtherHost: isOtherHost, force: force, progress: progress)
+                old = away
+                return report
             }
             report.print(wish.name)
+            old?.print()
         }
     }
 }
@@ -59,8 +69,9 @@ struct StoreRemoveCommand: ParsableCommand {
         abstract: "Remove a store from passdir.",
         discussion: """
             Its section of the configuration, its credentials and what was learned of it go. Its folder goes when \
-            passdir cloned it; one that was adopted stays, unless --purge says otherwise. A folder with commits or \
-            changes that no remote has stays, and the store with it, unless --force says otherwise.
+            passdir cloned it; one that was adopted stays, unless --purge says otherwise. What of it exists nowhere \
+            else (the remote is asked) is listed, and the folder is moved to ~/.local/share/passdir/removed instead \
+            of being deleted, unless --force says otherwise.
             """
     )
 
@@ -69,7 +80,7 @@ struct StoreRemoveCommand: ParsableCommand {
     @Flag(help: "Remove the folder of an adopted store, too.")
     var purge = false
 
-    @Flag(help: "Remove the folder although it has commits or changes that no remote has.")
+    @Flag(help: "Delete the folder, also what exists nowhere else.")
     var force = false
 
     @Flag(help: "Do not ask.")
@@ -80,11 +91,18 @@ struct StoreRemoveCommand: ParsableCommand {
             let context = try StoreContext()
             let name = try context.registry.configured(store.name).name
             if let folder = try context.administration.folderToRemove(name, purge: purge) {
-                try Consent.require("Remove the store \"\(name)\" and its folder \(folder)?", yes: yes)
+                let work =
+                    force
+                    ? UnsharedWork() : try context.administration.unsharedWork(ofStore: name, purge: purge)
+                work.print(of: folder.string)
+                try Consent.require(
+                    work.isEmpty
+                        ? "Remove the store \"\(name)\" and its folder \(folder)?"
+                        : "Remove the store \"\(name)\"? Its folder is moved, not deleted.", yes: yes)
             } else {
                 try Consent.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
             }
-            try context.administration.remove(name, purge: purge, force: force)
+            try context.administration.remove(name, purge: purge, force: force)?.print()
         }
     }
 }
@@ -96,11 +114,12 @@ struct EraseCommand: ParsableCommand {
         abstract: "Remove everything that passdir ever made.",
         discussion: """
             The configuration, the stores that passdir cloned, all credentials it keeps, its log and what it \
-            learned. Stores that it only adopted stay as they are. Unmount first.
+            learned. Stores that it only adopted stay as they are, and so do cloned ones with what exists nowhere else: \
+            these are moved to ~/.local/share/passdir/removed, which stays. Unmount first.
             """
     )
 
-    @Flag(help: "Remove cloned stores although they have commits or changes that no remote has.")
+    @Flag(help: "Delete cloned stores with what exists nowhere else, and those that were moved before.")
     var force = false
 
     @Flag(help: "Do not ask.")
@@ -113,11 +132,14 @@ struct EraseCommand: ParsableCommand {
                 throw CommandFailure("your stores are mounted: run passdir unmount first")
             }
             let (paths, credentials) = try context.administration.everything()
+            if !force {
+                for (name, work) in try context.administration.unsharedWorkOfAll() { work.print(of: name) }
+            }
             let list = paths.map(\.string).joined(separator: ", ")
             try Consent.require(
                 "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
                     + "\(credentials == 1 ? "" : "s")?", yes: yes)
-            try context.administration.eraseEverything(force: force)
+            for away in try context.administration.eraseEverything(force: force) { away.print() }
         }
     }
 }

@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+import Settings
+public import SystemPackage
+
+/// What became of a store's folder that was to go.
+public struct PutAway: Sendable, Equatable {
+    /// The store's name.
+    public var store: String
+    /// Where the folder lies now; nil when it had nothing of its own and is gone.
+    public var place: FilePath?
+    /// What of it exists nowhere else.
+    public var work = UnsharedWork()
+}
+
+/// Where folders of stores go that hold what exists nowhere else: `$XDG_DATA_HOME/passdir/removed/NAME-DATE`.
+struct RemovedFolder {
+    /// The folder of them all.
+    let all: FilePath
+
+    init(environment: [String: String]) {
+        all = Directories.dataFolder(environment: environment).appending("removed")
+    }
+
+    /// Why a folder cannot be moved here, as the end of a sentence that began with it; nil when it can. Moving is one
+    /// rename(2): a copy that is interrupted would be neither here nor there.
+    func objection(to folder: FilePath) -> String? {
+        var (from, to) = (stat(), stat())
+        guard folder.withPlatformString({ lstat($0, &from) }) == 0 else { return nil }
+        // It is made when it is needed.
+        var place = all
+        while place.withPlatformString({ stat($0, &to) }) != 0 {
+            guard place.removeLastComponent() else { return nil }
+        }
+        return from.st_dev == to.st_dev ? nil : "lies on another file system than \(all)"
+    }
+
+    private func make() throws(LifecycleError) {
+        do throws(Errno) { try Directories.makeFolders(all.removingLastComponent()) } catch {
+            throw LifecycleError(.failed, "\(all) cannot be made: \(error)")
+        }
+        do throws(SettingsError) { try Directories.makePrivate(all) } catch { throw LifecycleError(error) }
+    }
+
+    /// Moves a folder here, durably; where that cannot be, beside the place where it lies.
+    /// - Returns: where it lies now.
+    func take(_ folder: FilePath, of store: String) throws(LifecycleError) -> FilePath {
+        // With the date and a number it stays under the 255 bytes of a name.
+        var stem = store
+        while stem.utf8.count > 200 { stem.removeLast() }
+        let date = CalendarDay(containing: Int64(time(nil)))
+        do throws(LifecycleError) {
+            try make()
+            return try move(folder, into: all, as: "\(stem)-\(date)")
+        } catch {
+            guard
+                let place = try? move(
+                    folder, into: folder.removingLastComponent(), as: "\(stem)-removed-\(date)")
+            else { throw error }
+            return place
+        }
+    }
+
+    private func move(
+        _ folder: FilePath, into parent: FilePath, as name: String
+    ) throws(LifecycleError) -> FilePath {
+        var (place, number) = (parent.appending(name), 1)
+        while Self.move(folder, to: place) != 0 {
+            guard errno == EEXIST || errno == ENOTEMPTY else {
+                throw LifecycleError(.failed, "\(folder) cannot be moved to \(place): \(Errno.last)")
+            }
+            number += 1
+            place = parent.appending("\(name)-\(number)")
+        }
+        PrivateFile.synchronize(parent)
+        PrivateFile.synchronize(folder.removingLastComponent())
+        return place
+    }
+
+    private static func move(_ folder: FilePath, to place: FilePath) -> CInt {
+        folder.withPlatformString { from in
+            place.withPlatformString { to in
+                let code = passdir_renameat2(AT_FDCWD, from, AT_FDCWD, to, PASSDIR_RENAME_NOREPLACE)
+                // A file system that knows no flags; rename(2) puts no folder in the place of one with something in it.
+                return code != 0 && errno == EINVAL ? rename(from, to) : code
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import Settings
+public import SystemPackage
+
+extension StoreAdministration {
+    /// Everything that passdir ever made, for `passdir erase`: the files and folders, and how many credentials.
+    public func everything() throws(LifecycleError) -> (paths: [FilePath], credentials: Int) {
+        let places =
+            [
+                registry.configuration.file, Directories.dataFolder(environment: environment),
+                Directories.stateFolder(environment: environment),
+                Directories.cacheFolder(environment: environment),
+            ] + [(try? Directories(environment: environment))?.runtime].compactMap(\.self)
+        let count = (try? credentials.entries().count) ?? 0
+        return (places.filter { access($0.string, F_OK) == 0 }, count)
+    }
+
+    /// The folders of stores that `eraseEverything` removes, or moves where they hold what exists nowhere else.
+    private func clones() throws(LifecycleError) -> (stores: [StoreDefinition], others: [FilePath]) {
+        let all: [StoreDefinition]
+        do throws(SettingsError) { all = try registry.definitions() } catch { throw LifecycleError(error) }
+        // An adopted store may lie in it, by hand.
+        let others = PrivateFile.names(in: registry.cloneFolder).map { registry.cloneFolder.appending($0) }
+            .filter { folder in !all.contains { Self.lies($0.path, in: folder) } }
+        return (all.filter { $0.isCloned && $0.id != nil }, others)
+    }
+
+    private static func lies(_ path: FilePath, in folder: FilePath) -> Bool {
+        (FilePath.resolved(path) ?? path).starts(with: FilePath.resolved(folder) ?? folder)
+    }
+
+    /// Refuses where an adopted store lies in a folder that goes as a whole.
+    private func checkAdopted(_ places: [FilePath]) throws(LifecycleError) {
+        do throws(SettingsError) {
+            for store in try registry.definitions() where !store.isCloned {
+                guard let place = places.first(where: { Self.lies(store.path, in: $0) }) else { continue }
+                throw SettingsError(
+                    code: .storeExists,
+                    message:
+                        "the store \"\(store.name)\" lies in \(place), which erase removes: move it first")
+            }
+        } catch {
+            throw LifecycleError(error)
+        }
+    }
+
+    /// What exists nowhere else of the stores that `eraseEverything` would remove, by the store's name or its folder.
+    public func unsharedWorkOfAll() throws(LifecycleError) -> [(name: String, work: UnsharedWork)] {
+        _ = try openJournal()
+        let (stores, others) = try clones()
+        var found: [(name: String, work: UnsharedWork)] = []
+        for store in stores { found.append((store.name, unsharedWork(of: store))) }
+        for folder in others { found.append((folder.string, UnsharedSearch.run(folder, bareLook))) }
+        return found.filter { !$0.work.isEmpty }
+    }
+
+    /// Removes everything that passdir ever made; stores that it only adopted stay as they are, and so does what lies in
+    /// passdir's folders and is none of its own. A cloned store with what exists nowhere else is moved. No daemon may run.
+    /// - Parameter force: cloned stores are removed whatever is in them, and those that were moved before.
+    /// - Returns: the folders that were moved.
+    public func eraseEverything(force: Bool) throws(LifecycleError) -> [PutAway] {
+        let data = Directories.dataFolder(environment: environment)
+        try checkAdopted(try everything().paths.filter { $0 != data })
+        let (stores, others) = try clones()
+        var moved: [PutAway] = []
+        for store in stores {
+            if let away = try remove(store.name, purge: false, force: force), away.place != nil {
+                moved.append(away)
+            }
+        }
+        for folder in others {
+            let work = force ? UnsharedWork() : UnsharedSearch.run(folder, bareLook)
+            if work.isEmpty {
+                try FolderRemoval.remove(folder)
+            } else {
+                let name = folder.lastComponent?.string ?? "store"
+                let place = try removedFolder.take(folder, of: name)
+                moved.append(PutAway(store: name, place: place, work: work))
+            }
+        }
+        // The configuration first: without it nothing points to what is removed next.
+        let places = try everything().paths
+        try FolderRemoval.remove(registry.configuration.file)
+        do throws(CredentialError) {
+            for key in try credentials.entries().keys { try credentials.delete(key) }
+        } catch {
+            throw LifecycleError(error)
+        }
+        for path in places {
+            if path == data { try eraseData(data, force: force) } else { try FolderRemoval.remove(path) }
+        }
+        let folder = registry.configuration.file.removingLastComponent()
+        _ = folder.withPlatformString { rmdir($0) }
+        return moved
+    }
+
+    /// What others keep there, an adopted store for example, stays.
+    private func eraseData(_ data: FilePath, force: Bool) throws(LifecycleError) {
+        let ours = Catalogue.persisted.filter { $0.place == .data }
+        for name in PrivateFile.names(in: data) {
+            let path = data.appending(name)
+            if path == registry.cloneFolder || (path == removedFolder.all && !force) {
+                _ = path.withPlatformString { rmdir($0) }
+            } else if ours.contains(where: { $0.matches(name) }) {
+                try FolderRemoval.remove(path)
+            }
+        }
+        // Only when nothing stays in it.
+        _ = data.withPlatformString { rmdir($0) }
+    }
+}
