@@ -9,7 +9,7 @@ enum IncomingName {
     private static let ours = ".passdir-"
 
     /// Why an entry of this name cannot be placed, in words that follow its path; nil when it can.
-    static func objection(_ name: [UInt8], isLink: Bool) -> String? {
+    static func objection(_ name: [UInt8], isLink: Bool = false, isTree: Bool = false) -> String? {
         if name.isEmpty { return "has no name" }
         if name.count > longest { return "has a name of \(name.count) bytes" }
         if name == Array(".".utf8) || name == Array("..".utf8) || name.contains(UInt8(ascii: "/")) {
@@ -20,7 +20,12 @@ enum IncomingName {
             let plain = plain(part)
             if plain == ".git" || isShort(plain) { return "has a name that is git's own" }
             if plain.hasPrefix(ours) { return "has a name that is passdir's own" }
-            if isLink, plain == ".gitmodules" { return "is a symbolic link in place of git's own file" }
+            guard isLink || isTree else { continue }
+            let kind = isLink ? "symbolic link" : "folder"
+            if RuleFiles.names.contains(plain) { return "is a \(kind) in place of git's own file" }
+            if plain == ".gpg-id" || plain == ".gpg-id.sig" {
+                return "is a \(kind) in place of a list of recipients"
+            }
         }
         return nil
     }

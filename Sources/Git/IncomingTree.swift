@@ -138,7 +138,7 @@ private struct IncomingLook: ~Copyable {
         guard path.count <= TreeBounds.path else {
             throw refusal("\(Self.shown(path)) is a path of more than \(TreeBounds.path) bytes")
         }
-        if let objection = IncomingName.objection(entry.name, isLink: entry.isLink) {
+        if let objection = IncomingName.objection(entry.name, isLink: entry.isLink, isTree: entry.isTree) {
             throw refusal("\(Self.shown(path)) \(objection)")
         }
         guard entry.isKnown else {
@@ -163,6 +163,12 @@ private struct IncomingLook: ~Copyable {
             throw refusal(
                 "\(Self.shown(path)) has \(size) bytes"
                     + (entry.isLink ? " in a symbolic link" : ", more than limits.secret allows"))
+        }
+        if RuleFiles.names.contains(String(decoding: entry.name, as: UTF8.self)) {
+            guard size <= RuleFiles.limit, try reader.withBytes(of: entry.id, PatternCost.isBounded) else {
+                throw refusal(
+                    "\(Self.shown(path)) has patterns that git would match for ever, or is too long")
+            }
         }
         total += size
         guard total <= bounds.total else {

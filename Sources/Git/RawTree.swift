@@ -44,6 +44,17 @@ struct ObjectReader: ~Copyable {
         return (kind, size)
     }
 
+    /// Lends the bytes of an object whose size was looked at.
+    func withBytes<R>(of id: ObjectID, _ body: (UnsafeRawBufferPointer) -> R) throws(GitError) -> R {
+        var oid = id.oid
+        let object = try Owned("cannot read \(id)", free: git_odb_object_free) {
+            git_odb_read(&$0, database.pointer, &oid)
+        }
+        return body(
+            UnsafeRawBufferPointer(
+                start: git_odb_object_data(object.pointer), count: git_odb_object_size(object.pointer)))
+    }
+
     /// The entries of a tree, in its order.
     /// - Throws: `.invalid` when it is no tree, the object is longer than `TreeBounds.list`, or it holds more than
     ///   `limit` entries.
@@ -55,13 +66,7 @@ struct ObjectReader: ~Copyable {
         guard size <= TreeBounds.list else {
             throw GitError(code: .invalid, message: "the list of a folder is \(size) bytes long")
         }
-        var oid = tree.oid
-        let object = try Owned("cannot read \(tree)", free: git_odb_object_free) {
-            git_odb_read(&$0, database.pointer, &oid)
-        }
-        let bytes = UnsafeRawBufferPointer(
-            start: git_odb_object_data(object.pointer), count: git_odb_object_size(object.pointer))
-        guard let entries = Self.parse(bytes, atMost: limit) else {
+        guard let entries = try withBytes(of: tree, { Self.parse($0, atMost: limit) }) else {
             throw GitError(code: .corrupt, message: "the list of a folder, \(tree), is damaged")
         }
         guard entries.count <= limit else {

@@ -12,7 +12,7 @@ enum RuleFiles {
     /// One descriptor is open for each folder on the way down.
     private static let deepest = 256
 
-    private static let names = [".gitignore", ".gitattributes", ".gitmodules"]
+    static let names = [".gitignore", ".gitattributes", ".gitmodules"]
 
     /// Looks at the rule files of one folder, relative to the top.
     /// - Throws: `.invalid` where one is no file of ordinary size.
@@ -22,6 +22,12 @@ enum RuleFiles {
             var facts = stat()
             guard top.pushing(path).withPlatformString({ lstat($0, &facts) }) == 0 else { continue }
             try check(path, facts)
+            let place = top.pushing(folder).withPlatformString {
+                open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            }
+            guard place >= 0 else { continue }
+            let descriptor = Descriptor(place)
+            try checkPatterns(path, at: descriptor.raw)
         }
     }
 
@@ -31,6 +37,23 @@ enum RuleFiles {
             code: .invalid,
             message: "\(path) is no file of up to \(limit >> 20) MiB, so what git ignores is not known: "
                 + "replace or remove it")
+    }
+
+    /// Looks at the patterns of one file in a folder, which was no link a moment ago; what cannot be opened now is not
+    /// there for libgit2 either.
+    private static func checkPatterns(_ path: FilePath, at folder: CInt) throws(GitError) {
+        guard let name = path.lastComponent else { return }
+        let raw = name.withPlatformString {
+            openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard raw >= 0 else { return }
+        let bytes = try Descriptor(raw).readAll(expecting: 4096, path)
+        guard !bytes.withUnsafeBytes(PatternCost.isBounded) else { return }
+        throw GitError(
+            code: .invalid,
+            message:
+                "\(path) has patterns with so many * that git would match them for ever: shorten or remove it"
+        )
     }
 
     /// Looks at every folder of a working tree; no link is followed, and what is in `.git` is left out.
@@ -59,6 +82,7 @@ enum RuleFiles {
                     continue
                 }
                 try check(folder.appending(name), facts)
+                try checkPatterns(folder.appending(name), at: raw)
             }
             // 4 is a folder, 0 what the file system does not tell; opening refuses what is none.
             guard kind == 4 || kind == 0 else { continue }

@@ -77,12 +77,12 @@ extension Store {
         let place = folder.appending(Self.recipientFileName)
         let before = (try? list(for: place))?.recipients ?? []
         let isThere = Set(before.map(\.key.fingerprint))
-        let unagreed = unagreed(after, in: place).map { recipient in
+        let secrets = try secrets(below: folder, nested: false)
+        let unagreed = unagreed(after, in: place, for: secrets).map { recipient in
             NewRecipient(
                 recipient: recipient,
                 isForeign: isThere.contains(recipient.key.fingerprint) || isOffered(recipient))
         }
-        let secrets = try secrets(below: folder, nested: false)
         let different = try secrets.picking { (secret) throws(StoreError) in
             try match(secret, after) != .same
         }

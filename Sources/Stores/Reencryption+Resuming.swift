@@ -31,7 +31,7 @@ extension Reencryption {
                 folder.appending(Store.signatureFileName))
         }
         let accepted = Set(journal.accepted)
-        let unagreed = store.unagreed(after, in: place).first {
+        let unagreed = store.unagreed(after, in: place, for: journal.secrets).first {
             !accepted.contains($0.key.fingerprint.description)
         }
         if let unagreed { throw store.unconfirmed(unagreed, in: place) }

@@ -190,7 +190,9 @@ public final class Reencryption: Sendable {
             if let folder = journal.folder, let recipients = (try? newRecipients()) ?? nil {
                 // The change is made; a record that lags only makes `status` ask once more.
                 let fingerprints = recipients.map(\.key.fingerprint.description)
-                try? store.agree(to: fingerprints, in: folder.appending(Store.recipientFileName))
+                let place = folder.appending(Store.recipientFileName)
+                try? store.agree(to: fingerprints, in: place)
+                try? store.supersede(place, for: store.secrets(below: folder, nested: false))
             }
             try enter(.finished)
         }
@@ -229,7 +231,7 @@ public final class Reencryption: Sendable {
     func recipients(for secret: FilePath, _ new: [Recipient]?) throws(StoreError) -> [Recipient] {
         if let new { return new }
         let list = try store.list(for: secret)
-        try store.checkAgreed(list)
+        try store.checkAgreed(list, for: secret)
         return list.recipients
     }
 

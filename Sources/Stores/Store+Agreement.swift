@@ -55,7 +55,11 @@ extension Store {
         var changes: [ForeignRecipients] = []
         let agreed = agreed
         for file in try recipientFiles(below: FilePath()) {
-            guard let now = fingerprints(in: file) else { continue }
+            guard let now = fingerprints(in: file) else {
+                // What cannot be read cannot be agreed to: what was, stays.
+                if let entry = agreed?.first(where: { $0.file == file }) { entries.append(entry) }
+                continue
+            }
             entries.append(RecordContent.Entry(store: identifier, file: file, fingerprints: now))
             guard let agreed else { continue }
             let old = Self.agreed(file, agreed)
@@ -66,6 +70,15 @@ extension Store {
             let change = ForeignRecipients(
                 file: file, added: now.filter { !old.contains($0) }, removed: counts ? gone : [])
             if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
+        }
+        for entry in agreed ?? [] where !entries.contains(where: { $0.file == entry.file }) {
+            guard let nearest = try? recipientFile(for: entry.file), nearest != entry.file,
+                let now = fingerprints(in: nearest)
+            else { continue }
+            let added = now.filter { !entry.fingerprints.contains($0) }
+            if !added.isEmpty {
+                changes.append(ForeignRecipients(file: entry.file, added: added, removed: []))
+            }
         }
         return RecipientSnapshot(changes: changes, entries: entries)
     }
@@ -137,6 +150,50 @@ extension Store {
         }
     }
 
+    /// The `.gpg-id` for which you agreed to a secret's readers: the one that applies now, or one nearer to the secret
+    /// that applied then and is gone, so that another list has taken its place.
+    public func agreedFile(for secret: FilePath, now file: FilePath) -> FilePath {
+        guard let agreed else { return file }
+        let end = file.removingLastComponent()
+        var folder = secret.removingLastComponent()
+        while folder != end {
+            let candidate = folder.appending(Self.recipientFileName)
+            if agreed.contains(where: { $0.file == candidate }) { return candidate }
+            guard folder.removeLastComponent() else { break }
+        }
+        return file
+    }
+
+    /// As `agreedFile`, of many secrets: those lists that are gone.
+    private func agreedFiles(for secrets: [FilePath], now file: FilePath) -> Set<FilePath> {
+        let folders = Set(secrets.map { $0.removingLastComponent() })
+        return Set(folders.map { agreedFile(for: $0.appending(Self.recipientFileName), now: file) })
+            .subtracting([file])
+    }
+
+    /// Those of the new recipients of a folder that nobody agreed to, for its own list or for one below it that is gone
+    /// and was nearer to some of the secrets.
+    func unagreed(_ recipients: [Recipient], in file: FilePath, for secrets: [FilePath]) -> [Recipient] {
+        let files = agreedFiles(for: secrets, now: file)
+        var found = unagreed(recipients, in: file)
+        for other in files.sorted(by: { $0.string < $1.string }) {
+            found += unagreed(recipients, in: other).filter { recipient in
+                !found.contains { $0.key.fingerprint == recipient.key.fingerprint }
+            }
+        }
+        return found
+    }
+
+    /// Forgets what was agreed to for lists of these secrets that are gone: the change that takes their place, whose
+    /// readers the user has agreed to, stands for them.
+    func supersede(_ file: FilePath, for secrets: [FilePath]) throws(StoreError) {
+        let gone = agreedFiles(for: secrets, now: file)
+        guard !gone.isEmpty else { return }
+        try updateRecord { entries in
+            entries.filter { $0.kind != .agreed || !gone.contains($0.file) }
+        }
+    }
+
     /// Those of the recipients that nobody agreed to for this file.
     func unagreed(_ recipients: [Recipient], in file: FilePath) -> [Recipient] {
         guard options.record != nil, agreement != .never else { return [] }
@@ -163,20 +220,23 @@ extension Store {
         try agree(toAlso: recipients, in: file)
     }
 
-    /// Refuses what others did to a list since you last agreed to it, where that is asked for.
-    func checkConfirmed(_ list: RecipientList) throws(StoreError) {
-        guard let file = list.file, let objection = objection(to: list), mustConfirm(file) else { return }
+    /// Refuses what others did to the list of a secret since you last agreed to it, where that is asked for.
+    func checkConfirmed(_ list: RecipientList, for secret: FilePath) throws(StoreError) {
+        guard let file = list.file, let objection = objection(to: list, for: secret), mustConfirm(file) else {
+            return
+        }
         throw objection
     }
 
     /// As `checkConfirmed`, whatever the settings say: what is encrypted anew is not for keys nobody agreed to.
-    public func checkAgreed(_ list: RecipientList) throws(StoreError) {
-        if let objection = objection(to: list) { throw objection }
+    public func checkAgreed(_ list: RecipientList, for secret: FilePath) throws(StoreError) {
+        if let objection = objection(to: list, for: secret) { throw objection }
     }
 
-    /// What speaks against encrypting to a list: a key that nobody agreed to, or that others took all of yours out.
-    private func objection(to list: RecipientList) -> StoreError? {
-        guard let file = list.file else { return nil }
+    /// What speaks against encrypting a secret to a list: a key that nobody agreed to, or that others took all of yours
+    /// out.
+    private func objection(to list: RecipientList, for secret: FilePath) -> StoreError? {
+        guard let file = list.file.map({ agreedFile(for: secret, now: $0) }) else { return nil }
         if let first = unagreed(list.recipients, in: file).first { return unconfirmed(first, in: file) }
         guard !list.recipients.contains(where: \.key.hasSecret), let agreed else { return nil }
         guard isAnyOwn(Self.agreed(file, agreed)) else { return nil }
@@ -194,13 +254,25 @@ extension Store {
         return (try? engine.keys(matching: fingerprints, secretOnly: true))?.isEmpty == false
     }
 
+    private func isThere(_ file: FilePath) -> Bool {
+        ((try? root.statusIfPresent(of: file)) ?? nil).map { $0.kind != .directory } ?? false
+    }
+
     /// The error about a key that nobody agreed to.
     func unconfirmed(_ recipient: Recipient, in file: FilePath) -> StoreError {
         if let sentence = lostAgreement { return StoreError(.unconfirmedRecipients, sentence) }
+        if !isThere(file) {
+            return StoreError(
+                .unconfirmedRecipients,
+                "\(file.string) of the store \"\(name)\" is gone, so what it was for would be for "
+                    + "\(recipient.key.title), too, and you have not agreed to that: put it back, or run passdir "
+                    + "recipients confirm \(name).")
+        }
         return StoreError(
             .unconfirmedRecipients,
-            "\(recipient.key.title) was added to \(file.string) of the store \"\(name)\" and you have not agreed to "
-                + "it: look at it with passdir recipients show \(name), then run passdir recipients confirm \(name)."
+            "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not agreed to "
+                + "it: run passdir recipients confirm \(name) to look at it and agree, or take it out with passdir "
+                + "recipients remove \(name)."
         )
     }
 
@@ -225,9 +297,10 @@ extension Store {
 
     /// The keys that a file means here, each by its fingerprint. A line that is a fingerprint counts although its key is
     /// not here; any other name of a key that is not here could come to mean anybody's. nil where the file cannot be
-    /// read.
+    /// read, or has more lines than a secret may have recipients: each may start a gpg process.
     private func fingerprints(in file: FilePath) -> [String]? {
-        guard let bytes = try? read(file, limit: 1 << 20), let lines = RecipientFile(parsing: bytes)?.lines
+        guard let bytes = try? read(file, limit: 1 << 20), let lines = RecipientFile(parsing: bytes)?.lines,
+            lines.count <= Packets.maximalRecipients
         else { return nil }
         var found: [String] = []
         for line in lines {

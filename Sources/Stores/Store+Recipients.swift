@@ -57,7 +57,7 @@ extension Store {
     /// that nobody agreed to, where `recipients.confirm` asks for that.
     public func recipients(for secret: FilePath) throws(StoreError) -> RecipientList {
         let list = try list(for: secret)
-        try checkConfirmed(list)
+        try checkConfirmed(list, for: secret)
         return list
     }
 
@@ -105,14 +105,17 @@ extension Store {
                 .badRecipientFile,
                 "\(file.string) of the store \"\(name)\" is not text in UTF-8: write one key a line.")
         }
-        // Each line may start a gpg process, and a message to more is not read.
-        guard content.lines.count <= Packets.maximalRecipients else {
-            throw StoreError(
-                .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" has \(content.lines.count) recipients, more than "
-                    + "\(Packets.maximalRecipients): a secret cannot be encrypted to so many.")
-        }
+        try checkCount(content, of: file)
         return content
+    }
+
+    /// Refuses a list of more keys than a message may have recipients: each line may start a gpg process.
+    public func checkCount(_ content: RecipientFile, of file: FilePath) throws(StoreError) {
+        guard content.lines.count > Packets.maximalRecipients else { return }
+        throw StoreError(
+            .badRecipientFile,
+            "\(file.string) of the store \"\(name)\" has \(content.lines.count) recipients, more than "
+                + "\(Packets.maximalRecipients): a secret cannot be encrypted to so many.")
     }
 
     /// The keys that lines mean, each key once.

@@ -41,8 +41,11 @@ public enum StorePlace {
         if folder.components.count == 1, system.contains(folder.components.first!.string) {
             return "is a folder of the system" + remedy
         }
-        if let first = folder.components.first?.string, ["proc", "sys"].contains(first) {
+        if let first = folder.components.first?.string, ["proc", "sys", "dev"].contains(first) {
             return "is a folder of the kernel" + remedy
+        }
+        if let first = folder.components.first?.string, programs.contains(first) {
+            return "is a folder of the system's programs and settings" + remedy
         }
         guard facts.st_uid == geteuid() else {
             return "belongs to another user (uid \(facts.st_uid)): a store is a folder of your own"
@@ -60,6 +63,11 @@ public enum StorePlace {
         "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "lost+found", "media", "mnt",
         "opt",
         "proc", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var",
+    ]
+
+    /// What lies below these belongs to packages, for root, too.
+    private static let programs: Set<String> = [
+        "bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "usr",
     ]
 
     private static func homes(_ environment: [String: String]) -> [FilePath] {

@@ -30,6 +30,16 @@ extension Committer {
         let bounds = TreeBounds(file: store.options.ciphertextLimit, total: options.transferLimit)
         do throws(GitError) {
             try repository.checkIncoming(theirs, known: known, bounds: bounds)
+            let list = FilePath(root: nil, [Store.recipientFileName])
+            if target.nested.isEmpty, let ours = known.first, try repository.item(at: list, in: ours) != nil,
+                try repository.item(at: list, in: theirs) == nil
+            {
+                throw GitError(
+                    code: .invalid,
+                    message:
+                        "it has no .gpg-id at its top any more, without which the folder is no password store"
+                )
+            }
         } catch {
             guard error.code == .invalid else {
                 throw SyncFailure(

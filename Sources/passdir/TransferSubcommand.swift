@@ -14,6 +14,8 @@ struct TransferSubcommand: ParsableCommand {
 
     func run() throws {
         ProcessProtection.harden()
+        // A server that hangs up early is an error of the transfer, with its words, not the end of this process.
+        signal(SIGPIPE, SIG_IGN)
         guard TransferCommand.run(words) else { throw ExitCode.failure }
     }
 }

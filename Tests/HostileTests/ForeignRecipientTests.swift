@@ -111,6 +111,75 @@ import Testing
         }
     }
 
+    /// A list that is nearer to a secret than the one that Eve is on goes away, so that hers applies.
+    @Test(arguments: [
+        "git rm -q team/.gpg-id",
+        "mkdir x; git mv team/.gpg-id x/",
+        "git rm -q team/.gpg-id; mkdir team/.gpg-id; echo x >team/.gpg-id/y",
+        "git rm -q team/.gpg-id team/deep/.gpg-id",
+        "git mv team old; mkdir team; git mv old/p.gpg team/; git rm -rqf old",
+    ])
+    func aListThatIsGoneIsNoWayToAReader(_ script: String) throws {
+        try SharedStore.with { shared in
+            let home = shared.home
+            // Ann's own decision: the top is for Eve, too, the team's folder is not.
+            try home.write("\(shared.ann.fingerprint)\n\(shared.eve.fingerprint)\n", to: "work/.gpg-id")
+            try home.succeed(["mkdir", "-p", "work/team/deep"])
+            for folder in ["team", "team/deep"] {
+                try home.write("\(shared.ann.fingerprint)\n", to: "work/\(folder)/.gpg-id")
+            }
+            for name in ["team/p", "team/deep/q"] { try shared.store.insert(name, "private") }
+            try shared.store.git("add", ".")
+            try shared.store.git("commit", "--quiet", "-m", "Lists.")
+            try shared.store.git("push", "--quiet")
+            try shared.succeed(["recipients", "confirm", "work", "--yes"])
+            let before = try shared.secrets(for: shared.eve)
+            try shared.push(script)
+            try home.mount()
+            let save = try home.run(["sh", "-c", "echo new | tee mnt/work/team/p"])
+            #expect(save.exitCode != 0)
+            let new = try home.run(["sh", "-c", "echo new | tee mnt/work/team/new"])
+            #expect(new.exitCode != 0)
+            #expect(
+                try home.passdir("status").output.contains("team/.gpg-id of the store \"work\" is gone"))
+            for words in [
+                ["recipients", "check", "work", "--fix"],
+                ["recipients", "add", "work", shared.bob.fingerprint, "--yes"],
+            ] {
+                let result = try shared.run(words)
+                #expect(result.exitCode != 0, "\(words): \(result.output)")
+            }
+            #expect(try shared.secrets(for: shared.eve) == before)
+            #expect(try shared.secrets(for: shared.bob) == [])
+            // Told, and Ann's to decide.
+            let shown = try shared.succeed(["recipients", "confirm", "work", "--yes"])
+            #expect(shown.contains("team/.gpg-id") && shown.contains("+ eve"), "\(shown)")
+            #expect(try shared.succeed(["recipients", "confirm", "work"]).contains("nothing to confirm"))
+            #expect(try home.run(["sh", "-c", "echo new | tee mnt/work/team/p"]).exitCode == 0)
+            try home.unmount(discardUnsaved: true)
+            #expect(try shared.secrets(for: shared.eve).contains("./team/p.gpg"))
+        }
+    }
+
+    /// More keys than a secret can have recipients are not looked up one by one.
+    @Test func aListOfManyThousandsIsToldAtOnce() throws {
+        try SharedStore.with { shared in
+            try shared.push("mkdir team; seq -f 'z%g@example.org' 60000 >team/.gpg-id")
+            let home = shared.home
+            try home.mount()
+            for words in [["recipients", "confirm", "work"], ["sync", "work"], ["status"]] {
+                let result = try home.run(["passdir"] + words, limit: .seconds(40))
+                #expect(!result.timedOut, "\(words)")
+            }
+            let keys = try home.run(["passdir", "keys", "work"], limit: .seconds(40))
+            #expect(!keys.timedOut && (keys.output + keys.errors).contains("60000 recipients"), "\(keys)")
+            let save = try home.run(["sh", "-c", "echo new | tee mnt/work/team/new"])
+            #expect(save.exitCode != 0)
+            #expect(try home.text(of: "mnt/work/a") == "one")
+            try home.unmount(discardUnsaved: true)
+        }
+    }
+
     /// The list was taken back when Ann saves what her editor had read of it before.
     @Test func whatAMergeBroughtAndTookBackIsNotAgreedToInPassing() throws {
         try SharedStore.with { shared in

@@ -42,6 +42,27 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
         + [
             TreeAttack(file: String(repeating: "n", count: 256), says: "a name of 256 bytes"),
             TreeAttack(file: ".gitmodules", mode: "120000", says: "symbolic link in place of git's own file"),
+            TreeAttack(file: ".gitignore", mode: "120000", says: "symbolic link in place of git's own file"),
+            TreeAttack(file: ".gpg-id.sig", mode: "120000", says: "in place of a list of recipients"),
+            TreeAttack("a folder .gitattributes", says: "folder in place of git's own file") {
+                [.init("40000", ".gitattributes", try $0.tree(files: ["x": [1]]))]
+            },
+            TreeAttack(
+                "a folder of which the list is a folder", says: "folder in place of a list of recipients"
+            ) {
+                [.init("40000", "team", try $0.tree(files: [".gpg-id/x": [1]]))]
+            },
+            TreeAttack("patterns without end", says: "patterns that git would match for ever") {
+                let pattern = "/" + String(repeating: "a*", count: 24) + "b\n"
+                return [.init("100644", ".gitignore", try $0.blob(pattern))]
+            },
+            TreeAttack("many patterns of three stars", says: "patterns that git would match for ever") {
+                [
+                    .init(
+                        "100644", ".gitattributes",
+                        try $0.blob(String(repeating: "a*b*c*d text\n", count: 99)))
+                ]
+            },
             TreeAttack(file: "x", mode: "100777", says: "the mode 100777"),
             TreeAttack(file: "x", mode: "10644", says: "the mode 10644"),
             TreeAttack(file: "x", mode: "20644", says: "the mode 20644"),

@@ -39,7 +39,7 @@ enum RecipientSaving {
             throw StoreError(
                 .unconfirmedRecipients,
                 store.lostAgreement
-                    ?? "\(foreign.recipient.key.title) was added to the .gpg-id of \(place) by somebody else and you "
+                    ?? "\(foreign.recipient.key.title) is named in the .gpg-id of \(place) by somebody else and you "
                     + "have not agreed to it: take it out, run passdir recipients confirm \(store.name), or name it "
                     + "yourself with passdir recipients add \(place).")
         }

@@ -55,7 +55,8 @@ extension Sharing {
     private func unagreed(_ place: Place, _ found: Drifts) throws(DaemonError) -> [FilePath: [Recipient]] {
         var unagreed: [FilePath: [Recipient]] = [:]
         for drift in found.drift where drift.match == .different {
-            guard let file = drift.file else { continue }
+            guard let now = drift.file else { continue }
+            let file = place.store.agreedFile(for: drift.secret, now: now)
             if unagreed[file] == nil { unagreed[file] = place.store.notAgreed(drift.recipients, in: file) }
         }
         return unagreed.filter { !$0.value.isEmpty }
@@ -76,7 +77,8 @@ extension Sharing {
         do throws(StoreError) {
             for (file, keys) in unagreed { try place.store.accept(keys, in: file, accepting) }
             for drift in found.drift where drift.match == .different {
-                try place.store.checkAgreed(RecipientList(file: drift.file, recipients: drift.recipients))
+                try place.store.checkAgreed(
+                    RecipientList(file: drift.file, recipients: drift.recipients), for: drift.secret)
             }
             let unreadable = skipsUnreadable ? Set(try place.store.unreadable(secrets)) : []
             let work = try Reencryption.begin(

@@ -120,7 +120,9 @@ extension Sharing {
             throw StoreError(error, "read", file)
         }
         var reports: [KeyReport] = []
-        for line in RecipientFile(parsing: bytes)?.lines ?? [] {
+        let content = RecipientFile(parsing: bytes) ?? RecipientFile("")
+        try store.checkCount(content, of: file)
+        for line in content.lines {
             do {
                 reports += try store.engine.resolve(line).map { Self.report($0, store.options.trust) }
             } catch {

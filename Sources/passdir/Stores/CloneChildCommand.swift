@@ -11,6 +11,8 @@ struct CloneChildCommand: ParsableCommand {
 
     func run() throws {
         ProcessProtection.harden()
+        // A server that hangs up early is an error of the transfer, with its words, not the end of this process.
+        signal(SIGPIPE, SIG_IGN)
         Glibc.exit(CloneChild.run())
     }
 }
