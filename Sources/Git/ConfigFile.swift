@@ -173,7 +173,10 @@ public final class ConfigFile {
                 try change(replacement.copy, "cannot set \(name)") { git_config_set_string($0, name, value) }
                 try checkThat(name, is: value, in: replacement.copy)
             case .delete(let name):
-                try change(replacement.copy, "cannot remove \(name)") { git_config_delete_entry($0, name) }
+                // Every line of it: a key may stand in the file more than once.
+                try change(replacement.copy, "cannot remove \(name)") {
+                    git_config_delete_multivar($0, name, ".*")
+                }
             case .removeSection(let name, let subsection):
                 let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
                 try replacement.write(ConfigScan(text).removing(name.lowercased(), subsection, from: text))

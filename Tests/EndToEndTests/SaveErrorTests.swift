@@ -12,6 +12,8 @@ import Testing
         /// Spoils the store; returns what the sentence in `status` must name.
         var spoil: @Sendable (TestHome, TestStore) throws -> String
         var mend: @Sendable (TestHome, TestStore) throws -> Void
+        /// It would not be taken for a store any more.
+        var comesAfterAdding = false
 
         var testDescription: String { name }
     }
@@ -64,7 +66,7 @@ import Testing
                 try FileCalls.unlink(home.path("work/.gpg-id"))
                 return ".gpg-id"
             },
-            mend: mendRecipients),
+            mend: mendRecipients, comesAfterAdding: true),
     ]
 
     /// Holds:
@@ -80,10 +82,11 @@ import Testing
             let store = try home.makeStore("work", recipients: [key], remote: true)
             try store.insert("mail/imap", "old\n")
             let ciphertext = try home.bytes(of: "work/mail/imap.gpg")
+            if trouble.comesAfterAdding { try home.addStores([store]) }
             let named = try trouble.spoil(home, store)
             // Only asked for by this test, so that the by-itself part comes soon.
             try home.configure(["save.retry": "200ms"])
-            try home.addStores([store])
+            if !trouble.comesAfterAdding { try home.addStores([store]) }
             try home.mount()
 
             let file = home.visible("work/mail/imap")

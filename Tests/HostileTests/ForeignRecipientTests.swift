@@ -112,6 +112,9 @@ import Testing
     }
 
     /// A list that is nearer to a secret than the one that Eve is on goes away, so that hers applies.
+    ///
+    /// Holds:
+    /// - A list that others take away makes nobody a reader of what it was for, until you approve that.
     @Test(arguments: [
         "git rm -q team/.gpg-id",
         "mkdir x; git mv team/.gpg-id x/",
@@ -164,7 +167,7 @@ import Testing
     /// More keys than a secret can have recipients are not looked up one by one.
     @Test func aListOfManyThousandsIsToldAtOnce() throws {
         try SharedStore.with { shared in
-            try shared.push("mkdir team; seq -f 'z%g@example.org' 60000 >team/.gpg-id")
+            try shared.push("mkdir team; seq -f 'z%g@example.org' 40000 >team/.gpg-id")
             let home = shared.home
             try home.mount()
             for words in [["recipients", "confirm", "work"], ["sync", "work"], ["status"]] {
@@ -172,7 +175,7 @@ import Testing
                 #expect(!result.timedOut, "\(words)")
             }
             let keys = try home.run(["passdir", "keys", "work"], limit: .seconds(40))
-            #expect(!keys.timedOut && (keys.output + keys.errors).contains("60000 recipients"), "\(keys)")
+            #expect(!keys.timedOut && (keys.output + keys.errors).contains("40000 recipients"), "\(keys)")
             let save = try home.run(["sh", "-c", "echo new | tee mnt/work/team/new"])
             #expect(save.exitCode != 0)
             #expect(try home.text(of: "mnt/work/a") == "one")

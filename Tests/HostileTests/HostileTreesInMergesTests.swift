@@ -49,7 +49,7 @@ import Testing
             let outside = try listing(home, home.folder.appending("gnupg"))
             for attack in TreeAttack.all {
                 let tip = try push(attack, builder, good)
-                let took = try await ContinuousClock().measure {
+                do {
                     let complaint = try #require(await committer.synchronizeNow(), "\(attack)")
                     // Some of it the git that sends it refuses already.
                     if !complaint.contains("git-pack-objects died") {
@@ -59,7 +59,6 @@ import Testing
                     }
                     #expect(committer.status.lastError == complaint)
                 }
-                #expect(took < .seconds(120), "\(attack): \(took)")
                 #expect(try listing(home, path) == before, "\(attack)")
                 #expect(try self.git(home, path, "rev-parse", "HEAD") == good && tip != good, "\(attack)")
                 #expect(try self.git(home, path, "status", "--porcelain") == "", "\(attack)")

@@ -192,3 +192,38 @@ import Testing
         try builder.move("main", to: builder.commit(tree, parents: [tip]))
     }
 }
+
+/// The list of recipients at a store's top, without which a folder is no store.
+@Suite struct TopListTests {
+    /// Holds:
+    /// - A branch that would leave the store without its list of recipients is not merged.
+    @Test(arguments: ["git rm -q .gpg-id", "mkdir x; git mv .gpg-id x/"])
+    func aBranchWithoutItIsNotTakenIn(_ script: String) throws {
+        try SharedStore.with { shared in
+            let home = shared.home
+            let list = try home.text(of: "work/.gpg-id")
+            try home.mount()
+            func push(_ script: String) throws {
+                try home.succeed(
+                    [
+                        "sh", "-ec",
+                        "\(script)\ngit add -A -f\ngit commit --quiet -m Change.\ngit push --quiet",
+                    ],
+                    in: home.path("theirs"))
+            }
+            try home.succeed(["git", "clone", "--quiet", shared.store.remote!.string, "theirs"])
+            try push(script)
+            let sync = try shared.run(["sync", "work"])
+            #expect(sync.exitCode != 0 && sync.errors.contains("no .gpg-id at its top"), "\(sync.errors)")
+            #expect(try home.text(of: "work/.gpg-id") == list)
+            try home.succeed(["sh", "-c", "echo new >mnt/work/new"])
+            // It arrives once it is put right.
+            try push("git revert --no-commit HEAD")
+            try shared.succeed(["sync", "work"])
+            try home.unmount()
+            #expect(try shared.store.git("status", "--porcelain") == "")
+            #expect(try shared.store.remoteGit("rev-parse", "main") == shared.store.git("rev-parse", "HEAD"))
+            #expect(try shared.store.git("ls-tree", "--name-only", "HEAD", "new.gpg") == "new.gpg")
+        }
+    }
+}

@@ -29,6 +29,8 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
         return .init("40000", name, id)
     }
 
+    /// Holds:
+    /// - Patterns of git's rule files that would take git for ever are refused before they are used.
     static let all: [TreeAttack] =
         [
             ".git", ".GIT", ".Git", "git~1", "GIT~1", "git~27", ".git.", ".git ", ".git . .",
