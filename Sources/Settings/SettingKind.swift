@@ -27,14 +27,15 @@ public struct SettingKind<Value: Sendable>: Sendable {
 }
 
 extension SettingKind where Value == Duration {
-    /// A time: a number, with `ms`, `s` (or nothing), `m` or `h` behind it; not negative.
+    /// A time: a number, with `ms`, `s` (or nothing), `m` (`min`) or `h` behind it, after a space or not; not negative.
     public static var duration: SettingKind {
         SettingKind(
             allowed: "a time, such as 2, 0.5, 500ms, 2s, 3m or 1h",
             parse: { text in
-                let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
+                let units = [("ms", 0.001), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
                 let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
-                let digits = text.dropLast(unit.0.utf8.count)
+                var digits = text.dropLast(unit.0.utf8.count)
+                if digits.last == " " { digits = digits.dropLast() }
                 // Plain digits only: Double reads "inf", "nan" and "0x1p3" too.
                 guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }),
                     let number = Double(digits), number * unit.1 <= 31_536_000
@@ -50,14 +51,16 @@ extension SettingKind where Value == Duration {
 }
 
 extension SettingKind where Value == Int {
-    /// A number of bytes, with git's suffixes k, m and g for powers of 1024; more than 0.
+    /// A number of bytes, with git's suffixes k, m and g, or KiB, MiB and GiB, for powers of 1024; more than 0.
     public static var bytes: SettingKind {
         SettingKind(
             allowed: "a number of bytes, such as 65536, 512k, 64m or 1g",
             parse: { text in
                 let shifts: [Character: Int] = ["k": 10, "m": 20, "g": 30]
-                let shift = text.last.flatMap { shifts[Character($0.lowercased())] }
-                let digits = shift == nil ? text[...] : text.dropLast()
+                let short = text.hasSuffix("iB") ? text.dropLast(2) : text[...]
+                let shift = short.last.flatMap { shifts[Character($0.lowercased())] }
+                var digits = shift == nil ? text[...] : short.dropLast()
+                if shift != nil, digits.last == " " { digits = digits.dropLast() }
                 guard digits.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(digits), number > 0,
                     number <= 1 << 30
                 else { return nil }
