@@ -95,10 +95,10 @@ extension Repository {
         case .absent:
             guard let old else { return }
             guard old.isTree else {
-                if try !isAbsenceExcused(path) { try remove(path, old, &plan) }
+                if !isAbsenceExcused(path) { try remove(path, old, &plan) }
                 return
             }
-            for leaf in try leaves(of: path, old.id) where try !isAbsenceExcused(leaf.path) {
+            for leaf in try leaves(of: path, old.id) where !isAbsenceExcused(leaf.path) {
                 plan.remove(leaf.path, leaf.entry)
             }
         case .directory:

@@ -69,7 +69,7 @@ extension Repository {
             if let entry = git_status_byindex(list.pointer, position),
                 let change = Repository.change(entry.pointee)
             {
-                if change.kind == .deleted, change.unstaged, try isAbsenceExcused(change.path) { continue }
+                if change.kind == .deleted, change.unstaged, isAbsenceExcused(change.path) { continue }
                 found.append(change)
             }
         }

@@ -57,7 +57,7 @@ public final class WorkingTreeUpdate {
             let (item, metadata) = try Self.item(found)
             if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
-            if item == nil, !found.isDirectory, step.old != nil, try repository.isAbsenceExcused(step.path) {
+            if item == nil, !found.isDirectory, step.old != nil, repository.isAbsenceExcused(step.path) {
                 guard let new = step.new else { continue }
                 let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
                 var prepared = Prepared(step: step, found: nil, temporary: temporary)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sync
 
-@Suite struct CommitterCommitTests {
+@Suite(.serialized) struct CommitterCommitTests {
     @Test func aBurstIsOneCommitWithAList() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]

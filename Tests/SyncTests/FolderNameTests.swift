@@ -9,7 +9,7 @@ import Testing
 
 /// A folder's name can mean another folder a moment later; what is committed is what lies on the disk, down to the
 /// last file.
-@Suite struct FolderNameTests {
+@Suite(.serialized) struct FolderNameTests {
     private func rename(_ machine: Machine, _ from: String, _ to: String) throws {
         try machine.store.root.rename(FilePath(from), to: FilePath(to))
         machine.committer.note(.renamed(from: FilePath(from), to: FilePath(to)))

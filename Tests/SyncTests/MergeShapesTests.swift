@@ -7,7 +7,7 @@ import Testing
 
 /// Two machines change the shape of the tree: copies, renames, folders, links and plain files of one name. Whatever they
 /// do, nothing is stuck, both end equal, and every text is in the end somewhere on both.
-@Suite struct MergeShapesTests {
+@Suite(.serialized) struct MergeShapesTests {
     /// What one machine does. Secrets are written by what they hold.
     enum Step: Sendable, CustomTestStringConvertible {
         case save(String, String)

@@ -8,7 +8,7 @@ import Testing
 @testable import Sync
 
 /// Two machines on one remote; a machine's `sync` is what `passdir sync` does.
-@Suite struct MergeTests {
+@Suite(.serialized) struct MergeTests {
     private func sync(_ machine: Machine, fails: Bool = false) async throws {
         let complaint = await machine.committer.synchronizeNow()
         if !fails, let complaint { throw TestFailure(complaint) }

@@ -6,7 +6,7 @@ import Testing
 @testable import Sync
 
 /// As `MergeTests`, with `sync.integration = rebase`: the history stays one line.
-@Suite struct RebaseTests {
+@Suite(.serialized) struct RebaseTests {
     private func sync(_ machines: Machine...) async throws {
         for machine in machines {
             if let complaint = await machine.committer.synchronizeNow() { throw TestFailure(complaint) }

@@ -5,7 +5,7 @@ import Testing
 @testable import Sync
 
 /// "In step" and "ready" are said where that is so, and nowhere else.
-@Suite struct SaidTests {
+@Suite(.serialized) struct SaidTests {
     @Test func aBranchThatIsGoneIsSaid() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
