@@ -52,15 +52,8 @@ import Testing
         return Int(text.filter(\.isNumber)) ?? 0
     }
 
-    /// Each state for `remove`, and every third for the others, which look in the same way.
-    static let cases =
-        UnsharedState.all.map { (Command.remove, $0) }
-        + UnsharedState.all.enumerated().filter { $0.offset % 3 == 0 }.flatMap {
-            [(Command.reclone, $0.element), (Command.erase, $0.element)]
-        }
-
-    @Test(arguments: cases)
-    func whatIsNowhereElseIsSaidAndKept(_ command: Command, _ state: UnsharedState) throws {
+    @Test(arguments: tableCases(UnsharedState.all, Command.allCases))
+    func whatIsNowhereElseIsSaidAndKept(_ state: UnsharedState, _ command: Command) throws {
         try TestHome.with { home in
             let store = try clone(home)
             try build(state, store, home)

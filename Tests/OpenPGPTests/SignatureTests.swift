@@ -35,13 +35,19 @@ import Testing
         let signature = try engine.signDetached(data, by: key)
         // The first listing of a new keyring makes gpg compute its trust database.
         for _ in 0..<2 { #expect(try engine.verifyDetached(signature: signature, of: data) == [key]) }
-        let time = try ContinuousClock().measure {
-            for _ in 0..<100 { _ = try engine.verifyDetached(signature: signature, of: data) }
+        // What is bad is not remembered: each time gpg is asked. In turns, as other work slows both down.
+        let clock = ContinuousClock()
+        var good = Duration.zero
+        var bad = Duration.zero
+        for _ in 0..<20 {
+            good += try clock.measure { _ = try engine.verifyDetached(signature: signature, of: data) }
+            bad += clock.measure {
+                #expect(throws: OpenPGPError.self) {
+                    try engine.verifyDetached(signature: signature, of: data + [10])
+                }
+            }
         }
-        #expect(time < .milliseconds(500))
-        #expect(throws: OpenPGPError.self) {
-            try engine.verifyDetached(signature: signature, of: data + [10])
-        }
+        #expect(good * 2 < bad)
         try home.gpg(["--batch", "--quick-set-expire", key.description, "seconds=2"])
         #expect(try engine.verifyDetached(signature: signature, of: data) == [key])
         sleep(3)

@@ -119,7 +119,8 @@ import Testing
         if try !machine.dirt.isEmpty { try machine.git("commit", "-qm", "Change the shape") }
     }
 
-    @Test(arguments: shapes, [false, true]) func nothingIsStuck(_ shape: Shape, rebases: Bool) async throws {
+    @Test(arguments: tableCases(shapes, [false, true]))
+    func nothingIsStuck(_ shape: Shape, rebases: Bool) async throws {
         for isTurned in [false, true] {
             try await TestHome.with { home in
                 let machines = try home.machines(2) { $0.rebases = rebases }

@@ -50,3 +50,12 @@ public final class Background<Value: Sendable>: Sendable {
         return try result?.get()
     }
 }
+
+/// How long the calling thread has had a processor, in nanoseconds.
+///
+/// What a bound of a test is measured in: beside other work a clock on the wall measures that work, too.
+public func processorTime() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
