@@ -12,7 +12,8 @@ extension Repository {
     /// - Throws: `.nonFastForward` when the remote has commits of its own, `.rejected` with the words of the server when
     ///   it refuses the reference, `.authentication`, `.certificate`, `.network`, `.cancelled`.
     public func push(
-        remote: String, localRef: String, remoteRef: String, callbacks: TransferCallbacks = .init()
+        remote: String, localRef: String, remoteRef: String, replacing lease: ObjectID? = nil,
+        callbacks: TransferCallbacks = .init()
     ) throws(GitError) {
         let handle = try self.remote(remote)
         var options = git_push_options()
@@ -23,9 +24,10 @@ extension Repository {
         let url =
             (git_remote_pushurl(handle.pointer) ?? git_remote_url(handle.pointer)).map { String(cString: $0) }
             ?? remote
-        try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
+        let force = lease == nil ? "" : "+"
+        try Transfer(callbacks, url: url, proxies: proxies(), lease: lease).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
-            return withStringArray(["\(localRef):\(remoteRef)"]) {
+            return withStringArray(["\(force)\(localRef):\(remoteRef)"]) {
                 git_remote_push(handle.pointer, &$0, &options)
             }
         }

@@ -7,6 +7,7 @@ final class Transfer {
     private let callbacks: TransferCallbacks
     private let url: String
     private let boundary: ServerBoundary?
+    private let lease: ObjectID?
     private var offered: Set<Int> = []
     private var attempts = 0
     private var failure: GitError?
@@ -21,9 +22,11 @@ final class Transfer {
     /// - Parameters:
     ///   - url: the remote's, which says who may be talked to.
     ///   - proxies: those that the user configured.
-    init(_ callbacks: TransferCallbacks, url: String, proxies: [String]) {
+    ///   - lease: what a push replaces; it fails with `.nonFastForward` where the branch is elsewhere.
+    init(_ callbacks: TransferCallbacks, url: String, proxies: [String], lease: ObjectID? = nil) {
         self.callbacks = callbacks
         self.url = url
+        self.lease = lease
         boundary = ServerBoundary(url, proxies: proxies)
     }
 
@@ -94,6 +97,19 @@ final class Transfer {
             guard let ref, let status else { return 0 }
             Transfer.of(payload).refusals.append((String(cString: ref), String(cString: status)))
             return 0
+        }
+        if lease != nil {
+            // The server then changes the branch only if it still is where it said that it is.
+            remote.push_negotiation = { updates, count, payload in
+                let transfer = Transfer.of(payload)
+                for index in 0..<count
+                where updates?[index].map({ ObjectID($0.pointee.src) }) != transfer.lease {
+                    transfer.failure = GitError(
+                        code: .nonFastForward, message: "the branch there was moved again meanwhile")
+                    return GIT_EUSER.rawValue
+                }
+                return 0
+            }
         }
         remote.credentials = { result, url, username, allowed, payload in
             let request = CredentialRequest(

@@ -57,12 +57,7 @@ extension Committer {
     ) async throws(SyncFailure) -> Bool {
         setActivity("merging")
         let repository = try open(target)
-        guard !repository.operationInProgress else {
-            throw SyncFailure(
-                kind: .lasting,
-                message: "changes of the remote wait because a merge or rebase is unfinished in "
-                    + "\(store.root.path.pushing(target.nested)): finish it with git.")
-        }
+        try refuseUnfinished(target, repository)
         var merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Fast-forward")
         if let ours {
             let base: ObjectID?
@@ -90,6 +85,15 @@ extension Committer {
             try checkIncoming(theirs, known: [], target, repository)
         }
         return try bringIn(merge, target, repository)
+    }
+
+    /// What a user's own merge or rebase has begun is left alone.
+    func refuseUnfinished(_ target: SyncTarget, _ repository: Repository) throws(SyncFailure) {
+        guard repository.operationInProgress else { return }
+        throw SyncFailure(
+            kind: .lasting,
+            message: "changes of the remote wait because a merge or rebase is unfinished in "
+                + "\(store.root.path.pushing(target.nested)): finish it with git.")
     }
 
     /// What becomes of each collision; waits for keys.
@@ -167,8 +171,8 @@ extension Committer {
                 kind: .lasting,
                 message:
                     "the remote \"\(target.remote)\" has another history than this store, as if the repository "
-                    + "had been replaced: nothing is merged or pushed. To join the two, run git merge "
-                    + "--allow-unrelated-histories in \(place).")
+                    + "had been replaced: nothing is merged or pushed. \(Self.choices(of: store.name)); to join the "
+                    + "two, run git merge --allow-unrelated-histories in \(place).")
         }
         if let file = plan.merge.recipientFiles.first {
             throw SyncFailure(
@@ -228,121 +232,6 @@ extension Committer {
         return Merge(
             ours: plan.ours, theirs: plan.theirs, result: commit, conflicts: names,
             subject: "Merge branch '\(target.branch)'")
-    }
-
-    // MARK: making it true
-
-    private func bringIn(
-        _ merge: Merge, _ target: SyncTarget, _ repository: Repository
-    ) throws(SyncFailure) -> Bool {
-        do throws(GitError) {
-            let changes = try repository.differences(from: merge.ours, to: merge.result)
-            guard try leavesStagedAlone(changes, repository) else {
-                throw GitError(
-                    code: .invalid,
-                    message:
-                        "a path that the remote changed is staged here: commit it, or run git restore --staged"
-                )
-            }
-            let update = try WorkingTreeUpdate(
-                changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
-                in: repository)
-            guard update.edited.isEmpty else {
-                try commitFirst(update.edited, repository)
-                return false
-            }
-            return try bringIn(merge, update, changes.map(\.path), target, repository)
-        } catch {
-            guard error.code != .modified else { return false }
-            guard error.code != .locked else {
-                sync.lock = error.message
-                usleepMilliseconds(20)
-                return false
-            }
-            throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message).")
-        }
-    }
-
-    /// Working tree first, then the index, then the branch: whatever is cut off, what lies in the working tree is
-    /// committed at the next start, and meets the same content on the remote.
-    private func bringIn(
-        _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ target: SyncTarget,
-        _ repository: Repository
-    ) throws(GitError) -> Bool {
-        let journal: CommitJournal
-        do throws(Errno) {
-            journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
-        } catch {
-            throw GitError(code: .locked, message: "the merge's note cannot be written: \(error)")
-        }
-        if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
-        guard try repository.commit(at: target.localRef) == merge.ours else { return false }
-        Fault.point("merge.noted")
-        let edited = try update.apply()
-        guard edited.isEmpty else {
-            try commitFirst(edited, repository)
-            return false
-        }
-        Fault.point("merge.before-index")
-        try updateIndexPatiently(repository, paths, to: merge.result)
-        Fault.point("merge.before-ref")
-        let (_, who) = try signatures(repository, changed: 0)
-        try repository.move(
-            target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)")
-        Fault.point("merge.after-ref")
-        journal.remove()
-        log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
-        noteConflicts(merge.conflicts)
-        if let share = share(of: repository) {
-            sync.newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(share.inStore))
-        }
-        refreshStatus(repository)
-        return true
-    }
-
-    /// The files are in place already: better to wait here for a lock than to begin anew.
-    private func updateIndexPatiently(
-        _ repository: Repository, _ paths: [FilePath], to commit: ObjectID
-    ) throws(GitError) {
-        for attempt in 0..<100 {
-            do throws(GitError) {
-                try repository.updateIndex(paths: paths, to: commit)
-                return
-            } catch {
-                guard error.code == .locked, attempt < 99 else { throw error }
-                usleepMilliseconds(5)
-            }
-        }
-    }
-
-    /// Whether the index holds, at the paths that change, what our branch holds, or already what comes.
-    private func leavesStagedAlone(
-        _ changes: [TreeDifference], _ repository: Repository
-    ) throws(GitError) -> Bool {
-        let staged = try repository.indexItems(at: changes.map(\.path))
-        return changes.allSatisfy { change in
-            let item = staged[change.path]
-            return item?.id == change.old?.id || item?.id == change.new?.id
-        }
-    }
-
-    /// An edit in the working tree that nobody has committed: it becomes part of our history before the merge.
-    private func commitFirst(_ paths: [FilePath], _ repository: Repository) throws(GitError) {
-        guard let share = share(of: repository) else { return }
-        for path in paths { note(.saved(share.inStore(path))) }
-        commitPending()
-        if let complaint = shared.withLock({ $0.commitError }) {
-            throw GitError(code: .other, message: complaint)
-        }
-    }
-
-    private func noteConflicts(_ conflicts: [FilePath]) {
-        guard !conflicts.isEmpty else { return }
-        ConflictList(store).add(conflicts)
-        let names = conflicts.map(\.string).joined(separator: ", ")
-        options.notify(
-            store.name,
-            "Changed here and on the remote of \"\(store.name)\"; our versions are kept as \(names).")
     }
 }
 

@@ -1,6 +1,16 @@
 import Git
+import Glibc
+import Logging
 import Stores
 import SystemPackage
+
+/// Which history goes on where a remote's branch was moved by force, or has another history than the store.
+public enum HistoryChoice: String, Sendable, Codable, CaseIterable {
+    /// The remote's; what the store has is kept on a branch.
+    case theirs
+    /// The store's; what the remote has is kept on a branch.
+    case ours
+}
 
 /// A remote branch that was moved by force: what we had from it is no longer in its history.
 extension Committer {
@@ -21,25 +31,40 @@ extension Committer {
     func checkRewriting(
         _ target: SyncTarget, _ ours: ObjectID?, _ theirs: ObjectID, in repository: Repository
     ) throws(GitError) {
-        guard let (old, _) = rewriting(target) else { return }
+        guard let old = try unsettledRewriting(target, ours, theirs, in: repository) else { return }
+        throw GitError(
+            code: .invalid,
+            message:
+                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
+                + "is no longer in its history. \(Self.choices(of: store.name))"
+        )
+    }
+
+    /// How the user says which history goes on.
+    static func choices(of store: String) -> String {
+        "To follow it, run passdir sync --theirs \(store); to put this store's history in its place, passdir sync "
+            + "--ours \(store). Either keeps the other history on a branch"
+    }
+
+    /// The commit that this store has from the remote, and the remote no longer; nil when there is none (any more).
+    private func unsettledRewriting(
+        _ target: SyncTarget, _ ours: ObjectID?, _ theirs: ObjectID, in repository: Repository
+    ) throws(GitError) -> ObjectID? {
+        guard let (old, _) = rewriting(target) else { return nil }
         var isSettled = ours == nil || ours == theirs
         if let ours, !isSettled {
             let isBack = try repository.isAncestor(old, of: theirs)
             let isGone = try !repository.isAncestor(old, of: ours)
             isSettled = isBack || isGone
         }
-        if isSettled {
-            store.remember(nil, as: fact(target))
-            lastRewriting[target.nested] = nil
-            return
-        }
-        throw GitError(
-            code: .invalid,
-            message:
-                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
-                + "is no longer in its history. To follow it, run git reset --hard \(theirs.hex.prefix(10)) in "
-                + "\(store.root.path.pushing(target.nested)); to put our history there again, run git push --force"
-        )
+        guard isSettled else { return old }
+        forgetRewriting(target)
+        return nil
+    }
+
+    private func forgetRewriting(_ target: SyncTarget) {
+        store.remember(nil, as: fact(target))
+        lastRewriting[target.nested] = nil
     }
 
     private func rewriting(_ target: SyncTarget) -> (old: ObjectID, new: ObjectID)? {
@@ -49,5 +74,106 @@ extension Committer {
             return nil
         }
         return (old, new)
+    }
+
+    // MARK: the user's choice
+
+    /// Does what the user chose for a branch that was moved by force, or has another history; every other is left to
+    /// `integrate`. The remote was asked just now.
+    func choose(_ choice: HistoryChoice, _ target: SyncTarget) async throws(SyncFailure) {
+        var kept: (commit: ObjectID, branch: String)?
+        for _ in 0..<50 {
+            let repository = try open(target)
+            let histories: (ours: ObjectID, theirs: ObjectID)?
+            do throws(GitError) {
+                histories = try partedHistories(target, repository)
+            } catch {
+                throw SyncFailure(kind: .passing, message: "cannot compare the histories: \(error.message).")
+            }
+            guard let (ours, theirs) = histories else { return }
+            switch choice {
+            case .ours: return try await replaceTheirs(target, ours, theirs)
+            case .theirs:
+                if kept?.commit != ours {
+                    kept = (ours, try keep(ours, of: "ours", target, repository))
+                }
+                if let kept, try followTheirs(target, ours, theirs) {
+                    note(
+                        choice:
+                            "follows the remote; what this store had is kept on the branch \(kept.branch)",
+                        target)
+                    return await tellOfNewRecipients()
+                }
+            }
+            commitPending()
+        }
+        throw SyncFailure(
+            kind: .passing, message: "the remote is not followed because the store changes all the time.")
+    }
+
+    private func partedHistories(
+        _ target: SyncTarget, _ repository: Repository
+    ) throws(GitError) -> (ours: ObjectID, theirs: ObjectID)? {
+        guard let theirs = try known(target, in: repository),
+            let ours = try repository.commit(at: target.localRef), ours != theirs
+        else { return nil }
+        if try unsettledRewriting(target, ours, theirs, in: repository) != nil { return (ours, theirs) }
+        return try repository.mergeBase(ours, theirs) == nil ? (ours, theirs) : nil
+    }
+
+    /// False: something changed under it, all again.
+    private func followTheirs(
+        _ target: SyncTarget, _ ours: ObjectID, _ theirs: ObjectID
+    ) throws(SyncFailure) -> Bool {
+        let repository = try open(target)
+        try refuseUnfinished(target, repository)
+        try checkHistory(theirs, target, repository)
+        try checkIncoming(theirs, known: [ours], target, repository)
+        let merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Follow the remote")
+        guard try bringIn(merge, target, repository) else { return false }
+        forgetRewriting(target)
+        followInGit(target, repository, theirs, isForced: true)
+        return true
+    }
+
+    private func replaceTheirs(
+        _ target: SyncTarget, _ ours: ObjectID, _ theirs: ObjectID
+    ) async throws(SyncFailure) {
+        let branch = try keep(theirs, of: "theirs", target, try open(target))
+        try await push(target, replacing: theirs)
+        forgetRewriting(target)
+        note(
+            choice:
+                "the remote has this store's history again; what it had is kept here on the branch \(branch)",
+            target)
+    }
+
+    /// Makes a branch that keeps a history.
+    private func keep(
+        _ commit: ObjectID, of side: String, _ target: SyncTarget, _ repository: Repository
+    ) throws(SyncFailure) -> String {
+        let name = "passdir-\(side)-\(ConflictName.stamp(Int64(time(nil))))"
+        do throws(GitError) {
+            let (_, who) = try signatures(repository, changed: 0)
+            for attempt in 0..<100 {
+                let branch = attempt == 0 ? name : "\(name)-\(attempt)"
+                let ref = "refs/heads/\(branch)"
+                if let there = try repository.commit(at: ref) {
+                    if there == commit { return branch }
+                    continue
+                }
+                try repository.move(ref, from: nil, to: commit, as: who, "passdir sync")
+                return branch
+            }
+            throw GitError(code: .invalid, message: "there are a hundred branches named \(name) already")
+        } catch {
+            throw SyncFailure(kind: .passing, message: "no branch can be made: \(error.message).")
+        }
+    }
+
+    private func note(choice sentence: String, _ target: SyncTarget) {
+        let place = target.nested.isEmpty ? "" : "\(target.nested): "
+        log.notice("\(place)\(sentence)")
+        sync.chosen.append(place + sentence)
     }
 }

@@ -40,7 +40,8 @@ enum ConflictName {
         return allowed.isEmpty ? "host" : allowed
     }
 
-    private static func stamp(_ time: Int64) -> String {
+    /// A time in UTC, as it stands in names.
+    static func stamp(_ time: Int64) -> String {
         var seconds = time_t(time)
         var parts = tm()
         gmtime_r(&seconds, &parts)

@@ -29,10 +29,9 @@ enum GitProgram {
         switch request.operation {
         case .push:
             try git(
-                [
-                    "push", "--porcelain", "--no-recurse-submodules", "--", remote,
-                    "\(request.localRef):\(request.remoteRef)",
-                ],
+                ["push", "--porcelain", "--no-recurse-submodules"]
+                    + (request.lease.map { ["--force-with-lease=\(request.remoteRef):\($0.hex)"] } ?? [])
+                    + ["--", remote, "\(request.localRef):\(request.remoteRef)"],
                 request.repository)
         case .fetch:
             try git(

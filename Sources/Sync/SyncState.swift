@@ -29,6 +29,10 @@ struct SyncState {
     var countedTips: [FilePath: ObjectID] = [:]
     /// The git lock that kept the last merge from its end.
     var lock: String?
+    /// What the user chose for histories that have parted; nil: nothing is replaced.
+    var choice: HistoryChoice?
+    /// What became of that choice; each a sentence without a full stop.
+    var chosen: [String] = []
     /// Told the user that it fails.
     var hasComplained = false
 }

@@ -104,7 +104,8 @@ private struct LibGit2Transfer {
             case .push:
                 try repository.push(
                     remote: Self.url(request),
-                    localRef: request.localRef, remoteRef: request.remoteRef, callbacks: callbacks)
+                    localRef: request.localRef, remoteRef: request.remoteRef, replacing: request.lease,
+                    callbacks: callbacks)
             case .fetch:
                 try repository.fetch(
                     remote: repository.url(ofRemote: request.remote) ?? request.remote,

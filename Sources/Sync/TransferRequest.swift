@@ -44,12 +44,15 @@ struct TransferRequest: Sendable, Equatable {
     var offers = OfferedCredentials.all
     /// How many bytes a fetch may bring.
     var limit = 1 << 30
+    /// The commit that a push takes off the branch there; nil: a push only adds.
+    var lease: ObjectID?
 
     /// The words behind the program's name that ask for it; `init(arguments:)` reads them.
     var arguments: [String] {
         [
             TransferCommand.name, operation.rawValue, transport.rawValue, repository.string, remote, localRef,
             remoteRef, trackingRef, offers.rawValue, "\(limit)",
+            lease?.hex ?? "-",
         ]
     }
 
@@ -68,7 +71,7 @@ struct TransferRequest: Sendable, Equatable {
 
     /// Reads what `arguments` wrote, without the name of the command; nil when it is something else.
     init?(arguments: [String]) {
-        guard arguments.count == 9, let limit = Int(arguments[8]), limit > 0,
+        guard arguments.count == 10, let limit = Int(arguments[8]), limit > 0,
             let offers = OfferedCredentials(rawValue: arguments[7]),
             let operation = Operation(rawValue: arguments[0]),
             let transport = Transport(rawValue: arguments[1])
@@ -78,6 +81,10 @@ struct TransferRequest: Sendable, Equatable {
             remoteRef: arguments[5], trackingRef: arguments[6], transport: transport)
         self.offers = offers
         self.limit = limit
+        if arguments[9] != "-" {
+            guard let lease = ObjectID(hex: arguments[9]) else { return nil }
+            self.lease = lease
+        }
     }
 }
 

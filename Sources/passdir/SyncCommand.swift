@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import Sync
 import Synchronization
 
 /// `passdir sync`: asks the daemon to bring stores and remotes together, and draws how far it is.
@@ -18,15 +19,35 @@ struct SyncCommand: ParsableCommand {
     @Argument(help: "The stores to bring together; all when none is named.")
     var stores: [String] = []
 
-    @Flag(help: "Print a JSON array of {name, error}.")
+    @Flag(
+        help: ArgumentHelp(
+            "Follow the remote's history where it was moved by force, or is another one.",
+            discussion: "What the store has is kept on a branch that is named."))
+    var theirs = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "Put the store's history in the place of a remote's that was moved by force, is another one, or is gone.",
+            discussion: "What the remote has is kept here on a branch that is named."))
+    var ours = false
+
+    @Flag(help: "Print a JSON array of {name, error, chosen}.")
     var json = false
+
+    func validate() throws {
+        if theirs, ours { throw ValidationError("'--theirs' and '--ours' exclude each other.") }
+        if theirs || ours, stores.count != 1 {
+            throw ValidationError("'--theirs' and '--ours' are for one store at a time; name it.")
+        }
+    }
 
     func run() throws {
         let client = ControlClient(
             socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
         let progress = SyncProgress(client)
         do throws(ControlError) {
-            let reports = try client.synchronize(stores)
+            let reports = try client.synchronize(
+                stores, choosing: theirs ? .theirs : ours ? .ours : nil)
             progress.end()
             show(reports)
         } catch {
@@ -45,6 +66,7 @@ struct SyncCommand: ParsableCommand {
             Output.print(json: reports)
         }
         for report in reports {
+            for sentence in report.chosen where !json { Output.print("\(report.name): \(sentence)") }
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
                 Self.anyFailed.store(true, ordering: .relaxed)

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+public import Sync
 import SystemPackage
 
 /// Asks the daemon over its control socket. Every call has a time limit.
@@ -56,13 +57,19 @@ public struct ControlClient: Sendable {
     ///
     /// - Parameters:
     ///   - stores: their names; none for all.
+    ///   - choice: which history goes on where the two have parted; only with one store.
     ///   - limit: how long to wait; the daemon goes on after that.
     /// - Throws: `noDaemon`, `failed` for a name that no store has; `timedOut`, `refused`.
-    public func synchronize(_ stores: [String], limit: Duration = .seconds(600)) throws(ControlError)
-        -> [SyncReport]
-    {
-        try call(
-            ControlInterface.synchronize, ["stores": stores.isEmpty ? nil : stores], limit: limit,
+    public func synchronize(
+        _ stores: [String], choosing choice: HistoryChoice? = nil, limit: Duration = .seconds(600)
+    ) throws(ControlError) -> [SyncReport] {
+        struct Parameters: Encodable {
+            var stores: [String]?
+            var choose: HistoryChoice?
+        }
+        return try call(
+            ControlInterface.synchronize,
+            Parameters(stores: stores.isEmpty ? nil : stores, choose: choice), limit: limit,
             returning: [String: [SyncReport]].self)["stores"] ?? []
     }
 

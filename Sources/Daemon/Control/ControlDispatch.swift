@@ -1,3 +1,5 @@
+import Sync
+
 /// Answers one message of the control protocol; knows nothing of sockets.
 struct ControlDispatch: Sendable {
     let service: any ControlService
@@ -96,13 +98,18 @@ struct ControlDispatch: Sendable {
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {
-        struct Parameters: Decodable { let stores: [String]? }
+        struct Parameters: Decodable {
+            let stores: [String]?
+            let choose: HistoryChoice?
+        }
         struct Optional: Decodable { let parameters: Parameters? }
         guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
-            return error(ControlInterface.invalidParameter, ["parameter": "stores"])
+            return error(ControlInterface.invalidParameter, ["parameter": "stores or choose"])
         }
         do throws(ControlError) {
-            return result(["stores": try service.synchronize(stores: call.parameters?.stores)])
+            let reports = try service.synchronize(
+                stores: call.parameters?.stores, choosing: call.parameters?.choose)
+            return result(["stores": reports])
         } catch {
             return self.error(ControlInterface.failed, ["message": error.message])
         }

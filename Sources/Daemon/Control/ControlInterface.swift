@@ -65,11 +65,12 @@ enum ControlInterface {
 
         method Status() -> (mount: Mount, stores: []Store)
 
-        type Synced (name: string, error: ?string)
+        type Synced (name: string, error: ?string, chosen: []string)
 
         # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status tells
-        # meanwhile how far it is.
-        method Synchronize(stores: ?[]string) -> (stores: []Synced)
+        # meanwhile how far it is. Where the remote's branch was moved by force, `choose` says which history goes on, for
+        # one store; `chosen` then says what became of that.
+        method Synchronize(stores: ?[]string, choose: ?(theirs, ours)) -> (stores: []Synced)
 
         # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
         method Unmount(discardUnsaved: ?bool) -> ()

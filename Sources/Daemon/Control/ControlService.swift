@@ -1,3 +1,5 @@
+public import Sync
+
 /// What the daemon answers over its control socket. Called on plain threads, several at a time.
 public protocol ControlService: Sendable {
     /// The mount and its stores as they are now; must not wait for git, gpg or the network.
@@ -20,12 +22,16 @@ public protocol ControlService: Sendable {
 
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
-    /// - Parameter stores: their names; nil for all.
+    /// - Parameters:
+    ///   - stores: their names; nil for all.
+    ///   - choice: which history goes on where the two have parted; only with exactly one store.
     /// - Throws: `failed` for a name that no store has.
-    func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport]
+    func synchronize(stores: [String]?, choosing choice: HistoryChoice?) throws(ControlError) -> [SyncReport]
 }
 
 extension ControlService {
     /// A service without stores has nothing to do.
-    public func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport] { [] }
+    public func synchronize(
+        stores: [String]?, choosing choice: HistoryChoice?
+    ) throws(ControlError) -> [SyncReport] { [] }
 }

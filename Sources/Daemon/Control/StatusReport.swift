@@ -193,17 +193,21 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var name: String
     /// Why they did not, as one sentence; nil when they are in step, or there is no remote.
     public var error: String?
+    /// What became of the user's choice between two histories; sentences without a full stop.
+    public var chosen: [String]
 
     /// A store's result.
-    public init(name: String, error: String?) {
+    public init(name: String, error: String?, chosen: [String] = []) {
         self.name = name
         self.error = error
+        self.chosen = chosen
     }
 
-    /// Writes both keys.
+    /// Writes all keys.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode(error, forKey: .error)
+        try container.encode(chosen, forKey: .chosen)
     }
 }

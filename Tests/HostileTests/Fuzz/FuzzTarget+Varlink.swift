@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Sync
 import SystemPackage
 
 @testable import Daemon
@@ -106,5 +107,7 @@ private struct FuzzService: ControlService {
         if settling == nil { throw ControlError(.failed, "no") }
     }
 
-    func synchronize(stores: [String]?) throws(ControlError) -> [SyncReport] { [] }
+    func synchronize(
+        stores: [String]?, choosing choice: HistoryChoice?
+    ) throws(ControlError) -> [SyncReport] { [] }
 }

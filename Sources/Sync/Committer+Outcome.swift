@@ -1,0 +1,73 @@
+import Git
+import Glibc
+import Logging
+import Stores
+import Synchronization
+import SystemPackage
+
+/// What the user is told of a synchronization, and when it is tried again.
+extension Committer {
+    func setActivity(_ text: String?) {
+        shared.withLock { $0.status.activity = text }
+    }
+
+    nonisolated func noteProgress(
+        _ operation: TransferRequest.Operation, _ progress: TransferProgress
+    ) {
+        let doing = operation == .push ? "pushing" : "fetching"
+        shared.withLock {
+            $0.status.activity =
+                progress.totalObjects > 0
+                ? "\(doing) \(progress.objects) of \(progress.totalObjects) objects" : doing
+        }
+    }
+
+    func noteSuccess() {
+        sync.failures = 0
+        shared.withLock { $0.syncError = nil }
+        if sync.hasComplained {
+            sync.hasComplained = false
+            options.notify(store.name, "The store \"\(store.name)\" is in step with its remote again.")
+        }
+        do throws(GitError) {
+            if let own = try ownRepository() {
+                refreshStatus(own.repository)
+            } else {
+                noteMissingRepository()
+            }
+        } catch {
+            log.warning("the state of the repository cannot be read: \(error.message)")
+        }
+    }
+
+    func noteFailure(_ failure: SyncFailure) {
+        sync.failures += 1
+        shared.withLock { $0.syncError = failure.message }
+        log.warning("\(failure.message)")
+        if let share = try? ownRepository() { refreshStatus(share.repository) }
+        guard !shared.withLock({ $0.isFinishing }) else { return }
+        // Two in a row: a network that is away for a moment is no news.
+        var isPassing = false
+        var longest = 900
+        switch failure.kind {
+        case .transfer(let transfer) where transfer.code == .network || transfer.code == .timedOut:
+            isPassing = true
+            // Nothing tells that the network is back; asking every two minutes costs little.
+            longest = 120
+        case .transfer, .passing, .lasting: break
+        }
+        if !sync.hasComplained, !isPassing || sync.failures > 1 {
+            sync.hasComplained = true
+            options.notify(store.name, failure.message)
+        }
+        // For the others somebody must do something first.
+        guard sync.complaints.keys.contains(where: { !sync.waitsForUser.contains($0) }) else { return }
+        let wait = min(10 << min(sync.failures - 1, 7), longest)
+        Task {
+            try? await Task.sleep(for: .seconds(wait) + .milliseconds(Int.random(in: 0...2000)))
+            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing }) {
+                await self.synchronize(.everything)
+            }
+        }
+    }
+}
