@@ -89,6 +89,7 @@ extension Committer {
         guard let shares = try? repositories(ownRepository()) else { return false }
         var isSettled = true
         defer { ownMoves = nil }
+        sync.staged = []
         let before = shared.withLock { $0.pending.count }
         for share in shares {
             ownMoves = [:]
@@ -127,6 +128,7 @@ extension Committer {
         case .found(let changes, let before, let after):
             guard moved(from: before, to: after) else { return false }
             note(ignored: changes, share)
+            note(staged: changes, share)
             // What a change of recipients that was killed has put in place is that change's to commit or to take back.
             let inChange = Reencryption.paths(underWayIn: store)
             for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
@@ -139,6 +141,24 @@ extension Committer {
             }
             return true
         }
+    }
+
+    private func note(staged changes: [WorkingTreeChange], _ share: Share) {
+        for change in changes where change.alsoStaged || change.kind == .conflicted {
+            guard let name = change.path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id"
+            else { continue }
+            sync.staged.insert(share.inStore(change.path))
+        }
+    }
+
+    /// What is not in step because the user has staged it; nil when there is nothing.
+    var stagedSentence: String? {
+        guard !sync.staged.isEmpty else { return nil }
+        let names = sync.staged.map(\.string).sorted()
+        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+        return
+            "staged or in conflict in git, and left to you: \(names.prefix(5).joined(separator: ", "))\(more); "
+            + "run git commit, or git restore --staged, in \(store.root.path)."
     }
 
     /// Whether only commits of ours lie between two states of HEAD.

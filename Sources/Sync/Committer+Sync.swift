@@ -27,7 +27,7 @@ extension Committer {
         commitPending()
         await synchronize(.everything)
         while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
-        return shared.withLock { $0.commitError ?? $0.syncError }
+        return shared.withLock { $0.commitError ?? $0.syncError } ?? stagedSentence
     }
 
     /// Pushes what the remote does not have; returns when that is done or has failed.

@@ -38,6 +38,26 @@ import Testing
         }
     }
 
+    /// What the user has staged is the user's, but it is in nobody else's clone.
+    @Test(arguments: [
+        "echo x > new.gpg; git add new.gpg", "echo x > a.gpg; git add a.gpg", "git rm -q --cached a.gpg",
+    ])
+    func whatIsStagedIsSaid(_ deed: String) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "A")
+            await machine.committer.start()
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try home.succeed(["bash", "-c", deed], in: machine.path)
+            for _ in 0..<2 {
+                let said = await machine.committer.synchronizeNow()
+                #expect(said?.contains("git restore --staged") == true, "\(said ?? "in step")")
+            }
+            try machine.git("commit", "-qm", "mine")
+            #expect(await machine.committer.synchronizeNow() == nil)
+        }
+    }
+
     /// Holds:
     /// - Where git has no identity and `user.useConfigOnly` is set, changes wait until it has one; `passdir status` says
     ///   so.
