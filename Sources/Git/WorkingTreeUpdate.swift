@@ -141,7 +141,7 @@ public final class WorkingTreeUpdate {
 
     /// Puts the files in their places, one after another, each at once.
     ///
-    /// It stops at the first one that was edited meanwhile, and takes back what was done before. Removals come first,
+    /// It stops at the first one that was edited meanwhile, or fails, and takes back what was done before. Removals come first,
     /// so that a file can take the name of a folder that empties.
     /// - Returns: the paths that were edited meanwhile; none when all is done.
     public func apply() throws(GitError) -> [FilePath] {
@@ -153,7 +153,14 @@ public final class WorkingTreeUpdate {
                 // A file may take the name of a folder that is empty now.
                 for removal in removals { folder.removeEmptyFolders(above: removal.step.path) }
             }
-            if try step.step.new == nil ? remove(step, folder) : put(step, folder) {
+            let isDone: Bool
+            do throws(GitError) {
+                isDone = try step.step.new == nil ? remove(step, folder) : put(step, folder)
+            } catch {
+                for each in done.reversed() { try takeBack(each, folder) }
+                throw error
+            }
+            if isDone {
                 done.append(step)
                 continue
             }
@@ -172,6 +179,11 @@ public final class WorkingTreeUpdate {
             return false
         }
         guard let expected = step.found else {
+            if try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE) { return true }
+            // As git does: an empty folder, of which it knows nothing, gives way.
+            guard name.withPlatformString({ unlinkat(parent.raw, $0, AT_REMOVEDIR) }) == 0 else {
+                return false
+            }
             return try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE)
         }
         // What was there is looked at once nobody else can reach it.

@@ -35,8 +35,8 @@ extension Committer {
         throw GitError(
             code: .invalid,
             message:
-                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which this store has, "
-                + "is no longer in its history. \(Self.choices(of: store.name))"
+                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which "
+                + "\(store.root.path.pushing(target.nested)) has, is no longer in its history. \(Self.choices(of: store.name))"
         )
     }
 

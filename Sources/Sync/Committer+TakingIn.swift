@@ -20,11 +20,16 @@ extension Committer {
                         "a path that the remote changed is staged here: commit it, or run git restore --staged"
                 )
             }
+            if let share = share(of: repository) {
+                // Before anything is written: of what is new, git says nothing that a look at the path would not.
+                let added = changes.filter { $0.old == nil && $0.new != nil }.map(\.path)
+                try checkNothingInTheWay(of: added, ours: merge.ours, share)
+            }
             let update = try WorkingTreeUpdate(
                 changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
                 in: repository)
             guard update.edited.isEmpty else {
-                try commitFirst(update.edited, repository)
+                try commitFirst(update.edited, ours: merge.ours, repository)
                 return false
             }
             return try bringIn(merge, update, changes.map(\.path), target, repository)
@@ -56,7 +61,9 @@ extension Committer {
         Fault.point("merge.noted")
         let edited = try update.apply()
         guard edited.isEmpty else {
-            try commitFirst(edited, repository)
+            // All is as it was; the commit has a note of its own.
+            journal.remove()
+            try commitFirst(edited, ours: merge.ours, repository)
             return false
         }
         Fault.point("merge.before-index")
@@ -103,8 +110,11 @@ extension Committer {
     }
 
     /// An edit in the working tree that nobody has committed: it becomes part of our history before the merge.
-    private func commitFirst(_ paths: [FilePath], _ repository: Repository) throws(GitError) {
+    private func commitFirst(
+        _ paths: [FilePath], ours: ObjectID?, _ repository: Repository
+    ) throws(GitError) {
         guard let share = share(of: repository) else { return }
+        try checkNothingInTheWay(of: paths, ours: ours, share)
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
         if let complaint = shared.withLock({ $0.commitError }) {

@@ -97,6 +97,27 @@ private let main = "refs/heads/main"
         #expect(try pair.work.open().onlyRemote() == nil)
     }
 
+    /// libgit2 1.5 loses memory with each variable that one of its regular expressions does not match.
+    @Test func lookingForTheUpstreamKeepsNoMemory() throws {
+        let pair = try Pair()
+        try pair.work.git("config", "branch.main.remote", "origin")
+        try pair.work.git("config", "branch.main.merge", main)
+        let repository = try pair.work.open()
+        func used() throws -> Int {
+            let file = try FileDescriptor.open("/proc/self/statm", .readOnly)
+            defer { try? file.close() }
+            var bytes = [UInt8](repeating: 0, count: 200)
+            let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0) }
+            let pages = String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ")[1]
+            return try #require(Int(pages)) * 4096
+        }
+        _ = try repository.upstream(of: main)
+        let before = try used()
+        for _ in 0..<2000 { _ = try repository.upstream(of: main) }
+        // Other tests run in this process; what was lost were 300 MB and more.
+        #expect(try used() - before < 100 << 20)
+    }
+
     @Test func aHooksRefusalComesWithItsWords() throws {
         let pair = try Pair()
         let daemon = try GitDaemon(pair.work.folder)
