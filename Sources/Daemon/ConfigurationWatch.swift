@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Stores
 import SystemPackage
 
 /// Tells when the configuration file changes, whoever changed it: an editor, `git config`, `passdir`, a tool that
@@ -11,6 +12,8 @@ enum ConfigurationWatch {
 
     /// Begins to watch, on a thread of its own that ends with the process.
     static func start(_ file: FilePath, changed: @escaping @Sendable () -> Void) throws(Errno) {
+        // A user has 128 instances by default (inotify(7), max_user_instances).
+        if FaultPoint.isMadeToFail("configuration.watch") { throw .tooManyOpenFiles }
         let watch = inotify_init1(Int32(IN_CLOEXEC))
         guard watch >= 0 else { throw Errno(rawValue: errno) }
         guard let name = file.lastComponent else { throw .invalidArgument }

@@ -103,7 +103,8 @@ final class LiveStores: Sendable {
         guard let store = served.store, let committer = served.committer else { return }
         do throws(Errno) {
             try filesystem.add(
-                store, sink: committer, changeRecipients: RecipientSaving.changer(store, committer),
+                store, sink: committer,
+                changeRecipients: RecipientSaving.changer(store, committer, opening.environment),
                 isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")

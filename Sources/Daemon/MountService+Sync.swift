@@ -1,4 +1,6 @@
 import Dispatch
+import Mount
+import Stores
 import Sync
 import Synchronization
 
@@ -14,7 +16,22 @@ extension MountService {
             throw ControlError(.failed, "there is no store \"\(unknown)\" in the mount")
         }
         let wanted = all.filter { names?.contains($0.name) ?? true }
+        // What can be saved belongs to what is brought together.
+        filesystem.retryFailedSaves()
         let results = Results()
+        synchronize(wanted, choice, results)
+        // The remote may have brought what a save waited for.
+        if filesystem.retryFailedSaves() > 0 { synchronize(wanted, nil, results) }
+        return wanted.map { store in
+            let complaints = [unsavedSentence(store.name), results.complaint(of: store.name)].compactMap(
+                \.self)
+            return SyncReport(
+                name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
+                chosen: results.chosen(by: store.name))
+        }
+    }
+
+    private func synchronize(_ wanted: [ServedStore], _ choice: HistoryChoice?, _ results: Results) {
         let done = DispatchGroup()
         for store in wanted {
             guard let committer = store.committer else {
@@ -26,21 +43,28 @@ extension MountService {
             Task {
                 if let choice {
                     let (complaint, chosen) = await committer.synchronizeNow(choosing: choice)
-                    if let complaint { results.note(complaint, of: name) }
-                    results.note(chosen: chosen, of: name)
-                } else if let complaint = await committer.synchronizeNow() {
                     results.note(complaint, of: name)
+                    results.note(chosen: chosen, of: name)
+                } else {
+                    results.note(await committer.synchronizeNow(looking: true), of: name)
                 }
                 done.leave()
             }
         }
         done.wait()
-        return wanted.map { store in
-            SyncReport(
-                name: store.name, error: results.complaint(of: store.name),
-                chosen: results.chosen(by: store.name)
-            )
+    }
+
+    /// What of a store is not even saved, so that it cannot be in step; nil when there is nothing.
+    private func unsavedSentence(_ name: String) -> String? {
+        let failed = filesystem.unsaved.filter { $0.store == name }
+        if let first = failed.first {
+            let more = failed.count > 1 ? "; neither are \(failed.count - 1) more" : ""
+            return "\(first.path) is not saved: \(first.message)\(more)"
         }
+        let written = filesystem.beingWritten(ofStore: name)
+        guard let first = written.first else { return nil }
+        let more = written.count > 1 ? ", as \(written.count - 1) more are" : ""
+        return "\(first) is being written and not saved yet\(more): close it in the program that has it open."
     }
 }
 
@@ -57,7 +81,7 @@ private final class Results: Sendable {
         choices.withLock { $0[store] ?? [] }
     }
 
-    func note(_ complaint: String, of store: String) {
+    func note(_ complaint: String?, of store: String) {
         all.withLock { $0[store] = complaint }
     }
 

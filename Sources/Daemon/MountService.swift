@@ -14,7 +14,7 @@ import SystemPackage
 /// A mount that is being served: the stores, their committers, the file system and the control socket together.
 final class MountService: Sendable {
     private let session: Session
-    private let filesystem: StoreFilesystem
+    let filesystem: StoreFilesystem
     let stores: LiveStores
     private let configurationFile: FilePath
     private let learned: LearnedState?
@@ -27,6 +27,8 @@ final class MountService: Sendable {
     /// Signalled when everything is committed and pushed.
     private let finished = DispatchGroup()
     private let isStopping = Mutex(false)
+    /// Why changes of the configuration file are not followed; nil when they are.
+    private let watchComplaint = Mutex<String?>(nil)
 
     /// Opens the stores and mounts; the mount answers when it returns.
     init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
@@ -161,15 +163,11 @@ final class MountService: Sendable {
 
     /// Serves until unmounted; returns when what waited is committed and, where that is possible in time, pushed.
     func serve() {
-        do {
-            try ConfigurationWatch.start(configurationFile) { [weak self] in try? self?.stores.follow() }
-        } catch {
-            log.warning("changes of \(configurationFile) are not followed: \(error)")
-        }
+        watchConfiguration()
         do {
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
-            try PlainThread.start(named: "save-retry") { [weak self] in self?.retrySaves() }
+            try PlainThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
         } catch {
             log.error("signals are not handled: \(error)")
         }
@@ -183,6 +181,31 @@ final class MountService: Sendable {
         learned?.close()
     }
 
+    private func watchConfiguration() {
+        do throws(Errno) {
+            try ConfigurationWatch.start(configurationFile) { [weak self] in try? self?.stores.follow() }
+            watchComplaint.withLock { $0 = nil }
+        } catch {
+            let complaint = watchComplaint.withLock { complaint in
+                let isNew = complaint == nil
+                complaint =
+                    "changes of \(configurationFile) that are not made by passdir are not noticed (\(error)): after such a "
+                    + "change run passdir unmount and passdir mount, or any command of passdir store that changes something."
+                return isNew ? complaint : nil
+            }
+            if let complaint { log.warning("\(complaint)") }
+        }
+    }
+
+    /// What could not be watched may be possible again when other programs have let go: tried whenever somebody asks.
+    private func watchAgain() {
+        guard watchComplaint.withLock({ $0 }) != nil else { return }
+        watchConfiguration()
+        guard watchComplaint.withLock({ $0 }) == nil else { return }
+        // What has changed meanwhile.
+        try? PlainThread.start(named: "configuration") { [weak self] in try? self?.stores.follow() }
+    }
+
     /// A signal asks to end: programs that have a file open keep it until they close it.
     private func end() {
         do {
@@ -192,7 +215,7 @@ final class MountService: Sendable {
         }
     }
 
-    private func retrySaves() {
+    private func retrySavesRegularly() {
         let pause = saveRetry
         while !isStopping.withLock({ $0 }) {
             if finished.wait(timeout: .now() + pause.dispatchInterval) == .success { return }
@@ -210,12 +233,18 @@ final class MountService: Sendable {
 }
 
 extension MountService: ControlService {
+    func retrySaves() { filesystem.retryFailedSaves() }
+
     func status() -> StatusReport {
         let unsaved = filesystem.unsaved
+        watchAgain()
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), since: since,
-                warnings: [ProcessProtection.lockComplaint].compactMap(\.self)),
+                warnings: [
+                    ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
+                    stores.configurationProblem.map { "the configuration is not followed: \($0)" },
+                ].compactMap(\.self)),
             stores: stores.all.map { store in
                 store.report(
                     unsaved: unsaved.filter { $0.store == store.name },

@@ -84,13 +84,19 @@ final class ServedStore: Sendable {
 
     func report(unsaved: [UnsavedSecret], failedOpen: String?) -> StoreReport {
         guard let status = committer?.wholeStatus else {
-            return StoreReport(name: name, path: path.string, state: .failed, lastError: failure)
+            return StoreReport(
+                name: name, path: path.string, state: .failed, lastError: failure)
         }
         let state: StoreState =
             switch status.state {
             case .starting, .ready: status.lastError == nil && unsaved.isEmpty ? .ready : .waiting
             case .noRepository, .noCommits: .noCommits
             }
+        // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
+        let errors = [
+            unsaved.first.map { "\($0.path) is not saved: \($0.message)" }, recipients?.interruptedChange,
+            status.lastError, isInUse ? recipients?.trouble : nil, failedOpen,
+        ].compactMap(\.self)
         return StoreReport(
             name: name, path: path.string, state: state, branch: status.branch,
             pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits,
@@ -100,9 +106,7 @@ final class ServedStore: Sendable {
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: committer?.conflicts.map(\.string) ?? [],
-            lastError: unsaved.first.map { "\($0.path) is not saved: \($0.message)" } ?? status.lastError
-                ?? failedOpen ?? (isInUse ? recipients?.trouble : nil),
-            notes: status.notes,
+            lastError: errors.first, otherErrors: Array(errors.dropFirst()), notes: status.notes,
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))

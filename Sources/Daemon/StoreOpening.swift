@@ -11,7 +11,7 @@ import SystemPackage
 /// Makes stores of their definitions, for a mount; opens none of them.
 final class StoreOpening: Sendable {
     private let configuration: Configuration
-    private let environment: [String: String]
+    let environment: [String: String]
     private let learned: LearnedState?
     private let credentials: any CredentialStore
     private let log: Logger

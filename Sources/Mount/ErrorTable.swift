@@ -13,6 +13,7 @@ extension Errno {
         case .changeUnderWay, .noChange: self = .resourceBusy
         case .tooLarge: self = .fileTooLarge
         case .unstable: self = .resourceTemporarilyUnavailable
+        case .keptElsewhere: self = .noSuchFileOrDirectory
         case .system(let errno): self = errno
         case .openPGP(let code): self.init(code)
         }

@@ -14,9 +14,18 @@ extension StoreFilesystem {
     func saveRecipients(
         _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile, _ store: MountedStore
     ) throws(StoreError) {
-        let status = try changeRecipients(snapshot, at: path, store)
-        file.state.withLock { $0.markSaved(snapshot.version, as: status) }
-        store.parked.remove(path)
+        do throws(StoreError) {
+            let status = try changeRecipients(snapshot, at: path, store)
+            file.state.withLock { $0.markSaved(snapshot.version, as: status) }
+            store.parked.remove(path)
+        } catch {
+            if error.code == .keptElsewhere {
+                file.state.withLock { $0.abandonEdits() }
+                // No program may be there any more that could be told.
+                store.failedOpen.withLock { $0 = FailedOpen(path: path, message: error.message) }
+            }
+            throw error
+        }
     }
 
     private func changeRecipients(

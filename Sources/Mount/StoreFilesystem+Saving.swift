@@ -50,6 +50,7 @@ extension StoreFilesystem {
             }
         } catch {
             let errno = Errno(error)
+            if error.code == .keptElsewhere { unmarkIfSaved(node, file) }
             file.state.withLock { state in
                 guard state.isDirty else { return }
                 state.failure = SecretFile.Failure(
@@ -181,6 +182,16 @@ extension StoreFilesystem {
             return UnsavedSecret(
                 store: store.store.name, path: path.string, message: failure.message, since: failure.since)
         }.sorted { ($0.store, $0.path) < ($1.store, $1.path) }
+    }
+
+    /// Secrets of a store that a program is writing: what it wrote is not saved before it closes or syncs the file.
+    public func beingWritten(ofStore name: String) -> [String] {
+        dirty.withLock { Array($0.values) }.compactMap { node in
+            guard node.store?.store.name == name,
+                node.secret?.state.withLock({ $0.isDirty && $0.failure == nil }) == true
+            else { return nil }
+            return tree.visiblePath(of: node)?.string
+        }.sorted()
     }
 
     /// Tries again what failed; returns how many secrets are saved now that were not before.

@@ -8,7 +8,7 @@ public struct RecipientChange: Sendable {
     public var folder: FilePath
     /// The new `.gpg-id` of the folder.
     public var file: RecipientFile
-    /// Whom the secrets are for now; empty where nobody is named yet, or where a key is missing here.
+    /// Whom the secrets are for now, as far as the keys are here; empty where nobody is named yet.
     public var before: [Recipient]
     /// Whom they will be for.
     public var after: [Recipient]
@@ -28,19 +28,28 @@ public struct RecipientChange: Sendable {
     /// Who goes.
     public var removed: [Recipient] { Self.keys(before, without: after) }
     /// Whether none of the keys that can read it then is one whose secret part is here.
-    public var locksOut: Bool {
-        !after.contains { recipient in
-            recipient.key.subkeys.contains {
-                $0.hasSecret && $0.canEncrypt
-                    && (recipient.subkey == nil || recipient.subkey == $0.fingerprint)
-            }
-        }
-    }
+    public var locksOut: Bool { after.allSatisfy { !$0.isOwn } }
     /// Whether there is nothing to do.
     public var isEmpty: Bool { !changesFile && secrets.isEmpty }
 
     private static func keys(_ some: [Recipient], without others: [Recipient]) -> [Recipient] {
         some.filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
+    }
+}
+
+extension Recipient {
+    /// Whether what is encrypted to it can be read here: the secret part of the subkey is here.
+    fileprivate var isOwn: Bool {
+        key.subkeys.contains {
+            $0.hasSecret && $0.canEncrypt && (subkey == nil || subkey == $0.fingerprint)
+        }
+    }
+}
+
+extension Store {
+    /// Whether none of the keys that a new list names is one whose secret part is here.
+    public func locksOut(_ lines: [String]) throws(StoreError) -> Bool {
+        try resolve(lines).allSatisfy { !$0.isOwn }
     }
 }
 
@@ -75,7 +84,7 @@ extension Store {
         }
         let after = try usableRecipients(file.lines)
         let place = folder.appending(Self.recipientFileName)
-        let before = (try? list(for: place))?.recipients ?? []
+        let before = (try? list(for: place))?.recipients ?? knownRecipients(of: place)
         let isThere = Set(before.map(\.key.fingerprint))
         let secrets = try secrets(below: folder, nested: false)
         let unagreed = unagreed(after, in: place, for: secrets).map { recipient in
@@ -91,6 +100,14 @@ extension Store {
             folder: folder, file: file, before: before, after: after, secrets: different,
             total: secrets.count, unreadable: try unreadable(different), changesFile: old != file.bytes,
             unagreed: unagreed)
+    }
+
+    /// Those recipients of a list whose keys are here.
+    private func knownRecipients(of place: FilePath) -> [Recipient] {
+        guard let file = try? recipientFile(for: place),
+            let content = try? recipientFileContent(file, isVerified: false)
+        else { return [] }
+        return content.lines.flatMap { (try? resolve([$0])) ?? [] }
     }
 
     /// How a secret's packets compare with these recipients.
@@ -130,14 +147,15 @@ extension Store {
         return found[0].line
     }
 
-    /// A `.gpg-id` without those lines that mean only keys that `names` mean; also lines that are just such a name.
+    /// A `.gpg-id` without those lines that mean only keys that `names` mean; also lines that are just such a name, or are
+    /// shown as it is where they hold what is not shown.
     /// - Throws: When a name is in no line.
     public func file(_ file: RecipientFile, without names: [String]) throws(StoreError) -> RecipientFile {
         var result = file
         for name in names {
             let keys = (try? resolve([name])) ?? []
             let next = result.removing { line in
-                if line.lowercased() == name.lowercased() { return true }
+                if line.lowercased() == name.lowercased() || VisibleText.line(line) == name { return true }
                 guard !keys.isEmpty, let meant = try? self.resolve([line]) else { return false }
                 return meant.allSatisfy { one in keys.contains { $0.key.fingerprint == one.key.fingerprint } }
             }

@@ -62,6 +62,15 @@ public final class RecipientRecord: Sendable {
         }
     }
 
+    /// The names that lists of a store had when they were agreed to.
+    func names(of names: [String]) -> [RecordContent.Entry] {
+        state.withLock { state in
+            refresh(&state)
+            guard case .entries(let entries) = state.content else { return [] }
+            return entries.filter { names.contains($0.store) && $0.kind == .named }
+        }
+    }
+
     /// Changes what is recorded of a store: takes its entries, gives the new ones. Durable on return.
     func update(
         _ names: [String], _ change: ([RecordContent.Entry]) -> [RecordContent.Entry]

@@ -3,7 +3,7 @@ import SystemPackage
 
 /// The bytes of the record of agreed recipients.
 ///
-/// Fields, each ended by NUL, which no path, identifier or fingerprint holds, so that no name of a folder can pass for
+/// Fields, each ended by NUL, which no path, identifier, fingerprint or line of a list holds, so that no name of a folder can pass for
 /// another entry; a number of fingerprints before them, and the number of entries at the end, so that a file that was
 /// cut off is not taken for a whole one.
 enum RecordContent {
@@ -14,11 +14,15 @@ enum RecordContent {
             case agreed
             /// Others brought these, and nobody agreed yet.
             case offered
+            /// These lines, which are no fingerprints, were there when the user agreed: nobody has added them since,
+            /// whatever they mean now.
+            case named
         }
 
         var kind = Kind.agreed
         var store: String
         var file: FilePath
+        /// Of `named`: the lines.
         var fingerprints: [String]
     }
 
@@ -72,8 +76,10 @@ enum RecordContent {
             else { return damaged }
             var fingerprints: [String] = []
             for _ in 0..<count {
-                guard let digits = text(), Fingerprint(digits)?.description == digits else { return damaged }
-                fingerprints.append(digits)
+                guard let word = text(), kind == .named || Fingerprint(word)?.description == word else {
+                    return damaged
+                }
+                fingerprints.append(word)
             }
             entries.append(
                 Entry(kind: kind, store: store, file: FilePath(bytes: path), fingerprints: fingerprints))

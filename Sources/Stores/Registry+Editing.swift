@@ -17,7 +17,8 @@ extension Registry {
             throw SettingsError(
                 code: .access,
                 message:
-                    "there is no .gpg-id in \(folder), so it is no password store: add --init to make it one")
+                    "there is no .gpg-id in \(folder), so it is no password store: passdir store add --init makes it one"
+            )
         }
         let id = UUIDText.random()
         var values = [("path", folder.string), ("id", id)]

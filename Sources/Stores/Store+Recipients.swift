@@ -86,7 +86,10 @@ extension Store {
     }
 
     /// A `.gpg-id`, read and, where that is asked for, verified.
-    public func recipientFileContent(_ file: FilePath) throws(StoreError) -> RecipientFile {
+    /// - Parameter isVerified: false to look at whom a file names that must not be used.
+    public func recipientFileContent(
+        _ file: FilePath, isVerified: Bool = true
+    ) throws(StoreError) -> RecipientFile {
         let bytes: [UInt8]
         do {
             bytes = try read(file, limit: 1 << 20)
@@ -99,7 +102,7 @@ extension Store {
             throw StoreError(
                 .badRecipientFile, "cannot read \(file.string) of the store \"\(name)\": \(error).")
         }
-        try verifySignature(of: bytes, file)
+        if isVerified { try verifySignature(of: bytes, file) }
         guard let content = RecipientFile(parsing: bytes) else {
             throw StoreError(
                 .badRecipientFile,

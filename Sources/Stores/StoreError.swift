@@ -25,6 +25,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case tooLarge
         /// The ciphertext changed while it was read, again and again.
         case unstable
+        /// The folder of a `.gpg-id` is gone: what was to be saved is kept elsewhere, and is for nothing in the store.
+        case keptElsewhere
         /// The system said no.
         case system(Errno)
     }

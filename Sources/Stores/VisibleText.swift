@@ -36,6 +36,13 @@ public enum VisibleText {
         return visible.count <= limit ? visible : visible.prefix(max(0, limit - 1)) + "…"
     }
 
+    /// `text` cut to at most so many characters, with `…` at its end, and not filtered: for a part of a sentence that a
+    /// printer filters as a whole.
+    public static func cut(_ text: String, atMost limit: Int) -> String {
+        let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit + 1)))
+        return start.unicodeScalars.count <= limit ? start : String(start.unicodeScalars.dropLast(2)) + "…"
+    }
+
     /// JSON that is printed: what `line` would make visible becomes `\uXXXX`, which every reader of JSON undoes.
     ///
     /// - Parameter json: valid JSON on one line; there such characters are in strings only.

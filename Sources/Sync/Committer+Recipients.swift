@@ -26,18 +26,31 @@ extension Committer {
         sync.newRecipients = []
         let store = store
         let sentences = await PlainThread.run { () -> [String] in
-            guard let changes = try? store.snapshot().changes else { return [] }
-            store.noteOffered(changes)
-            return changes.compactMap { change in
-                guard !change.added.isEmpty, files.contains(change.file) else { return nil }
-                let keys = change.added.map { fingerprint in
-                    (try? store.engine.keys(matching: [fingerprint], secretOnly: false))?.first?.title
-                        ?? fingerprint
-                }
-                return "\(keys.joined(separator: ", ")) was added to \(change.file.string) by the remote of "
-                    + "\"\(store.name)\": run passdir recipients confirm \(store.name) to agree."
-            }
+            guard let snapshot = try? store.snapshot() else { return [] }
+            store.note(snapshot)
+            return snapshot.changes.filter { files.contains($0.file) }.compactMap { Self.sentence($0, store) }
         }
         for sentence in sentences { options.notify(store.name, sentence) }
+    }
+
+    /// Who was added to a list by others, for the user; nil where nobody was.
+    private static func sentence(_ change: ForeignRecipients, _ store: Store) -> String? {
+        let advice = "run passdir recipients confirm \(store.name) to look at it, and agree or refuse."
+        if let problem = change.problem {
+            return "the remote of \"\(store.name)\" changed a list of recipients, and \(problem)"
+        }
+        let keys = change.added.map { fingerprint in
+            (try? store.engine.keys(matching: [fingerprint], secretOnly: false))?.first?.title ?? fingerprint
+        }
+        // A name may be as long as a file.
+        let names = change.unknown.map {
+            "\(VisibleText.cut($0.name, atMost: 100)), which means no single key here"
+        }
+        let all = keys + names
+        guard !all.isEmpty else { return nil }
+        let more = all.count > 3 ? " and \(all.count - 3) more" : ""
+        return
+            "\(all.prefix(3).joined(separator: ", "))\(more) was added to \(change.file.string) by the remote of "
+            + "\"\(store.name)\": \(advice)"
     }
 }

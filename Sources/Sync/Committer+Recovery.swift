@@ -24,7 +24,7 @@ extension Committer {
 
     /// Whether there is a repository to go on with. Once a process: at the start, or at the end of a mount that ended
     /// before anything started.
-    private func mendOnce() -> Bool {
+    func mendOnce() -> Bool {
         if let hasRepository { return hasRepository }
         do throws(GitError) {
             let own = try ownRepository()
@@ -86,6 +86,19 @@ extension Committer {
     /// that happens on a thread of its own, and what is saved meanwhile is committed meanwhile.
     /// - Returns: false when git programs or others were at work, so that it must be done again.
     func lookForUncommitted() async -> Bool {
+        // One at a time; who asks meanwhile wants to know of what has come since it began.
+        while let running = look { _ = await running.value }
+        let task = Task {
+            let isSettled = await self.lookNow()
+            // Here, before those who wait go on: an ended look would be waited for without a pause.
+            self.look = nil
+            return isSettled
+        }
+        look = task
+        return await task.value
+    }
+
+    private func lookNow() async -> Bool {
         guard let shares = try? repositories(ownRepository()) else { return false }
         var isSettled = true
         defer { ownMoves = nil }

@@ -6,30 +6,6 @@ import Synchronization
 import SystemPackage
 
 extension Committer {
-    /// Brings store and remote together now: fetches, merges, pushes. Returns when that is done or has failed.
-    /// - Parameter choice: which history goes on where the two have parted; nil leaves that as it is, and says so.
-    /// - Returns: what went wrong, as one sentence, nil when all is well or there is no remote; and what became of the
-    ///   choice, as sentences without a full stop.
-    public func synchronizeNow(
-        choosing choice: HistoryChoice
-    ) async -> (complaint: String?, chosen: [String]) {
-        (sync.choice, sync.chosen) = (choice, [])
-        defer { (sync.choice, sync.chosen) = (nil, []) }
-        let complaint = await synchronizeNow()
-        return (complaint, sync.chosen)
-    }
-
-    /// As `synchronizeNow(choosing:)`, where nothing that others did is replaced.
-    public func synchronizeNow() async -> String? {
-        sync.waitsForUser = []
-        // "In step" is said of the working tree, too: what git or others left there is committed, as at the start.
-        if options.recovers, hasLooked { _ = await lookForUncommitted() }
-        commitPending()
-        await synchronize(.everything)
-        while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
-        return shared.withLock { $0.commitError ?? $0.syncError } ?? stagedSentence
-    }
-
     /// Pushes what the remote does not have; returns when that is done or has failed.
     func push() async {
         await synchronize(.push)

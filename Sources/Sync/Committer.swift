@@ -87,6 +87,8 @@ public actor Committer: ChangeSink {
     var hasRepository: Bool?
     /// What a crash left uncommitted was looked for, and nobody disturbed it.
     var hasLooked = false
+    /// A look for uncommitted secrets that is going on.
+    var look: Task<Bool, Never>?
     /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
     var ownMoves: [ObjectID: ObjectID]?
     /// The remote is asked every now and then.

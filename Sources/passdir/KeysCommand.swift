@@ -111,9 +111,10 @@ struct KeysImportCommand: ParsableCommand {
                 guard source != "-", Confirmation.isPossible else {
                     throw DaemonError(message: "nothing was imported: --yes imports without asking")
                 }
-                guard Confirmation.ask("Import?") else { return }
+                try Confirmation.require("Import?")
             }
             let count = try sharing.importKeys(files, for: target)
+            sharing.retrySaves()
             Output.print(count == 1 ? "1 key imported" : "\(count) keys imported")
         } catch {
             throw CommandFailure(error)

@@ -50,7 +50,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         }
         var accepted: Set<Fingerprint> = []
         if !foreign.isEmpty, Confirmation.isPossible {
-            guard Confirmation.ask("Encrypt to what somebody else added, too?") else { return false }
+            try Confirmation.require("Encrypt to what somebody else added, too?")
             accepted = Set(foreign.map(\.key.fingerprint))
         }
         let agreed = accepted
@@ -61,6 +61,7 @@ struct RecipientsCheckCommand: ParsableCommand {
             count = fixed.count
             return fixed.skipped
         }
+        sharing.retrySaves()
         Work.tell(skipped)
         if !json { Output.print("\(count) encrypted anew") }
         return skipped.isEmpty
@@ -108,14 +109,28 @@ struct RecipientsConfirmCommand: ParsableCommand {
             let shown = try sharing.foreignChanges(ofStore: store)
             guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
             if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
-            Output.print(lines: shown.changes.flatMap(\.lines))
-            if !yes {
-                guard Confirmation.isPossible else {
-                    throw DaemonError(message: "nothing was agreed to: --yes agrees without asking")
+            Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
+            if shown.canBeAgreed {
+                if !yes {
+                    guard Confirmation.isPossible else {
+                        throw DaemonError(message: "nothing was agreed to: --yes agrees without asking")
+                    }
+                    try Confirmation.require("Agree?")
                 }
-                guard Confirmation.ask("Agree?") else { return }
+                try sharing.confirm(shown, store: store)
+                sharing.retrySaves()
             }
-            try sharing.confirm(shown, store: store)
+            guard shown.unusable.isEmpty else {
+                let files = shown.unusable.map(\.file).joined(separator: ", ")
+                let names = shown.unusable.flatMap {
+                    $0.unknown.map { VisibleText.cut($0.name, atMost: 100) }
+                }
+                let what = names.isEmpty ? files : names.prefix(5).joined(separator: ", ") + " in " + files
+                throw DaemonError(
+                    message: "\(what) cannot be agreed to as it is: "
+                        + (names.isEmpty ? "" : "import the key with passdir keys import, or ")
+                        + "restore the list, then confirm again")
+            }
         } catch {
             throw CommandFailure(error)
         }
@@ -130,6 +145,36 @@ extension RecipientChangeReport {
                 "by commit \($0.prefix(8)) of \(author ?? "?"), "
                     + (signer.map { "signed by \($0)" } ?? "not signed by a key that is known here")
             } ?? "not committed"
-        return ["\(file): changed \(source)"] + added.map { "  + \($0)" } + removed.map { "  - \($0)" }
+        var lines = ["\(file): changed \(source); you have not agreed to it"]
+        lines += added.map { "  + \($0)" } + removed.map { "  - \($0)" }
+        for name in unknown.prefix(Self.longestList) {
+            // A name may be as long as a file, and the reason names it once more.
+            let shown = VisibleText.cut(name.name, atMost: 100)
+            lines.append("  + \(shown): \(VisibleText.cut(name.reason, atMost: 600))")
+        }
+        if unknown.count > Self.longestList {
+            lines.append("  and \(unknown.count - Self.longestList) more names that mean no key here")
+        }
+        if let problem { lines.append("  ! \(problem)") }
+        return lines
     }
+
+    /// What can be done about it, a line each.
+    func advice(store: String) -> [String] {
+        let store = ShellWord.quoted(store)
+        var lines: [String] = []
+        if problem == nil {
+            var first = ""
+            if unknown.contains(where: \.isMissing) || isAnyKeyMissing {
+                first = "passdir keys import FILE --store \(store), then "
+            } else if !unknown.isEmpty {
+                first = "write the fingerprint of the right key in place of the name, then "
+            }
+            lines.append("  to agree:  \(first)passdir recipients confirm \(store)")
+        }
+        if let refusal { lines.append("  to refuse: \(refusal)") }
+        return lines
+    }
+
+    private static let longestList = 10
 }

@@ -83,48 +83,54 @@ struct ChangeOptions: ParsableArguments {
             let change = planned.change
             for key in change.added { Output.print("+ " + key.key.title) }
             for key in change.removed { Output.print("- " + key.key.title) }
-            guard !change.isEmpty else {
+            guard !planned.isEmpty else {
                 Output.print("\(planned.place): nothing to change")
                 return
             }
-            Output.print(
-                "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
-                    + "encrypted anew")
+            for key in planned.awaited {
+                Output.print("+ \(key.key.title) is in the list by somebody else: this agrees to it")
+            }
+            if !change.isEmpty {
+                Output.print(
+                    "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
+                        + "encrypted anew")
+            }
             if !change.removed.isEmpty { Self.warnOfRemoval(change) }
             for key in planned.foreign {
                 Output.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
             }
             if dryRun { return }
-            guard let consent = try self.consent(to: planned) else { return }
+            let consent = try self.consent(to: planned)
             let skipped = try Work.run { cancellation, progress throws(DaemonError) in
                 try sharing.make(
                     planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
                     progress: progress)
             }
+            sharing.retrySaves()
             Work.tell(skipped)
         } catch {
             throw CommandFailure(error)
         }
     }
 
-    /// Asks what has to be asked; nil when the answer is no. Where nobody can be asked, what was not said in the
-    /// command is refused.
-    private func consent(to planned: PlannedChange) throws(DaemonError) -> ChangeConsent? {
+    /// Asks what has to be asked. Where nobody can be asked, what was not said in the command is refused.
+    /// - Throws: When the answer is no.
+    private func consent(to planned: PlannedChange) throws(DaemonError) -> ChangeConsent {
         var consent = ChangeConsent(isLockedOut: lockMeOut)
         let canAsk = !yes && Confirmation.isPossible
         let foreign = planned.foreign
         if !foreign.isEmpty, canAsk {
-            guard Confirmation.ask("Encrypt to what somebody else added, too?") else { return nil }
+            try Confirmation.require("Encrypt to what somebody else added, too?")
             consent.foreign = Set(foreign.map(\.key.fingerprint))
         }
         if planned.change.locksOut, !lockMeOut, canAsk {
             Output.print(
                 "None of these keys is yours: you will no longer be able to read what is in \(planned.place)."
             )
-            guard Confirmation.ask("Lock yourself out?") else { return nil }
+            try Confirmation.require("Lock yourself out?")
             consent.isLockedOut = true
         }
-        if canAsk, !Confirmation.ask("Go on?") { return nil }
+        if canAsk { try Confirmation.require("Go on?") }
         return consent
     }
 
@@ -187,11 +193,12 @@ struct RecipientsResumeCommand: ParsableCommand {
                 guard Confirmation.isPossible else {
                     throw DaemonError(message: "nothing was done: --yes resumes without asking")
                 }
-                guard Confirmation.ask("Go on?") else { return }
+                try Confirmation.require("Go on?")
             }
             let skipped = try Work.run { cancellation, progress throws(DaemonError) in
                 try sharing.resume(change, cancellation: cancellation, progress: progress)
             }
+            sharing.retrySaves()
             Work.tell(skipped)
         } catch {
             throw CommandFailure(error)
@@ -209,7 +216,10 @@ struct RecipientsAbortCommand: ParsableCommand {
 
     func run() throws {
         do throws(DaemonError) {
-            switch try Sharing(environment: CallerEnvironment.variables()).abort(store: store) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let outcome = try sharing.abort(store: store)
+            sharing.retrySaves()
+            switch outcome {
             case .undone: Output.print("the change is taken back: everything is as it was before")
             case .wasFinished: Output.print("the change was already complete and committed: it stays")
             }

@@ -35,10 +35,12 @@ struct StatusText {
         if let activity = store.activity { facts.append("now      \(activity)") }
         for conflict in store.conflicts { facts.append("conflict \(conflict)") }
         for note in store.notes { facts.append("note     \(note)") }
-        if let error = store.lastError { facts.append("error    \(error)") }
+        for error in [store.lastError].compactMap(\.self) + store.otherErrors {
+            facts.append("error    \(error)")
+        }
         for change in store.recipientChanges {
             facts.append("readers  " + change.lines.joined(separator: ";"))
-            facts.append("         passdir recipients confirm \(store.name)")
+            facts += change.advice(store: store.name).map { "       " + $0 }
         }
         for unsaved in store.unsaved {
             facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since))")

@@ -42,7 +42,9 @@ struct TrustHostCommand: ParsableCommand {
                     throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
                 }
                 StandardError.ask("Trust \(keys.host)? Type yes: ")
-                guard readLine() == "yes" else { throw CommandFailure("\(keys.host) is not trusted") }
+                guard readLine() == "yes" else {
+                    throw CommandFailure("\(keys.host) is not trusted. Nothing was changed.")
+                }
             }
             try keys.trust(lines)
         } catch let error as DaemonError {

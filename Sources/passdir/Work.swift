@@ -35,9 +35,17 @@ enum Confirmation {
     /// Whether there is somebody to ask; as pass does, nobody is asked where standard input is no terminal.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
-    static func ask(_ question: String) -> Bool {
+    /// Returns when the answer is yes.
+    /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
+    static func require(_ question: String) throws(DaemonError) {
         StandardError.ask("\(question) [y/N] ")
-        return readLine().map { ["y", "Y", "yes"].contains($0) } ?? false
+        guard let answer = readLine() else {
+            StandardError.endLine()
+            throw DaemonError(message: "Nothing was changed.")
+        }
+        guard ["y", "yes"].contains(answer.lowercased()) else {
+            throw DaemonError(message: "Nothing was changed.")
+        }
     }
 }
 

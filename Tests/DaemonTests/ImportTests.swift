@@ -76,6 +76,32 @@ import Testing
         }
     }
 
+    /// What gopass or QtPass name may be anything: a source tree with a `.gpg` file is no store.
+    @Test func aSourceTreeIsNotImported() throws {
+        try TestHome.with { home in
+            try stores(home)
+            try configurePrograms(home)
+            let tree = home.path("team")
+            try home.succeed(
+                [
+                    "sh", "-ec",
+                    "rm .gpg-id; git init -q; echo x >keyring.gpg; mkdir sub; cp ../old/.gpg-id sub/",
+                ],
+                in: tree)
+            let facts = "git status --porcelain --ignored; find . -type f | sort | xargs sha256sum"
+            let before = try home.succeed(["sh", "-c", facts], in: tree)
+            let imported = try home.passdir("store", "import")
+            #expect(
+                imported.output.contains("left out gopass's \(tree): there is no .gpg-id in \(tree)"),
+                "\(imported.output)\(imported.errors)")
+            #expect(try names(home) == ["default", "gopass", "my"])
+            try home.mount()
+            try home.succeed(["sh", "-c", "ls -R mnt >/dev/null"])
+            try home.unmount()
+            #expect(try home.succeed(["sh", "-c", facts], in: tree) == before)
+        }
+    }
+
     @Test func theFirstMountImports() throws {
         try TestHome.with { home in
             try stores(home)

@@ -42,6 +42,30 @@ import Testing
         }
     }
 
+    /// A user may have 128 inotify instances (inotify(7)); who gets none is told what that means.
+    @Test func statusSaysThatChangesAreNotNoticed() throws {
+        try TestHome.with { home in
+            let (one, two) = try twoStores(home)
+            try home.addStores([one])
+            try home.mount(extra: ["PASSDIR_FAULT": "fail:configuration.watch"])
+            let status = try home.passdir("status").output
+            #expect(status.contains("warning  changes of \(home.path("config/passdir/config"))"), "\(status)")
+            #expect(status.contains("passdir unmount and passdir mount"), "\(status)")
+            // Commands tell the daemon themselves.
+            try home.addStores([two])
+            #expect(names(home) == ["one", "two"])
+            try home.unmount()
+            try home.mount()
+            #expect(try !home.passdir("status").output.contains("warning  changes"))
+            try home.write("[store \"one\"\n", to: "config/passdir/config")
+            try home.waitUntil("status tells it") {
+                try home.passdir("status").output.contains("warning  the configuration is not followed")
+            }
+            #expect(names(home) == ["one", "two"])
+            try home.unmount()
+        }
+    }
+
     @Test func anEditorsChangeIsFollowed() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)

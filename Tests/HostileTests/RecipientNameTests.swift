@@ -142,7 +142,7 @@ import Testing
 
 extension TestHome {
     /// A second key with an address that another has; its secret part is not here. Gives the fingerprint.
-    fileprivate func makeTwin(of address: String) throws -> String {
+    func makeTwin(of address: String) throws -> String {
         let name = address.split(separator: "@")[0]
         try succeed(["mkdir", "-m", "700", "twin"])
         let elsewhere = ["GNUPGHOME": path("twin").string]

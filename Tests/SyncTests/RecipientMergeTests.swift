@@ -103,4 +103,23 @@ import Testing
             #expect(await mine.committer.synchronizeNow() == nil)
         }
     }
+
+    /// A name that means no key here, and a list that nobody can read, are told, too.
+    @Test(arguments: ["mallory@example.org\n", "mallory\0\n"])
+    func aMergeTellsOfNamesThatNobodyHereBears(_ line: String) async throws {
+        try await TestHome.with { home in
+            let notes = Mutex<[String]>([])
+            let (mine, other) = try await machines(home, trust: .always) {
+                $0.notify = { _, sentence in notes.withLock { $0.append(sentence) } }
+            }
+            #expect(await mine.committer.synchronizeNow() == nil)
+            try home.append(line, to: "m0/.gpg-id")
+            try other.git("commit", "--quiet", "-am", "Readers.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let told = notes.withLock { $0 }
+            let expected = line.contains("@") ? "mallory@example.org" : "not text in UTF-8"
+            #expect(told.contains { $0.contains(expected) && $0.contains(".gpg-id") }, "\(told)")
+        }
+    }
 }

@@ -53,6 +53,14 @@ public struct ControlClient: Sendable {
             limit: limit, returning: NoParameters.self)
     }
 
+    /// Makes the daemon try again what could not be saved; returns when that is done.
+    ///
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
+    public func retrySaves(limit: Duration = .seconds(60)) throws(ControlError) {
+        _ = try call(
+            ControlInterface.retrySaves, NoParameters(), limit: limit, returning: NoParameters.self)
+    }
+
     /// Brings stores and their remotes together; returns when that is done or has failed.
     ///
     /// - Parameters:

@@ -47,6 +47,9 @@ struct ControlDispatch: Sendable {
             return unmount(message)
         case ControlInterface.reload:
             return reload(message)
+        case ControlInterface.retrySaves:
+            service.retrySaves()
+            return result(NoParameters())
         case ControlInterface.synchronize:
             return synchronize(message)
         case ControlInterface.getInfo:

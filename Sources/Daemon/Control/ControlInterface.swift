@@ -7,6 +7,7 @@ enum ControlInterface {
     static let status = "org.passdir.Control.Status"
     static let synchronize = "org.passdir.Control.Synchronize"
     static let unmount = "org.passdir.Control.Unmount"
+    static let retrySaves = "org.passdir.Control.RetrySaves"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
@@ -35,14 +36,22 @@ enum ControlInterface {
         # A save that failed and is kept in memory: the secret's path in its store, and why.
         type Unsaved (path: string, error: string, since: string)
 
-        # A .gpg-id that names others than when the user last agreed to it; the commit that brought it.
+        # A name in a .gpg-id that means no key here, or several, and what is wrong with it.
+        type UnknownRecipient (name: string, reason: string, isMissing: bool)
+
+        # A .gpg-id that names others than when the user last agreed to it; the commit that brought it; the command that
+        # restores what was agreed to.
         type RecipientChange (
           file: string,
           added: []string,
           removed: []string,
+          unknown: []UnknownRecipient,
+          problem: ?string,
           commit: ?string,
           author: ?string,
-          signer: ?string
+          signer: ?string,
+          isAnyKeyMissing: bool,
+          refusal: ?string
         )
 
         type Store (
@@ -58,6 +67,7 @@ enum ControlInterface {
           activity: ?string,
           conflicts: []string,
           lastError: ?string,
+          otherErrors: []string,
           notes: []string,
           unsaved: []Unsaved,
           recipientChanges: []RecipientChange
@@ -78,6 +88,9 @@ enum ControlInterface {
         # Follows the configuration as it is now. Before that, what waits in the store `settle` is saved, committed and
         # pushed; `reopen` is the id of a store whose folder was replaced.
         method Reload(settle: ?string, reopen: ?string) -> ()
+
+        # Tries again what could not be saved; replies when that is done. Status tells what still cannot.
+        method RetrySaves() -> ()
 
         # Files in the mount are open.
         error Busy (message: string)

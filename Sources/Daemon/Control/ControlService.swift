@@ -20,6 +20,9 @@ public protocol ControlService: Sendable {
     /// - Throws: `failed` with what is wrong in the configuration.
     func reload(settling: String?, reopening: String?) throws(ControlError)
 
+    /// Tries again what could not be saved; returns when that is done.
+    func retrySaves()
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -30,6 +33,8 @@ public protocol ControlService: Sendable {
 }
 
 extension ControlService {
+    /// A service without stores has nothing to save.
+    public func retrySaves() {}
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

@@ -70,8 +70,10 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var activity: String?
     /// Files, relative to the store, that hold our versions of secrets which the remote changed too.
     public var conflicts: [String]
-    /// What failed last and has not worked since, as one sentence.
+    /// What failed last and has not worked since, as one sentence: the gravest where it is more than one thing.
     public var lastError: String?
+    /// What else failed and has not worked since, a sentence each, the gravest first.
+    public var otherErrors: [String]
     /// What is no failure and yet to be known, each a sentence.
     public var notes: [String]
     /// Saves that failed and are kept in memory until they work.
@@ -84,7 +86,8 @@ public struct StoreReport: Codable, Sendable, Equatable {
         name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
         lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
-        lastError: String? = nil, notes: [String] = [], unsaved: [UnsavedReport] = [],
+        lastError: String? = nil, otherErrors: [String] = [], notes: [String] = [],
+        unsaved: [UnsavedReport] = [],
         recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
@@ -99,6 +102,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.activity = activity
         self.conflicts = conflicts
         self.lastError = lastError
+        self.otherErrors = otherErrors
         self.notes = notes
         self.unsaved = unsaved
         self.recipientChanges = recipientChanges
@@ -107,7 +111,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
     private enum CodingKeys: CodingKey {
         case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
-        case conflicts, lastError, notes, unsaved, recipientChanges
+        case conflicts, lastError, otherErrors, notes, unsaved, recipientChanges
     }
 
     /// What `encode(to:)` wrote.
@@ -125,6 +129,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         activity = try container.decodeIfPresent(String.self, forKey: .activity)
         conflicts = try container.decodeIfPresent([String].self, forKey: .conflicts) ?? []
         lastError = try container.decodeIfPresent(String.self, forKey: .lastError)
+        otherErrors = try container.decodeIfPresent([String].self, forKey: .otherErrors) ?? []
         notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
         recipientChanges =
@@ -147,6 +152,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         // What only some stores have is only there where it is.
         try container.encodeIfPresent(lastFetch, forKey: .lastFetch)
         try container.encodeIfPresent(activity, forKey: .activity)
+        if !otherErrors.isEmpty { try container.encode(otherErrors, forKey: .otherErrors) }
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }

@@ -6,8 +6,11 @@ import SystemPackage
 /// What saving a `.gpg-id` in the mount does: the same as `passdir recipients set`, within the daemon.
 enum RecipientSaving {
     /// The change for a store, made by the daemon's own committer.
-    static func changer(_ store: Store, _ committer: Committer) -> RecipientChanger {
+    static func changer(
+        _ store: Store, _ committer: Committer, _ environment: [String: String]
+    ) -> RecipientChanger {
         { (folder, bytes) throws(StoreError) in
+            if isGone(folder, store) { throw kept(bytes, of: folder, store, environment) }
             guard let file = RecipientFile(parsing: bytes) else {
                 throw StoreError(.badRecipientFile, "a .gpg-id is text in UTF-8: write one key a line.")
             }
@@ -29,6 +32,33 @@ enum RecipientSaving {
                 throw error
             }
             Task { await committer.pushCommits() }
+        }
+    }
+
+    /// Whether a folder of a store that is there has been removed: then its list is for nothing.
+    private static func isGone(_ folder: FilePath, _ store: Store) -> Bool {
+        guard !folder.isEmpty, (try? store.root.statusIfPresent(of: FilePath())) != nil else { return false }
+        do throws(Errno) {
+            return try store.root.statusIfPresent(of: folder)?.kind != .directory
+        } catch {
+            return error == .notDirectory || error == .noSuchFileOrDirectory
+        }
+    }
+
+    /// Nobody could save it any more, and who unmounts should not have to give up other saves with it.
+    private static func kept(
+        _ bytes: [UInt8], of folder: FilePath, _ store: Store, _ environment: [String: String]
+    ) -> StoreError {
+        do throws(LifecycleError) {
+            let place = try RemovedFolder(environment: environment).keep(
+                list: bytes, of: folder, in: store.name)
+            let sentence =
+                "the folder \(folder) of the store \"\(store.name)\" is gone, so its .gpg-id is for nothing: what was to "
+                + "be saved is kept in \(place)."
+            DesktopNotification.show(store.name, sentence)
+            return StoreError(.keptElsewhere, sentence)
+        } catch {
+            return StoreError(.system(.noSuchFileOrDirectory), error.message)
         }
     }
 

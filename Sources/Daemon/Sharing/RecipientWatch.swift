@@ -5,33 +5,6 @@ import Sync
 import Synchronization
 import SystemPackage
 
-/// A `.gpg-id` that names others than when you last agreed to it.
-public struct RecipientChangeReport: Codable, Sendable, Equatable {
-    /// The file, relative to the store.
-    public var file: String
-    /// Who was added: `Ann <ann@example.org> (FINGERPRINT)`.
-    public var added: [String]
-    /// Who was removed.
-    public var removed: [String]
-    /// The commit that brought it; nil where it is not committed.
-    public var commit: String?
-    /// Who made that commit.
-    public var author: String?
-    /// The fingerprint of the key that signed the commit; nil where none did.
-    public var signer: String?
-
-    /// Writes every key, null where there is no value.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(file, forKey: .file)
-        try container.encode(added, forKey: .added)
-        try container.encode(removed, forKey: .removed)
-        try container.encode(commit, forKey: .commit)
-        try container.encode(author, forKey: .author)
-        try container.encode(signer, forKey: .signer)
-    }
-}
-
 /// Looks for `.gpg-id` files of a store that somebody else has changed, and for a change of recipients that was
 /// interrupted, for `status`.
 ///
@@ -64,12 +37,14 @@ final class RecipientWatch: Sendable {
         return state.withLock { $0.reports }
     }
 
-    /// A sentence about a change that waits to be resumed or aborted, about what looks like one and is not this
-    /// machine's, or about agreements that are lost; nil when there is none of it.
-    var trouble: String? {
-        guard Reencryption.isUnderWay(in: store) else {
-            return Reencryption.foreignFolder(in: store) ?? store.lostAgreement
-        }
+    /// A sentence about what looks like an interrupted change and is not this machine's, or about agreements that are
+    /// lost; nil when there is none of it. Looks into the store.
+    var trouble: String? { Reencryption.foreignFolder(in: store) ?? store.lostAgreement }
+
+    /// A sentence about a change that waits to be resumed or aborted; nil when there is none. Looks at this machine's own
+    /// state only.
+    var interruptedChange: String? {
+        guard Reencryption.isUnderWay(in: store) else { return nil }
         return
             "a change of recipients is under way or was interrupted: passdir recipients resume \(store.name) "
             + "finishes it, passdir recipients abort \(store.name) takes it back."
@@ -98,24 +73,8 @@ final class RecipientWatch: Sendable {
     /// nil when it cannot be told.
     static func look(at store: Store) -> [RecipientChangeReport]? {
         try? store.recordRecipientsAtFirstSight()
-        guard let changes = try? store.snapshot().changes else { return nil }
-        store.noteOffered(changes)
-        return reports(changes, store)
-    }
-
-    /// What changed, as people know it.
-    static func reports(_ changes: [ForeignRecipients], _ store: Store) -> [RecipientChangeReport] {
-        changes.map { change in
-            let origin = RecipientOrigin(of: change.file, in: store)
-            return RecipientChangeReport(
-                file: change.file.string, added: change.added.map { title($0, store) },
-                removed: change.removed.map { title($0, store) }, commit: origin?.commit,
-                author: origin?.author,
-                signer: origin?.signer)
-        }
-    }
-
-    private static func title(_ fingerprint: String, _ store: Store) -> String {
-        (try? store.engine.keys(matching: [fingerprint], secretOnly: false))?.first?.title ?? fingerprint
+        guard let snapshot = try? store.snapshot() else { return nil }
+        store.note(snapshot)
+        return snapshot.changes.map { RecipientChangeReport($0, store) }
     }
 }

@@ -162,8 +162,8 @@ extension Sharing {
         do throws(StoreError) {
             let snapshot = try store.snapshot()
             return Unconfirmed(
-                changes: RecipientWatch.reports(snapshot.changes, store), isLost: store.lostAgreement != nil,
-                snapshot: snapshot)
+                changes: snapshot.changes.map { RecipientChangeReport($0, store) },
+                isLost: store.lostAgreement != nil, snapshot: snapshot)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -191,5 +191,11 @@ public struct Unconfirmed: Sendable {
     public var changes: [RecipientChangeReport]
     /// Whether it is not known any more what was agreed to before.
     public var isLost: Bool
+    /// Whether there is something that can be agreed to.
+    public var canBeAgreed: Bool { isLost || changes.contains { !$0.added.isEmpty || !$0.removed.isEmpty } }
+    /// Those files in which something waits that cannot be agreed to as it is.
+    public var unusable: [RecipientChangeReport] {
+        changes.filter { !$0.unknown.isEmpty || $0.problem != nil }
+    }
     let snapshot: RecipientSnapshot
 }

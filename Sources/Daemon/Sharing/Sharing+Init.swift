@@ -5,17 +5,26 @@ import Stores
 import Sync
 public import SystemPackage
 
+/// A folder that is to become a password store.
+public struct Initialization: Sendable {
+    /// Its absolute path.
+    public var folder: FilePath
+    /// The lines of its `.gpg-id`.
+    public var lines: [String]
+    /// Whether none of the keys is one whose secret part is here.
+    public var locksOut: Bool
+    let store: Store
+}
+
 extension Sharing {
-    /// Makes a folder a password store, as `pass init` does: writes the `.gpg-id` at its top, and commits that where the
-    /// folder has a repository of its own. Nothing that lies there is encrypted anew.
+    /// Works out what making a folder a password store means; changes nothing.
     /// - Parameters:
     ///   - folder: what `Registry.placeForNew` found nothing to say against.
     ///   - keyring: the GnuPG home of the store; nil is that of GNUPGHOME.
     ///   - recipients: as in `.gpg-id`; none takes the only secret key that can be encrypted to.
-    /// - Returns: the lines of the file.
-    public func initialize(
-        _ folder: FilePath, name: String, keyring: FilePath?, recipients: [String]
-    ) throws(DaemonError) -> [String] {
+    public func planInitialization(
+        of folder: FilePath, name: String, keyring: FilePath?, recipients: [String]
+    ) throws(DaemonError) -> Initialization {
         do {
             let options = try Store.Options(configuration, store: name, environment: environment)
             let store = Store(
@@ -23,8 +32,7 @@ extension Sharing {
                 engine: try keyring.map { (home) throws(OpenPGPError) in
                     try GnuPG(home: home, encryption: engine.encryption)
                 } ?? engine, options: options, learned: nil)
-            let file: FilePath = ".gpg-id"
-            guard try store.root.statusIfPresent(of: file) == nil else {
+            guard try store.root.statusIfPresent(of: Self.newList) == nil else {
                 throw DaemonError(message: "there is a .gpg-id in \(folder) already: leave out --init")
             }
             var lines: [String] = []
@@ -32,13 +40,32 @@ extension Sharing {
                 let line = try store.line(for: wanted)
                 if !lines.contains(line) { lines.append(line) }
             }
-            try store.writeNewFile(RecipientFile(lines: lines).bytes, as: file)
+            return Initialization(
+                folder: folder, lines: lines, locksOut: try store.locksOut(lines), store: store)
+        } catch {
+            throw Self.failure(error, folder)
+        }
+    }
+
+    /// Makes a folder a password store, as `pass init` does: writes the `.gpg-id` at its top, and commits that where the
+    /// folder has a repository of its own. Nothing that lies there is encrypted anew.
+    /// - Parameter isLockedOut: whether the user has agreed to be able to read nothing of it.
+    public func initialize(_ plan: Initialization, isLockedOut: Bool) throws(DaemonError) {
+        let (store, file) = (plan.store, Self.newList)
+        do {
+            guard !plan.locksOut || isLockedOut else {
+                throw DaemonError(
+                    message:
+                        "none of these keys is yours, so that you could not read what is in \(store.name): "
+                        + "name one of yours, or say --lock-me-out.")
+            }
+            try store.writeNewFile(RecipientFile(lines: plan.lines).bytes, as: file)
             let committer = Committer(
                 store: store,
                 options: Committer.Options(
                     delay: .zero, pushTimeout: .seconds(60), program: "/proc/self/exe"),
                 log: Self.quietLog)
-            let message = "Set GPG id to \(lines.joined(separator: ", ")).\n"
+            let message = "Set GPG id to \(plan.lines.joined(separator: ", ")).\n"
             do throws(StoreError) {
                 try Self.wait { () throws(CommitError) in
                     try await committer.commit(paths: [file], message: message)
@@ -47,17 +74,20 @@ extension Sharing {
                 try? store.root.unlink(file)
                 throw DaemonError(message: error.message)
             }
-            return lines
-        } catch let error as DaemonError {
-            throw error
-        } catch let error as StoreError {
-            throw DaemonError(message: error.message)
-        } catch let error as OpenPGPError {
-            throw DaemonError(message: error.message)
-        } catch let error as SettingsError {
-            throw DaemonError(error)
         } catch {
-            throw DaemonError(message: "\(folder) cannot be made a password store: \(error)")
+            throw Self.failure(error, plan.folder)
+        }
+    }
+
+    private static var newList: FilePath { ".gpg-id" }
+
+    private static func failure(_ error: any Error, _ folder: FilePath) -> DaemonError {
+        switch error {
+        case let error as DaemonError: error
+        case let error as StoreError: DaemonError(message: error.message)
+        case let error as OpenPGPError: DaemonError(message: error.message)
+        case let error as SettingsError: DaemonError(error)
+        default: DaemonError(message: "\(folder) cannot be made a password store: \(error)")
         }
     }
 

@@ -39,46 +39,6 @@ public enum RecipientEdit: Sendable {
     case set([String])
 }
 
-/// A change that is worked out and can be made.
-public struct PlannedChange: Sendable {
-    /// The place that changes: `STORE/FOLDER`.
-    public var place: String
-    /// What it means.
-    public var change: RecipientChange
-    /// The keys that the user named, by their fingerprints.
-    let named: Set<Fingerprint>
-    let store: Store
-
-    /// The keys that would be encrypted to although nobody here named or agreed to them: somebody else brought them.
-    public var foreign: [Recipient] {
-        change.unagreed.map(\.recipient).filter { !named.contains($0.key.fingerprint) }
-    }
-}
-
-/// What the user has agreed to of a change, besides the keys that were named.
-public struct ChangeConsent: Sendable {
-    /// Keys that somebody else brought, by their fingerprints.
-    public var foreign: Set<Fingerprint>
-    /// To read nothing of it any more.
-    public var isLockedOut: Bool
-
-    /// A consent of its parts.
-    public init(foreign: Set<Fingerprint> = [], isLockedOut: Bool = false) {
-        self.foreign = foreign
-        self.isLockedOut = isLockedOut
-    }
-}
-
-/// A change that was interrupted, and what is left of it.
-public struct InterruptedChange: Sendable {
-    /// The place that changes: `STORE/FOLDER`.
-    public var place: String
-    /// What is left to be done.
-    public var rest: Reencryption.Rest
-    let work: Reencryption
-    let store: Store
-}
-
 extension Sharing {
     /// Who can read what lies in a folder.
     public func recipients(of path: String) throws(DaemonError) -> RecipientsReport {
@@ -160,7 +120,8 @@ extension Sharing {
         return lines
     }
 
-    /// Makes a change; can be stopped, and then resumed or aborted.
+    /// Makes a change; can be stopped, and then resumed or aborted. One that would leave everything as it is only is the
+    /// agreement to what somebody else made of the list.
     /// - Returns: Secrets that were left alone because they cannot be decrypted here.
     public func make(
         _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
@@ -173,8 +134,15 @@ extension Sharing {
                     "none of these keys is yours, so that you could no longer read what is in \(planned.place): "
                         + "name one of yours, or say --lock-me-out.")
             }
+            let accepted = planned.named.union(consent.foreign)
+            guard !planned.change.isEmpty else {
+                try planned.store.accept(
+                    planned.change.unagreed.map(\.recipient),
+                    in: planned.change.folder.appending(Store.recipientFileName), accepted)
+                return []
+            }
             let work = try Reencryption.begin(
-                planned.change, in: planned.store, accepting: planned.named.union(consent.foreign),
+                planned.change, in: planned.store, accepting: accepted,
                 skipsUnreadable: skipsUnreadable, cancellation: cancellation)
             return try run(work, planned.store, cancellation, progress)
         } catch {

@@ -133,6 +133,12 @@ public struct Sharing: Sendable {
         return (try? client.status(limit: .seconds(2))).map { FilePath($0.mount.path) }
     }
 
+    /// What could not be saved because of its recipients is tried again by the daemon, where one runs, now and not only
+    /// after `save.retry`. To be called when keys or agreements have changed.
+    public func retrySaves() {
+        try? ControlClient(socket: Daemon.controlSocket(environment: environment)).retrySaves()
+    }
+
     private static func below(_ folder: FilePath, _ path: FilePath) -> FilePath? {
         var rest = path
         return rest.removePrefix(folder) ? rest : nil

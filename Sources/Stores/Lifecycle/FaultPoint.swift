@@ -1,7 +1,7 @@
 import Glibc
 
 /// A place in an operation where a test lets it fail or die. In a release build there are none.
-enum FaultPoint {
+public enum FaultPoint {
     /// Every place, in the order in which an operation comes by.
     static let all = [
         "add.journal", "add.cloned", "add.checked", "add.credential", "add.configured",
@@ -18,6 +18,15 @@ enum FaultPoint {
             assert(all.contains("\(name)"), "no fault point is called \(name)")
             if wanted == "\(name)" { kill(getpid(), SIGKILL) }
             if wanted == "fail:\(name)" { throw LifecycleError(.failed, "it was made to fail at \(name)") }
+        #endif
+    }
+
+    /// Whether `PASSDIR_FAULT=fail:NAME` makes a call of the system fail here, which none of its own accord would.
+    public static func isMadeToFail(_ name: StaticString) -> Bool {
+        #if DEBUG
+            return getenv("PASSDIR_FAULT").map { String(cString: $0) } == "fail:\(name)"
+        #else
+            return false
         #endif
     }
 

@@ -14,11 +14,12 @@ public struct PutAway: Sendable, Equatable {
 }
 
 /// Where folders of stores go that hold what exists nowhere else: `$XDG_DATA_HOME/passdir/removed/NAME-DATE`.
-struct RemovedFolder {
+public struct RemovedFolder {
     /// The folder of them all.
     let all: FilePath
 
-    init(environment: [String: String]) {
+    /// That of a user.
+    public init(environment: [String: String]) {
         all = Directories.dataFolder(environment: environment).appending("removed")
     }
 
@@ -59,6 +60,29 @@ struct RemovedFolder {
             else { throw error }
             return place
         }
+    }
+
+    /// Keeps a list of recipients that could not be saved and whose folder is gone, durably; it is no secret.
+    /// - Returns: where it lies now.
+    public func keep(
+        list bytes: [UInt8], of folder: FilePath, in store: String
+    ) throws(LifecycleError) -> FilePath {
+        try make()
+        let words = ([store] + folder.components.map(\.string)).joined(separator: "-")
+        var stem = words.replacing("/", with: "-")
+        while stem.utf8.count > 200 { stem.removeLast() }
+        let date = CalendarDay(containing: Int64(time(nil)))
+        var (place, number) = (all.appending("\(stem)-gpg-id-\(date)"), 1)
+        while place.withPlatformString({ access($0, F_OK) }) == 0 {
+            // The same again, as a save that is tried again: it is kept already.
+            if (try? PrivateFile.read(place)) == bytes { return place }
+            number += 1
+            place = all.appending("\(stem)-gpg-id-\(date)-\(number)")
+        }
+        do throws(Errno) { try PrivateFile.write(bytes, to: place) } catch {
+            throw LifecycleError(.failed, "\(place) cannot be written: \(error)")
+        }
+        return place
     }
 
     private func move(

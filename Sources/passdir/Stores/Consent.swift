@@ -11,7 +11,7 @@ enum Consent {
         }
         StandardError.ask("\(question) [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            throw CommandFailure("nothing was changed")
+            throw CommandFailure("Nothing was changed.")
         }
     }
 }

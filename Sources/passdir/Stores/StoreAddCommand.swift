@@ -45,6 +45,12 @@ struct StoreAddCommand: ParsableCommand {
             valueName: "key"))
     var recipient: [String] = []
 
+    @Flag(help: "With --init: agree to a store that none of your keys can read.")
+    var lockMeOut = false
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
     @Option(
         help: ArgumentHelp("A GnuPG home with this store's keys, in place of GNUPGHOME.", valueName: "dir"),
         completion: .directory)
@@ -54,6 +60,7 @@ struct StoreAddCommand: ParsableCommand {
 
     func validate() throws {
         guard path != nil || !`init` else { throw ValidationError("'--init' goes with '--path'.") }
+        guard `init` || !lockMeOut else { throw ValidationError("'--lock-me-out' goes with '--init'.") }
         guard `init` || recipient.isEmpty else { throw ValidationError("'--recipient' goes with '--init'.") }
         guard (path == nil) != (url == nil) else {
             throw ValidationError("Say where the store is: --path DIR to adopt it, or --url URL to clone it.")
@@ -69,9 +76,7 @@ struct StoreAddCommand: ParsableCommand {
                 let folder = try context.registry.placeForNew(
                     name: name, path: CallerEnvironment.absolute(path))
                 if `init` {
-                    let lines = try Sharing(environment: context.environment).initialize(
-                        folder, name: name, keyring: keyring, recipients: recipient)
-                    Output.print("Password store initialized for \(lines.joined(separator: ", "))")
+                    try initialize(folder, keyring, context)
                 }
                 try context.registry.add(name: name, path: folder, keyring: keyring)
                 Sharing.noteRecipients(ofStore: name, environment: context.environment)
@@ -93,6 +98,21 @@ struct StoreAddCommand: ParsableCommand {
 }
 
 extension StoreAddCommand {
+    /// As `recipients set`: whoever names none of their own keys is asked.
+    private func initialize(_ folder: FilePath, _ keyring: FilePath?, _ context: StoreContext) throws {
+        let sharing = try Sharing(environment: context.environment)
+        let plan = try sharing.planInitialization(
+            of: folder, name: name, keyring: keyring, recipients: recipient)
+        var isLockedOut = lockMeOut
+        if plan.locksOut, !lockMeOut, !yes, Confirmation.isPossible {
+            Output.print("None of these keys is yours: you will not be able to read what is in \(name).")
+            try Confirmation.require("Lock yourself out?")
+            isLockedOut = true
+        }
+        try sharing.initialize(plan, isLockedOut: isLockedOut)
+        Output.print("Password store initialized for \(plan.lines.joined(separator: ", "))")
+    }
+
     /// The absolute path of a GnuPG home, which must be there.
     static func keyring(_ path: String) throws -> FilePath {
         let folder = CallerEnvironment.absolute(path)

@@ -1,0 +1,54 @@
+public import OpenPGP
+public import Stores
+
+/// A change that is worked out and can be made.
+public struct PlannedChange: Sendable {
+    /// The place that changes: `STORE/FOLDER`.
+    public var place: String
+    /// What it means.
+    public var change: RecipientChange
+    /// The keys that the user named, by their fingerprints.
+    let named: Set<Fingerprint>
+    let store: Store
+
+    /// The keys that the user named and that are in the list already by somebody else's doing: the change is the agreement
+    /// to them.
+    public var awaited: [Recipient] {
+        let isThere = Set(change.before.map(\.key.fingerprint))
+        return change.unagreed.map(\.recipient).filter {
+            named.contains($0.key.fingerprint) && isThere.contains($0.key.fingerprint)
+        }
+    }
+
+    /// Whether there is nothing to do, and nothing to agree to.
+    public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty }
+
+    /// The keys that would be encrypted to although nobody here named or agreed to them: somebody else brought them.
+    public var foreign: [Recipient] {
+        change.unagreed.map(\.recipient).filter { !named.contains($0.key.fingerprint) }
+    }
+}
+
+/// What the user has agreed to of a change, besides the keys that were named.
+public struct ChangeConsent: Sendable {
+    /// Keys that somebody else brought, by their fingerprints.
+    public var foreign: Set<Fingerprint>
+    /// To read nothing of it any more.
+    public var isLockedOut: Bool
+
+    /// A consent of its parts.
+    public init(foreign: Set<Fingerprint> = [], isLockedOut: Bool = false) {
+        self.foreign = foreign
+        self.isLockedOut = isLockedOut
+    }
+}
+
+/// A change that was interrupted, and what is left of it.
+public struct InterruptedChange: Sendable {
+    /// The place that changes: `STORE/FOLDER`.
+    public var place: String
+    /// What is left to be done.
+    public var rest: Reencryption.Rest
+    let work: Reencryption
+    let store: Store
+}

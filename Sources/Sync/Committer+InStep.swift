@@ -1,0 +1,72 @@
+import Stores
+import Synchronization
+
+extension Committer {
+    /// Brings store and remote together now: fetches, merges, pushes. Returns when that is done or has failed.
+    /// - Parameter choice: which history goes on where the two have parted; nil leaves that as it is, and says so.
+    /// - Returns: what went wrong, as one sentence, nil when all is well or there is no remote; and what became of the
+    ///   choice, as sentences without a full stop.
+    public func synchronizeNow(
+        choosing choice: HistoryChoice
+    ) async -> (complaint: String?, chosen: [String]) {
+        (sync.choice, sync.chosen) = (choice, [])
+        defer { (sync.choice, sync.chosen) = (nil, []) }
+        let complaint = await synchronizeNow(looking: true)
+        return (complaint, sync.chosen)
+    }
+
+    /// As `synchronizeNow(choosing:)`, where nothing that others did is replaced.
+    /// - Parameter isLooking: whether what lies uncommitted in the store is looked for although that was not done at the
+    ///   start yet.
+    /// - Returns: why they are not in step, as one sentence; nil when they are, or there is no remote.
+    public func synchronizeNow(looking isLooking: Bool = false) async -> String? {
+        sync.waitsForUser = []
+        let hasSeenAll = isLooking || hasLooked ? await lookBeforeSync() : true
+        var request = SyncState.Request.everything
+        // What is saved meanwhile belongs to it, too; who saves without end is told so.
+        for _ in 0..<5 {
+            commitPending()
+            await synchronize(request)
+            while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
+            guard shared.withLock({ !$0.pending.isEmpty && $0.commitError == nil }) else { break }
+            request = .push
+        }
+        // A look beside somebody else's merge takes what that has put into the index for staged by the user.
+        if !sync.staged.isEmpty { _ = await lookForUncommitted() }
+        return whatIsNotInStep
+            ?? (hasSeenAll
+                ? nil
+                : "git or another program is at work in the folder of the store \"\(store.name)\", so that it is not "
+                    + "known whether all is committed: run passdir sync again when it has ended.")
+    }
+
+    /// "In step" is said of the working tree, too: what git or others left there is committed, as at the start.
+    /// - Returns: false when others were at work all the time, so that it is not known what lies there.
+    private func lookBeforeSync() async -> Bool {
+        guard options.recovers else { return true }
+        _ = mendOnce()
+        let end = ContinuousClock.now + .seconds(3)
+        while await !lookForUncommitted() {
+            guard .now < end else { return false }
+            // Nothing tells when git has ended.
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        return true
+    }
+
+    /// Why store and remote are not in step, as one sentence; nil when they are.
+    private var whatIsNotInStep: String? {
+        let (complaint, waiting) = shared.withLock { shared in
+            (shared.commitError ?? shared.syncError, shared.pending.count + shared.inWork)
+        }
+        if let complaint { return complaint }
+        if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
+        if Reencryption.isUnderWay(in: store) {
+            return
+                "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
+                + "resume \(store.name) finishes it, passdir recipients abort \(store.name) takes it back."
+        }
+        guard waiting > 0 else { return stagedSentence }
+        return waiting == 1 ? "1 change waits to be committed." : "\(waiting) changes wait to be committed."
+    }
+}
