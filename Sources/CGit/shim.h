@@ -31,6 +31,8 @@ typedef struct {
     char *host;
     char *port;
     int descriptor;
+    /// Ours alone: what was asked of a proxy (`ServerBoundary.Asked`).
+    int asked;
 } passdir_git_stream;
 
 /// The parts of a pack that are mapped at a time: `window` bytes each, `limit` bytes in all.

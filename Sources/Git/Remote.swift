@@ -35,10 +35,12 @@ extension Repository {
 
     /// Fetches from a remote.
     /// - Parameter refspecs: what to fetch; none takes the remote's own from the configuration.
+    /// - Returns: the names of the references that the remote has.
     /// - Throws: as `push`.
+    @discardableResult
     public func fetch(
         remote: String, refspecs: [String] = [], callbacks: TransferCallbacks = .init()
-    ) throws(GitError) {
+    ) throws(GitError) -> Set<String> {
         let handle = try self.remote(remote)
         var options = git_fetch_options()
         git_fetch_options_init(&options, UInt32(GIT_FETCH_OPTIONS_VERSION))
@@ -57,6 +59,11 @@ extension Repository {
                     : git_remote_fetch(handle.pointer, &specs, &options, nil)
             }
         }
+        // libgit2 keeps what the server said first; a refspec that nothing matches is no error to it.
+        var heads: UnsafeMutablePointer<UnsafePointer<git_remote_head>?>?
+        var count = 0
+        guard git_remote_ls(&heads, &count, handle.pointer) == 0 else { return [] }
+        return Set((0..<count).compactMap { heads?[$0].map { String(cString: $0.pointee.name) } })
     }
 
     /// The proxies of the repository's configuration, the user's and the environment.

@@ -28,8 +28,19 @@ final class ServerBoundary {
     /// Between one object and the next: more than any secret, so that a server cannot talk on beside the pack.
     static let objectLimit = 256 << 20
 
+    /// What a connection to a proxy has asked it for.
+    enum Asked: Int32 {
+        case nothing
+        /// A page of the URL's server.
+        case page
+        /// A connection to the URL's server: whatever is sent from now on is for that one.
+        case tunnel
+    }
+
     private let allowed: Set<Server>
     private let proxies: Set<Server>
+    /// Those that are spoken to over TLS, where nobody sees what is asked.
+    private let sealedProxies: Set<Server>
     private var received = 0
     private var objects: Int?
     /// Where the server wanted to send us.
@@ -45,8 +56,9 @@ final class ServerBoundary {
         var allowed: Set = [server]
         if scheme == "http", server.port == "80" { allowed.insert(Server(server.host, "443")) }
         self.allowed = allowed
-        self.proxies = Set(
-            proxies.compactMap { Self.server(of: $0.contains("://") ? $0 : "http://" + $0)?.1 })
+        let named = proxies.compactMap { Self.server(of: $0.contains("://") ? $0 : "http://" + $0) }
+        self.proxies = Set(named.map(\.1))
+        sealedProxies = Set(named.filter { $0.scheme == "https" }.map(\.1))
     }
 
     /// Holds for the connections that libgit2 makes on this thread while `body` runs.
@@ -77,18 +89,28 @@ final class ServerBoundary {
         return false
     }
 
-    /// Whether bytes may be sent: a request through a proxy names the server that it is for.
-    func maySend(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard !proxies.isEmpty, let start = bytes.first, [0x43, 0x47, 0x50].contains(start) else {
-            return true
-        }
+    /// Whether bytes may be sent over a connection. A proxy is no server: it is asked for a page of the URL's server, or
+    /// for a connection there, and for nothing of its own. A redirect to its port would be such a request.
+    func maySend(
+        _ bytes: UnsafeRawBufferPointer, to host: String, _ port: String, after asked: inout Asked
+    ) -> Bool {
+        let server = Server(host, port)
+        if allowed.contains(server) || asked == .tunnel || sealedProxies.contains(server) { return true }
         let line = String(decoding: bytes.prefix(4096).prefix { $0 != 0x0D }, as: UTF8.self)
         let words = line.split(separator: " ")
-        guard words.count == 3, words[2].hasPrefix("HTTP/1"), !words[1].hasPrefix("/") else { return true }
-        let target = words[0] == "CONNECT" ? "https://\(words[1])" : String(words[1])
-        if let (_, server) = Self.server(of: target), allowed.contains(server) { return true }
-        refused = target
-        return false
+        // Not a request's first line: what belongs to the one before.
+        guard words.count == 3, words[2].hasPrefix("HTTP/1") else {
+            if asked == .nothing { refused = server.description }
+            return asked != .nothing
+        }
+        let isTunnel = words[0] == "CONNECT"
+        let target = isTunnel ? "https://\(words[1])" : String(words[1])
+        guard let (_, named) = Self.server(of: target), allowed.contains(named) else {
+            refused = target.hasPrefix("/") ? server.description : target
+            return false
+        }
+        asked = isTunnel ? .tunnel : .page
+        return true
     }
 
     /// Notes how many objects have come, of how many: 0 before the pack begins.

@@ -82,13 +82,19 @@ enum ServerConnection {
     }
 
     private static func write(_ stream: Stream, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
-        if let boundary = ServerBoundary.current, !boundary.maySend(bytes) {
-            return Int(fail(GIT_ERROR_NET, "the server redirects elsewhere"))
+        let whole = whole(stream)
+        if let boundary = ServerBoundary.current {
+            var asked = ServerBoundary.Asked(rawValue: whole.pointee.asked) ?? .nothing
+            defer { whole.pointee.asked = asked.rawValue }
+            let (host, port) = (String(cString: whole.pointee.host), String(cString: whole.pointee.port))
+            guard boundary.maySend(bytes, to: host, port, after: &asked) else {
+                return Int(fail(GIT_ERROR_NET, "the server redirects elsewhere"))
+            }
         }
         var count = -1
         repeat {
             count = send(
-                whole(stream).pointee.descriptor, bytes.baseAddress, bytes.count, flags | Int32(MSG_NOSIGNAL))
+                whole.pointee.descriptor, bytes.baseAddress, bytes.count, flags | Int32(MSG_NOSIGNAL))
         } while count < 0 && errno == EINTR
         guard count >= 0 else {
             return Int(fail(GIT_ERROR_NET, "error sending data: \(String(cString: strerror(errno)))"))

@@ -89,6 +89,7 @@ private struct LibGit2Transfer {
                 pace.tell($0)
                 return request.operation == .push || TransferLimits.allow($0, bytes: request.limit)
             })
+        var isThere = true
         do throws(GitError) {
             let repository = try Repository.open(gitDirectory: request.repository)
             if let authorities = repository.config("http.sslCAInfo") {
@@ -107,15 +108,19 @@ private struct LibGit2Transfer {
                     localRef: request.localRef, remoteRef: request.remoteRef, replacing: request.lease,
                     callbacks: callbacks)
             case .fetch:
-                try repository.fetch(
+                let names = try repository.fetch(
                     remote: repository.url(ofRemote: request.remote) ?? request.remote,
                     refspecs: ["+\(request.remoteRef):\(request.trackingRef)"],
                     callbacks: callbacks)
+                isThere = names.contains(request.remoteRef)
             }
         } catch {
             if error.code == .cancelled { throw TransferCommand.tooMuch(request) }
             let message = error.code == .certificate ? hosts.complaint ?? error.message : error.message
             throw TransferFailure(code: .init(error.code), message: message)
+        }
+        guard isThere else {
+            throw TransferFailure(code: .noBranch, message: "the remote has no branch \(request.remoteRef)")
         }
     }
 }

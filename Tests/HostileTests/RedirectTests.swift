@@ -180,22 +180,63 @@ import Testing
         let boundary = try #require(
             ServerBoundary(
                 "https://Store.test/x.git", proxies: ["proxy.test:3128", "http://u:p@other.test/"]))
-        func mayAsk(_ line: String) -> Bool {
-            Array("\(line)\r\nHost: x\r\n\r\n".utf8).withUnsafeBytes(boundary.maySend)
+        func mayAsk(_ lines: String..., of host: String = "proxy.test", _ port: String = "3128") -> Bool {
+            var asked = ServerBoundary.Asked.nothing
+            return lines.allSatisfy {
+                Array("\($0)\r\nHost: x\r\n\r\n".utf8).withUnsafeBytes {
+                    boundary.maySend($0, to: host, port, after: &asked)
+                }
+            }
         }
         #expect(boundary.mayConnect("store.test", "443") && boundary.mayConnect("STORE.TEST", "443"))
         #expect(boundary.mayConnect("proxy.test", "3128") && boundary.mayConnect("other.test", "80"))
-        #expect(mayAsk("CONNECT store.test:443 HTTP/1.1") && mayAsk("GET /x.git/info/refs HTTP/1.1"))
+        #expect(
+            mayAsk("CONNECT store.test:443 HTTP/1.1")
+                && mayAsk("CONNECT store.test:443 HTTP/1.1", "\u{16}TLS"))
+        #expect(mayAsk("GET /x.git/info/refs HTTP/1.1", of: "store.test", "443"))
+        #expect(mayAsk("GET https://store.test/x HTTP/1.1", "0000", "POST https://store.test/x HTTP/1.1"))
         for line in [
             "CONNECT store.test:8443 HTTP/1.1", "CONNECT evil.test:443 HTTP/1.1",
-            "GET http://store.test/x HTTP/1.1",
-            "POST https://evil.test/x HTTP/1.1",
+            "GET http://store.test/x HTTP/1.1", "POST https://evil.test/x HTTP/1.1",
+            // The proxy itself is no server of the store's.
+            "GET /x.git/info/refs HTTP/1.1", "POST /x HTTP/1.1", "0000", "\u{16}TLS",
         ] {
             #expect(!mayAsk(line), "\(line)")
         }
+        #expect(!mayAsk("GET https://store.test/x HTTP/1.1", "GET /x HTTP/1.1"))
         #expect(boundary.refused != nil)
         for (host, port) in [("store.test", "80"), ("evil.test", "443"), ("127.0.0.1", "443"), ("", "443")] {
             #expect(!boundary.mayConnect(host, port))
+        }
+    }
+
+    /// Holds:
+    /// - Over HTTP, a store's credentials go only to the host and port of its URL.
+    ///
+    /// A proxy of the same host that is not asked for this server: the way there is open, and a redirect leads to it.
+    @Test func aProxyIsNoServer() throws {
+        try TestHome.with { home in
+            let thief = try HostileServer { _, client in
+                client.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+                return true
+            }
+            let server = try HostileServer { request, client in
+                client.answer("302 Found", ["Location: http://127.0.0.1:\(thief.port)\(request.path)"])
+                return true
+            }
+            defer {
+                thief.stop()
+                server.stop()
+            }
+            let result = try home.run(
+                [
+                    "passdir", "store", "add", "x", "--url", server.url + "/x.git", "--user-name", "u",
+                    "--password-stdin",
+                ], input: Array("secret\n".utf8),
+                extra: ["http_proxy": "http://127.0.0.1:\(thief.port)", "no_proxy": "127.0.0.1"])
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("redirects to"), "\(result.errors)")
+            #expect(thief.requests.isEmpty, "\(thief.requests)")
         }
     }
 

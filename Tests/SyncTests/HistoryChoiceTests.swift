@@ -125,9 +125,9 @@ import Testing
     }
 
     /// The branch is gone: only the user puts it there again.
-    @Test func aBranchThatIsGone() async throws {
+    @Test(arguments: [Transport.libgit2, .git]) func aBranchThatIsGone(_ transport: Transport) async throws {
         try await TestHome.with { home in
-            let machine = try home.machines(2)[1]
+            let machine = try home.machines(2) { $0.transport = transport }[1]
             try machine.save("mail/imap", "one\n")
             #expect(await machine.committer.synchronizeNow() == nil)
             try home.succeed(["git", "-C", home.path("m0.git").string, "update-ref", "-d", "refs/heads/main"])
