@@ -37,6 +37,7 @@ struct IndexPatch {
         let header = made.keep(Array(bytes[..<IndexScan.headerLength]))
         pieces.append(UnsafeRawBufferPointer(header))
         var marks = IndexMarks(edits)
+        var hasNameless = false
         while true {
             let settled = marks.withBarrier { scan.skipSettled(before: $0, written: written) }
             keep(settled.bytes, count: settled.count)
@@ -48,6 +49,7 @@ struct IndexPatch {
             {
                 return nil
             }
+            hasNameless = hasNameless || entry.name.isEmpty
             smudgeIfRacy(entry, written)
             if marks.leavesAlone(entry.name) {
                 keep(entry)
@@ -58,6 +60,8 @@ struct IndexPatch {
         while let last = marks.insertion(upTo: nil) { insert(last, after: scan.name) }
         flush()
         guard try copyExtensions(from: scan.position, to: scan.end, edits) else { return nil }
+        // Those of a split index, of which the extension would have told.
+        guard !hasNameless else { throw IndexScan.damaged("a name is missing") }
         header.storeBytes(of: UInt32(count).bigEndian, toByteOffset: 8, as: UInt32.self)
     }
 

@@ -13,6 +13,8 @@ struct IndexScan: ~Copyable {
         var name: UnsafeRawBufferPointer
         /// 0, or 1 to 3 in a conflict.
         var stage: UInt8
+        /// Marked assume-unchanged or skip-worktree.
+        var isAbsenceExcused: Bool
     }
 
     /// What stands before the first entry: signature, version, number of entries.
@@ -33,6 +35,8 @@ struct IndexScan: ~Copyable {
     private(set) var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
     /// The name of the entry that was read last.
     private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// The stage of the entry that was read last.
+    private var stage: UInt8 = 0
     private var firstName = NameMemory()
     private var secondName = NameMemory()
     private var usesFirst = false
@@ -69,10 +73,29 @@ struct IndexScan: ~Copyable {
         let head = flags & 0x4000 == 0 ? Self.headLength : Self.headLength + 2
         guard start + head < end else { throw Self.damaged("it is cut off") }
         previousName = name
-        if version == 4 { try readShortened(from: start + head) } else { try readName(start, head, flags) }
+        if version == 4 {
+            try readShortened(from: start + head, flags)
+        } else {
+            try readName(start, head, flags)
+        }
+        let stage = UInt8(truncatingIfNeeded: flags >> 12 & 3)
+        try checkName(stage: stage, after: self.stage)
+        self.stage = stage
+        let isSkipped = head > Self.headLength && bytes[start + Self.headLength] & 0x40 != 0
         return Entry(
-            start: start, end: position, head: head, name: name,
-            stage: UInt8(truncatingIfNeeded: flags >> 12 & 3))
+            start: start, end: position, head: head, name: name, stage: stage,
+            isAbsenceExcused: flags & 0x8000 != 0 || isSkipped)
+    }
+
+    /// Names are paths, in order; only the sides of a conflict have one name.
+    private func checkName(stage: UInt8, after before: UInt8) throws(GitError) {
+        // The first entries of a split index may have none, which `IndexPatch` finds out at its end.
+        if name.isEmpty, previousName.isEmpty { return }
+        guard IndexName.isPlain(name) else { throw Self.damaged("a name in it is no path of a file") }
+        let order = IndexMarks.order(previousName, name)
+        guard order < 0 || order == 0 && 0 < before && before < stage else {
+            throw Self.damaged("its names are not in order")
+        }
     }
 
     /// Passes over entries of version 2 and 3 that stay as they are, as fast as that goes; stops before one that `next`
@@ -86,6 +109,7 @@ struct IndexScan: ~Copyable {
         let start = position
         var count = 0
         guard version < 4, let base = bytes.baseAddress else { return (start..<start, 0) }
+        var previous = name
         while count < remaining, position + Self.headLength < end {
             let entry = base + position
             let modified = FileTime(
@@ -95,21 +119,28 @@ struct IndexScan: ~Copyable {
                 bigEndian: entry.loadUnaligned(fromByteOffset: Self.flagsOffset, as: UInt16.self))
             let length = Int(flags & 0xfff)
             let next = position + (Self.headLength + length + 8) & ~7
-            // Neither more flags nor a length that is not told, and an end where it belongs.
-            guard flags & 0x4000 == 0, length < 0xfff, !modified.mayChangeUnseen(since: written), next <= end,
-                entry.load(fromByteOffset: Self.headLength + length, as: UInt8.self) == 0
+            // Neither more flags nor a stage nor a length that is not told, and an end where it belongs.
+            guard flags & 0x7000 == 0, length < 0xfff, !modified.mayChangeUnseen(since: written), next <= end,
+                hasPadding(from: position + Self.headLength + length, to: next)
             else {
                 break
             }
-            if let barrier {
-                let name = UnsafeRawBufferPointer(start: entry + Self.headLength, count: length)
-                guard IndexMarks.order(name, barrier) < 0 else { break }
-            }
+            let name = UnsafeRawBufferPointer(start: entry + Self.headLength, count: length)
+            if let barrier, IndexMarks.order(name, barrier) >= 0 { break }
+            guard IndexMarks.order(previous, name) < 0, IndexName.isPlain(name) else { break }
+            previous = name
             position = next
             count += 1
         }
+        if count > 0 { (name, stage) = (previous, 0) }
         remaining -= count
         return (start..<position, count)
+    }
+
+    /// Whether the one to eight bytes up to the end of an entry are zeros.
+    private func hasPadding(from start: Int, to end: Int) -> Bool {
+        let last = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self))
+        return last << UInt64(8 * (8 - (end - start))) == 0
     }
 
     /// Versions 2 and 3: the whole name, and one to eight zeros that make the entry's length a multiple of eight.
@@ -117,20 +148,22 @@ struct IndexScan: ~Copyable {
         var length = Int(flags & 0xfff)
         if length == 0xfff {
             // As long or longer: up to the zero.
-            guard let zero = bytes[(start + head)..<end].firstIndex(of: 0) else {
+            guard let base = bytes.baseAddress, let zero = memchr(base + start + head, 0, end - start - head)
+            else {
                 throw Self.damaged("a name has no end")
             }
-            length = zero - start - head
+            length = UnsafeRawPointer(zero) - base - start - head
+            guard length >= 0xfff else { throw Self.damaged("a name is shorter than it says") }
         }
         position = start + (head + length + 8) & ~7
-        guard position <= end, bytes[start + head + length] == 0 else {
+        guard position <= end, hasPadding(from: start + head + length, to: position) else {
             throw Self.damaged("a name has no end")
         }
         name = UnsafeRawBufferPointer(start: bytes.baseAddress! + start + head, count: length)
     }
 
     /// Version 4: how many bytes of the name before are to be taken away, and what follows instead.
-    private mutating func readShortened(from start: Int) throws(GitError) {
+    private mutating func readShortened(from start: Int, _ flags: UInt16) throws(GitError) {
         var place = start
         var dropped = Int(bytes[place] & 0x7f)
         while bytes[place] & 0x80 != 0 {
@@ -151,6 +184,10 @@ struct IndexScan: ~Copyable {
         let kept = UnsafeRawBufferPointer(rebasing: previousName.dropLast(dropped))
         usesFirst.toggle()
         name = usesFirst ? firstName.join(kept, added) : secondName.join(kept, added)
+        // By which git reads, not by the zero.
+        guard flags & 0xfff == min(name.count, 0xfff) else {
+            throw Self.damaged("a name is not as long as it says")
+        }
     }
 }
 
