@@ -61,7 +61,8 @@ extension Repository {
         let root = try WorkingRoot(top)
         if let parent {
             let base = try tree(of: parent)
-            for path in paths { try gather(path, root, base, &plan) }
+            var excused = excusedAbsences
+            for path in paths { try gather(path, root, base, &excused, &plan) }
         } else {
             for path in paths {
                 try checkedPath(path)
@@ -85,7 +86,8 @@ extension Repository {
     }
 
     private func gather(
-        _ path: FilePath, _ root: borrowing WorkingRoot, _ base: borrowing Owned, _ plan: inout TreePlan
+        _ path: FilePath, _ root: borrowing WorkingRoot, _ base: borrowing Owned,
+        _ excused: inout ExcusedAbsences, _ plan: inout TreePlan
     ) throws(GitError) {
         try checkedPath(path)
         let old = try entry(path, in: base)
@@ -95,10 +97,10 @@ extension Repository {
         case .absent:
             guard let old else { return }
             guard old.isTree else {
-                if !isAbsenceExcused(path) { try remove(path, old, &plan) }
+                if try !excused.contains(path) { try remove(path, old, &plan) }
                 return
             }
-            for leaf in try leaves(of: path, old.id) where !isAbsenceExcused(leaf.path) {
+            for leaf in try leaves(of: path, old.id) where try !excused.contains(leaf.path) {
                 plan.remove(leaf.path, leaf.entry)
             }
         case .directory:
@@ -110,7 +112,7 @@ extension Repository {
             }
             // Another folder may have taken the name of the one that the parent has.
             for leaf in try leaves(of: path, old.id) where leaf.entry.mode != GIT_FILEMODE_COMMIT {
-                try gather(leaf.path, root, base, &plan)
+                try gather(leaf.path, root, base, &excused, &plan)
             }
         case .file, .link:
             if let old, old.isTree || old.mode == GIT_FILEMODE_COMMIT {

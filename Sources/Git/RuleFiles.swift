@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -13,22 +14,34 @@ enum RuleFiles {
     private static let deepest = 256
 
     static let names = [".gitignore", ".gitattributes", ".gitmodules"]
+    private static let components = names.compactMap { FilePath.Component($0) }
 
     /// Looks at the rule files of one folder, relative to the top.
     /// - Throws: `.invalid` where one is no file of ordinary size.
     static func check(_ folder: FilePath, top: FilePath) throws(GitError) {
-        for name in names {
-            let path = folder.appending(name)
-            var facts = stat()
-            guard top.pushing(path).withPlatformString({ lstat($0, &facts) }) == 0 else { continue }
-            try check(path, facts)
-            let place = top.pushing(folder).withPlatformString {
-                open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            }
-            guard place >= 0 else { continue }
-            let descriptor = Descriptor(place)
-            try checkPatterns(path, at: descriptor.raw)
+        // As libgit2 will open it, with the links on the way.
+        let raw = top.pushing(folder).withPlatformString {
+            open($0, PASSDIR_O_PATH | O_DIRECTORY | O_CLOEXEC)
         }
+        if raw < 0, errno == EMFILE || errno == ENFILE || errno == ENOMEM {
+            throw .system(Errno(rawValue: errno), "cannot open \(folder)")
+        }
+        guard raw >= 0 else { return }
+        let place = Descriptor(raw)
+        for name in components { try check(name, in: folder, at: place.raw) }
+    }
+
+    /// - Parameter place: the folder, open.
+    private static func check(
+        _ name: FilePath.Component, in folder: FilePath, at place: CInt
+    ) throws(GitError) {
+        let path = folder.appending(name)
+        var facts = stat()
+        guard name.withPlatformString({ fstatat(place, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+            return
+        }
+        try check(path, facts)
+        try checkPatterns(path, at: place)
     }
 
     private static func check(_ path: FilePath, _ facts: stat) throws(GitError) {
@@ -76,14 +89,7 @@ enum RuleFiles {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
             }
             guard let name, name.kind == .regular, name != ".git" else { continue }
-            if names.contains(where: { name == FilePath.Component($0) }) {
-                var facts = stat()
-                guard name.withPlatformString({ fstatat(raw, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
-                    continue
-                }
-                try check(folder.appending(name), facts)
-                try checkPatterns(folder.appending(name), at: raw)
-            }
+            if components.contains(name) { try check(name, in: folder, at: raw) }
             // 4 is a folder, 0 what the file system does not tell; opening refuses what is none.
             guard kind == 4 || kind == 0 else { continue }
             let child = name.withPlatformString {

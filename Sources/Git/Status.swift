@@ -65,11 +65,12 @@ extension Repository {
             }
         }
         var found: [WorkingTreeChange] = []
+        var excused = excusedAbsences
         for position in 0..<git_status_list_entrycount(list.pointer) {
             if let entry = git_status_byindex(list.pointer, position),
                 let change = Repository.change(entry.pointee)
             {
-                if change.kind == .deleted, change.unstaged, isAbsenceExcused(change.path) { continue }
+                if change.kind == .deleted, change.unstaged, try excused.contains(change.path) { continue }
                 found.append(change)
             }
         }

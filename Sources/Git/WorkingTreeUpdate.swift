@@ -49,6 +49,7 @@ public final class WorkingTreeUpdate {
         }
         root = top
         let folder = try WorkingRoot(top)
+        var excused = repository.excusedAbsences
         for (number, step) in steps.enumerated() {
             try checkedPath(step.path)
             // A submodule's folder is its own business.
@@ -57,7 +58,7 @@ public final class WorkingTreeUpdate {
             let (item, metadata) = try Self.item(found)
             if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
-            if item == nil, !found.isDirectory, step.old != nil, repository.isAbsenceExcused(step.path) {
+            if item == nil, !found.isDirectory, step.old != nil, try excused.contains(step.path) {
                 guard let new = step.new else { continue }
                 let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
                 var prepared = Prepared(step: step, found: nil, temporary: temporary)
