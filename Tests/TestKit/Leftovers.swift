@@ -120,8 +120,9 @@ public enum MountTable {
 }
 
 /// Files whose size is not known before they are read, as those in /proc.
-enum SystemFile {
-    static func text(_ path: String) -> String? {
+public enum SystemFile {
+    /// The whole of it as text; nil when it cannot be opened.
+    public static func text(_ path: String) -> String? {
         guard let file = try? FileDescriptor.open(FilePath(path), .readOnly) else { return nil }
         defer { try? file.close() }
         var bytes: [UInt8] = []

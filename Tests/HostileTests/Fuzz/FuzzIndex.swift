@@ -8,10 +8,19 @@ import SystemPackage
 enum FuzzIndex {
     private static let names = ["a-b", "a.gpg", "a/b.gpg", "a/b/c.gpg", "a/b0", "b", "mail/x.gpg", "z/y/x/w"]
 
+    /// Names that git never gives to an entry.
+    private static let odd = [
+        "", ".", "..", ".git", ".GIT/config", "a/.git/config", "a//b", "/a", "../a", "a/./b", "b\0b", "c\0",
+    ]
+
     static func bytes(_ random: inout FuzzRandom) -> [UInt8] {
         let version = UInt32(2 + random.below(3))
         var chosen = names.filter { _ in !random.once(in: 3) }
         if random.once(in: 6) { chosen.append("zz/" + String(repeating: "long", count: 1100)) }
+        if random.once(in: 8) {
+            chosen.append(random.pick(odd + names))
+            if random.once(in: 2) { chosen.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+        }
         var entries: [UInt8] = []
         var before: [UInt8] = []
         for name in chosen { entries += entry(Array(name.utf8), &before, version, &random) }
@@ -35,7 +44,9 @@ enum FuzzIndex {
         }
         bytes += random.bytes(20)
         let isExtended = version == 3 && random.once(in: 2)
-        let flags = UInt16(min(name.count, 0xfff)) | (isExtended ? 0x4000 : 0)
+        let length = random.once(in: 100) ? random.pick([0, 1, name.count + 1, 0xffe, 0xfff]) : name.count
+        let stage = random.once(in: 40) ? UInt16(random.below(4)) : 0
+        let flags = UInt16(min(length, 0xfff)) | (isExtended ? 0x4000 : 0) | stage << 12
         bytes += [UInt8(flags >> 8), UInt8(flags & 0xff)]
         if isExtended { bytes += [random.once(in: 2) ? 0x20 : 0x40, 0] }
         defer { before = name }
@@ -94,29 +105,41 @@ enum FuzzIndex {
 
     /// Whether git could have written an index with these names and stages: in order, none twice, none that is a file and
     /// a folder.
-    static func isSound(_ names: [String]) -> Bool {
-        let files = Set(names.map { String($0.dropLast(2)) })
+    static func isSound(_ names: [[UInt8]]) -> Bool {
+        let files = Set(names.map { Array($0.dropLast(2)) })
+        let slash = UInt8(ascii: "/")
         let folders = files.flatMap { name in
-            name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) }
-        }
-        let isSorted = zip(names, names.dropFirst()).allSatisfy {
-            $0.utf8.lexicographicallyPrecedes($1.utf8)
+            name.indices.filter { name[$0] == slash }.map { Array(name[..<$0]) }
         }
         let isComplete = files.allSatisfy {
-            !$0.split(separator: "/", omittingEmptySubsequences: false).contains("")
+            !$0.split(separator: slash, omittingEmptySubsequences: false).contains([])
         }
-        return isSorted && isComplete && files.isDisjoint(with: folders)
+        return isInOrder(names) && isComplete && files.isDisjoint(with: folders)
     }
 
-    /// Names and stages as libgit2 reads them; nil when it cannot.
-    static func names(_ index: FilePath) -> [String]? {
+    /// Whether each name and stage comes behind the one before it.
+    static func isInOrder(_ names: [[UInt8]]) -> Bool {
+        zip(names, names.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Names and stages as libgit2 reads them, each a name, a zero and the digit of the stage; nil when it cannot.
+    static func names(_ index: FilePath) -> [[UInt8]]? {
         LibGit2.start()
         var made: OpaquePointer?
         guard index.withPlatformString({ git_index_open(&made, $0) }) == 0, let made else { return nil }
         defer { git_index_free(made) }
         return (0..<git_index_entrycount(made)).compactMap { place in
             guard let entry = git_index_get_byindex(made, place) else { return nil }
-            return String(cString: entry.pointee.path) + " \(git_index_entry_stage(entry))"
+            return name(
+                UnsafeRawBufferPointer(start: entry.pointee.path, count: strlen(entry.pointee.path)),
+                Int(git_index_entry_stage(entry)))
         }
     }
+
+    static func name(_ name: some Sequence<UInt8>, _ stage: Int) -> [UInt8] {
+        Array(name) + [0, UInt8(ascii: "0") + UInt8(stage)]
+    }
+
+    /// For a sentence.
+    static func shown(_ names: [[UInt8]]) -> [String] { names.map { String(decoding: $0, as: UTF8.self) } }
 }

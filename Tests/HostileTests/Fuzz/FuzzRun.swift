@@ -11,16 +11,16 @@ struct FuzzRun {
     let seed: UInt64
     /// Which inputs; each is made of seed, target and number alone.
     let inputs: Range<Int>
+    /// Nothing else runs in this process, so that its memory is that of the inputs.
+    let isAlone: Bool
 
     /// An input that takes longer, in time of the processor, is a hang.
     private static let limit = 1.0
     /// After so long without an end of one input, even on a busy machine, there will be none.
     private static let patience = 60
     private static let corpusSize = 128
-    /// Bytes by which the most memory that the process had at a time may rise in a run of so many inputs; in shorter ones,
-    /// other tests run beside it.
-    private static let mostMemory = 64 << 20
-    private static let longRun = 10_000
+    /// KiB by which the most memory that the process ever had may rise.
+    private static let mostMemory = 64 << 10
 
     /// Returns what is wrong with the inputs, at most ten sentences; the process ends where an input kills it.
     func findings() throws -> [String] {
@@ -36,10 +36,13 @@ struct FuzzRun {
         let watch = FuzzWatch(note)
         defer { watch.end() }
         var found: [String] = []
-        var memoryBefore = 0
+        var memoryBefore = try PeakMemory.kibibytes(of: getpid())
+        let start = ContinuousClock.now
         for number in inputs {
             // Corpora and tables that are built once are not what inputs take.
-            if number == inputs.lowerBound + inputs.count / 20 { memoryBefore = Self.memoryPeak() }
+            if number == inputs.lowerBound + inputs.count / 20 {
+                memoryBefore = try PeakMemory.kibibytes(of: getpid())
+            }
             note.mark(number)
             watch.count()
             var random = FuzzRandom(seed: seed, target: target.name, input: number)
@@ -55,9 +58,14 @@ struct FuzzRun {
             if time > Self.limit { found.append(sentence(number, "it takes \(time) s", bytes)) }
             if found.count >= 10 { break }
         }
-        let rise = Self.memoryPeak() - memoryBefore
-        if inputs.count >= Self.longRun, rise > Self.mostMemory {
-            found.append("\(inputs.count) inputs of \(target.name) take \(rise >> 20) MiB more")
+        guard isAlone else { return found }
+        let peak = try PeakMemory.kibibytes(of: getpid())
+        let rise = peak - memoryBefore
+        print(
+            "fuzz: \(target.name) took \((ContinuousClock.now - start).components.seconds) s, "
+                + "\(peak >> 10) MiB, of which \(rise >> 10) MiB came late")
+        if rise > Self.mostMemory {
+            found.append("\(inputs.count) inputs of \(target.name) take \(rise >> 10) MiB more")
         }
         return found
     }
@@ -76,12 +84,6 @@ struct FuzzRun {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    /// The most memory that this process had at a time, in bytes.
-    private static func memoryPeak() -> Int {
-        var usage = rusage()
-        return getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss << 10 : 0
     }
 
     /// A folder in memory where the system has one: a million inputs are not to wear a disk out.

@@ -36,17 +36,22 @@ extension FuzzTarget {
         else {
             return
         }
+        try claim(FuzzIndex.isInOrder(before), "what is out of order is patched: \(FuzzIndex.shown(before))")
         let path = try input.write(to: "index", patched)
         guard let after = FuzzIndex.names(path) else { throw FuzzFinding("git cannot read the new index") }
         let change = IndexChange(index: try input.write(to: "index"), edits: edits)
         guard let copy = try? change.reassembled() else { return }
         guard let expected = FuzzIndex.names(copy.path) else { return }
         // What git would not have written, libgit2 puts right in its own way.
-        let put = Set(edits.filter { $0.entry != nil }.map { $0.path.string + " 0" }).sorted()
+        let put = edits.filter { $0.entry != nil }.map { FuzzIndex.name($0.name, 0) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
         guard FuzzIndex.isSound(before), FuzzIndex.isSound(put), FuzzIndex.isSound(expected) else {
             return
         }
-        try claim(after == expected, "the index has \(after), libgit2 makes \(expected) of \(before)")
+        try claim(
+            after == expected,
+            "the index has \(FuzzIndex.shown(after)), libgit2 makes \(FuzzIndex.shown(expected)) of "
+                + "\(FuzzIndex.shown(before))")
     }
 }
 
