@@ -76,7 +76,7 @@ public actor Committer: ChangeSink {
     nonisolated let store: Store
     nonisolated let options: Options
     nonisolated let log: Logger
-    private nonisolated let executor = StoreExecutor()
+    private nonisolated let executor: StoreExecutor
     var sync = SyncState()
     /// Force-moved branches that were noticed, by repository: what was remembered of them may not be written yet.
     var lastRewriting: [FilePath: (old: ObjectID, new: ObjectID)] = [:]
@@ -104,6 +104,7 @@ public actor Committer: ChangeSink {
     public init(store: Store, options: Options, log: Logger) {
         self.store = store
         self.options = options
+        executor = StoreExecutor(store: "\(store.name)")
         var log = log
         log[metadataKey: "store"] = "\(store.name)"
         self.log = log

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -12,6 +13,12 @@ final class StoreExecutor: SerialExecutor {
     }
 
     private let state = Mutex(State())
+    /// What `top -H` shows of the thread; the kernel keeps 15 bytes.
+    private let name: String
+
+    init(store: String) {
+        name = "git \(store)"
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -46,6 +53,9 @@ final class StoreExecutor: SerialExecutor {
     }
 
     private func runJobs() {
+        name.withCString { name in
+            _ = passdir_prctl(PR_SET_NAME, UInt(bitPattern: name))
+        }
         while true {
             let jobs = state.withLock { state in
                 defer { state.jobs = [] }

@@ -56,7 +56,10 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             },
             TreeAttack("patterns without end", says: "patterns that git would match for ever") {
                 let pattern = "/" + String(repeating: "a*", count: 24) + "b\n"
-                return [.init("100644", ".gitignore", try $0.blob(pattern))]
+                return [
+                    .init("100644", ".gitignore", try $0.blob(pattern)),
+                    .init("100644", String(repeating: "a", count: 200), try $0.blob("x\n")),
+                ]
             },
             TreeAttack("many patterns of three stars", says: "patterns that git would match for ever") {
                 [
