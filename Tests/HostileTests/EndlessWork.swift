@@ -8,7 +8,7 @@ import TestKit
 enum EndlessWork {
     /// Seconds of the processor that the thread of a store may take: many times what any attack takes, and not longer on a
     /// machine that has other things to do.
-    private static let most = 60.0
+    private static let usual = 60.0
     /// After so long, work that waits for something that never comes is given up, too.
     private static let patience = Duration.seconds(1200)
 
@@ -16,10 +16,11 @@ enum EndlessWork {
     ///
     /// - Parameters:
     ///   - store: the store whose committer works; its name, of up to 11 bytes, is that of no other test's.
+    ///   - most: another bound than the usual one.
     ///   - work: what is waited for. It goes on when it is given up, until this process ends.
     /// - Throws: `TestFailure` when there will be no end.
     static func notice<Value: Sendable>(
-        _ store: String, _ work: @escaping @Sendable () async -> Value
+        _ store: String, most: Double = usual, _ work: @escaping @Sendable () async -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let answer = Answer(continuation)

@@ -6,10 +6,9 @@ import Testing
 /// What others push is small, and would fill the daemon's memory: reading goes on, the memory stays bounded, `status`
 /// tells it.
 ///
-/// With `PASSDIR_SOAK` set, at full size.
+/// `PASSDIR_SOAK` says how many GiB the blob of zeros has (`scripts/soak exhaustion 1`); the list of lengths is then as long as
+/// a secret may be.
 @Suite struct ExhaustionTests {
-    private static let isLong = getenv("PASSDIR_SOAK") != nil
-
     struct Attack: Sendable, CustomTestStringConvertible {
         var name: String
         /// What `status` must say after a sync; nil: the push is taken in.
@@ -25,12 +24,22 @@ import Testing
             return try builder.tree(entries + [.init("40000", "z", id)])
         },
         Attack(name: "a blob of zeros", says: "more than limits.secret allows") { builder, entries in
-            let size = isLong ? "1G" : "256M"
+            let size = Soak.count.map { "\($0)G" } ?? "256M"
             let id = try builder.home.succeed(
-                ["sh", "-c", "head -c \(size) /dev/zero | git hash-object -w --stdin"], in: builder.repository
-            )
+                ["sh", "-c", "head -c \(size) /dev/zero | git hash-object -w --stdin"],
+                in: builder.repository, limit: .seconds(900))
             return try builder.tree(
                 entries + [.init("100644", "z.gpg", String(decoding: id.prefix(40), as: UTF8.self))])
+        },
+        // From 1 GiB on the transfer has no room for it.
+        Attack(
+            name: "a blob of zeros, in kilobytes",
+            says: Soak.count == nil ? "more than limits.secret allows" : "takes too much memory"
+        ) {
+            builder, entries in
+            let blob = try DeltaPack.zeros(
+                chunks: (Soak.count ?? 1) * (Soak.count == nil ? 17 : 65), in: builder)
+            return try builder.tree(entries + [.init("100644", "z.gpg", blob)])
         },
         Attack(name: "100,000 files of 60 MiB", says: "limits.transfer") { builder, entries in
             let id = try builder.home.succeed(
@@ -41,7 +50,7 @@ import Testing
         },
         Attack(name: "100,000 tiny parts", says: nil) { builder, entries in
             var bytes: [UInt8] = [0xd2]
-            for _ in 0..<(isLong ? 8_000_000 : 100_000) { bytes += [0xe0, 1] }
+            for _ in 0..<(Soak.count == nil ? 100_000 : 8_000_000) { bytes += [0xe0, 1] }
             return try builder.tree(entries + [.init("100644", "z.gpg", try builder.blob(bytes))])
         },
         Attack(name: "a file of 60 MiB", says: nil) { builder, entries in
@@ -76,7 +85,7 @@ import Testing
                 "sh", "-c",
                 "while ! test -e stop; do test \"$(cat mnt/s/mail)\" = secret || exit 9; done",
             ])
-            let sync = try home.run(["passdir", "sync", "s"], limit: .seconds(300))
+            let sync = try home.run(["passdir", "sync", "s"], limit: .seconds(900))
             let visible = home.mountPoint.appending("s").appending("z").string
             if attack.says == nil {
                 #expect(sync.exitCode == 0, "\(sync)")
@@ -95,24 +104,10 @@ import Testing
             #expect(status.contains("error    "), "\(status)")
             // Saving goes on, too.
             try home.succeed(["sh", "-c", "echo new > mnt/s/new && test \"$(cat mnt/s/new)\" = new"])
-            let peak = try Self.peak(of: pid)
+            let peak = try PeakMemory.kibibytes(of: pid)
             print("\(attack.name): \(peak >> 10) MiB")
             #expect(peak < 200 << 10, "\(peak) KiB")
             try home.unmount()
         }
-    }
-
-    /// The most memory that a process ever had, in KiB.
-    private static func peak(of pid: pid_t) throws -> Int {
-        let file = try FileDescriptor.open("/proc/\(pid)/status", .readOnly)
-        let text = try file.closeAfter {
-            var bytes = [UInt8](repeating: 0, count: 1 << 14)
-            let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0) }
-            return String(decoding: bytes[..<count], as: UTF8.self)
-        }
-        let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        let number = line.split { !$0.isNumber }.first.flatMap { Int($0) }
-        guard let number else { throw TestFailure("no VmHWM of \(pid)") }
-        return number
     }
 }

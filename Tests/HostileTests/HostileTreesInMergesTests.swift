@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import OpenPGP
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -38,6 +39,21 @@ import Testing
             decoding: try home.succeed(
                 ["find", ".", "-path", "./.git", "-prune", "-o", "-printf", "%p %y %s %m %i\n"], in: path),
             as: UTF8.self)
+    }
+
+    /// What keeps a committer's thread busy for ever is given up, so that the tests here end.
+    @Test func workWithoutAnEndIsNoticed() async throws {
+        actor Busy {
+            private let executor = StoreExecutor(store: "busy")
+            nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+            func work(until stop: Stop) { while !stop.flag.load(ordering: .relaxed) {} }
+        }
+        final class Stop: Sendable { let flag = Atomic(false) }
+        let (busy, stop) = (Busy(), Stop())
+        defer { stop.flag.store(true, ordering: .relaxed) }
+        await #expect(throws: TestFailure.self) {
+            try await EndlessWork.notice("busy", most: 0.2) { await busy.work(until: stop) }
+        }
     }
 
     /// All in one home: what is refused leaves no trace, so that the next attack meets the same store.
@@ -225,7 +241,12 @@ import Testing
     }
 
     private func push(_ attack: TreeAttack, _ builder: HostileTree, _ parent: String) throws -> String {
-        let tree = try builder.tree(attack.entries(builder))
+        var entries = try attack.entries(builder)
+        // In its place, so that nothing but the attack is to be refused.
+        let readers = HostileTree.Entry("100644", ".gpg-id", try builder.resolve("\(parent):.gpg-id"))
+        let place = entries.firstIndex { readers.name.lexicographicallyPrecedes($0.name) }
+        entries.insert(readers, at: place ?? entries.count)
+        let tree = try builder.tree(entries)
         let commit = try builder.commit(tree, parents: [parent], message: attack.name)
         try builder.move("main", to: commit)
         return commit

@@ -26,10 +26,28 @@ import Testing
         var host: String
         var operation: TransferRequest.Operation
         var transport: Transport
-        var testDescription: String { "\(transport) \(operation) \(status) \(moment) \(host)" }
+        var testDescription: String { traits.joined(separator: " ") }
+        var traits: [String] { ["\(transport)", "\(operation)", status, moment.rawValue, host] }
     }
 
-    static let rows: [Row] = ["301", "302", "303", "307", "308"].flatMap { status in
+    /// All of them in `scripts/soak servers`; in the suite as few as have each two traits together once.
+    static let rows: [Row] = {
+        guard Soak.count == nil else { return every }
+        func pairs(_ row: Row) -> Set<[String]> {
+            Set(row.traits.indices.flatMap { one in (0..<one).map { [row.traits[$0], row.traits[one]] } })
+        }
+        var missing = every.map(pairs).reduce(into: Set()) { $0.formUnion($1) }
+        var chosen: [Row] = []
+        while !missing.isEmpty {
+            let scores = every.map { pairs($0).intersection(missing).count }
+            guard let best = scores.indices.max(by: { scores[$0] < scores[$1] }) else { break }
+            chosen.append(every[best])
+            missing.subtract(pairs(every[best]))
+        }
+        return chosen
+    }()
+
+    private static let every: [Row] = ["301", "302", "303", "307", "308"].flatMap { status in
         Moment.allCases.flatMap { moment in
             ["127.0.0.1", "localhost"].flatMap { host in
                 [Transport.libgit2, .git].flatMap { transport in
