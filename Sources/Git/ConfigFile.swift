@@ -173,6 +173,7 @@ public final class ConfigFile {
                 try change(replacement.copy, "cannot set \(name)") { git_config_set_string($0, name, value) }
                 try checkThat(name, is: value, in: replacement.copy)
             case .delete(let name):
+                try giveValues(to: name, in: replacement)
                 // Every line of it: a key may stand in the file more than once.
                 try change(replacement.copy, "cannot remove \(name)") {
                     git_config_delete_multivar($0, name, ".*")
@@ -192,15 +193,31 @@ public final class ConfigFile {
         try reload()
     }
 
+    /// Writes `=` behind a key that stands alone (`[commit] delay`, which means true): libgit2 1.5 compares the value that it
+    /// does not have with a pattern, and dies.
+    private func giveValues(to name: String, in replacement: borrowing ConfigReplacement)
+        throws(ConfigFileError)
+    {
+        let found = try variables(of: replacement.copy)
+        let isMeant = found.map { $0.value == nil && ConfigName.areSame($0.name, name) }
+        guard isMeant.contains(true) else { return }
+        var text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
+        let places = ConfigScan(text).variables
+        guard places.count == found.count else {
+            throw ConfigFileError(
+                code: .invalid, message: "\(name) cannot be removed: write a = behind it first", file: path)
+        }
+        for (place, _) in zip(places, isMeant).filter({ $0.1 }).reversed() {
+            text.insert(UInt8(ascii: "="), at: place.end)
+        }
+        try replacement.write(text)
+    }
+
     /// libgit2 writes behind a line that a backslash continues, and behind the first of two headers in a line: what it
     /// wrote is then part of something else.
     private func checkThat(_ name: String, is value: String, in file: FilePath) throws(ConfigFileError) {
-        guard let wanted = ConfigName(name) else { return }
-        let written = try variables(of: file).last { variable in
-            guard let read = ConfigName(variable.name) else { return false }
-            return read.section == wanted.section && read.subsection == wanted.subsection
-                && read.key.lowercased() == wanted.key.lowercased()
-        }
+        guard ConfigName(name) != nil else { return }
+        let written = try variables(of: file).last { ConfigName.areSame($0.name, name) }
         guard written?.value != value else { return }
         throw ConfigFileError(
             code: .invalid,
@@ -276,24 +293,5 @@ public enum ConfigPlace: Sendable, Equatable {
         switch self {
         case .before(let name), .after(let name): name
         }
-    }
-}
-
-/// A variable's name in its parts: the section ends at the first dot, the key starts after the last.
-struct ConfigName {
-    var section: String
-    var subsection: String?
-    var key: String
-
-    init?(_ name: String) {
-        guard let first = name.firstIndex(of: "."), let last = name.lastIndex(of: ".") else { return nil }
-        section = name[..<first].lowercased()
-        subsection = first == last ? nil : String(name[name.index(after: first)..<last])
-        key = String(name[name.index(after: last)...])
-    }
-
-    func matches(_ entry: ConfigFile.Entry) -> Bool {
-        section == entry.section && subsection == entry.subsection
-            && key.lowercased() == entry.key.lowercased()
     }
 }

@@ -2,7 +2,8 @@
 /// variables. libgit2 judges whether the text is valid, so this reads only as much of the syntax as the lines need.
 struct ConfigScan {
     private(set) var sections: [ConfigFile.Section] = []
-    private(set) var variables: [(key: String, line: Int)] = []
+    /// `end` is the place in the text behind the key.
+    private(set) var variables: [(key: String, line: Int, end: Int)] = []
 
     /// The line of a value whose quote isn't closed; git refuses that, libgit2 1.5 doesn't.
     private(set) var openQuote: Int?
@@ -92,7 +93,7 @@ struct ConfigScan {
             key.append(byte)
             advance()
         }
-        variables.append((String(decoding: key, as: UTF8.self), first))
+        variables.append((String(decoding: key, as: UTF8.self), first, position))
         var quoted = false
         while let byte = peek, byte != UInt8(ascii: "\n") {
             if !quoted, byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";") { return skipLine() }
