@@ -174,13 +174,19 @@ extension Committer {
                     + "had been replaced: nothing is merged or pushed. \(Self.choices(of: store.name)); to join the "
                     + "two, run git merge --allow-unrelated-histories in \(place).")
         }
-        if let file = plan.merge.recipientFiles.first {
+        let unsettled: FilePath?
+        do throws(GitError) {
+            unsettled = try unsettledList(plan, target)
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
+        }
+        if let file = unsettled {
             throw SyncFailure(
                 kind: .lasting,
                 message:
-                    "\(file.string) was changed here and on the remote \"\(target.remote)\": whom to encrypt to "
-                    + "is for you to settle. Nothing is merged or pushed until then; run git pull in \(place) and "
-                    + "write the list that is right.")
+                    "\(target.nested.pushing(file)) was changed here and on the remote \"\(target.remote)\": whom to encrypt "
+                    + "to is for you to settle with passdir recipients settle \(store.name). Nothing is merged or "
+                    + "pushed until then.")
         }
     }
 

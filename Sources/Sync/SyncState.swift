@@ -29,6 +29,9 @@ struct SyncState {
     var countedTips: [FilePath: ObjectID] = [:]
     /// The git lock that kept the last merge from its end.
     var lock: String?
+    /// The remote's versions of lists and signatures that the user has looked at, and in whose place ours stay; relative to
+    /// the store.
+    var settledLists: [FilePath: ObjectID] = [:]
     /// What the user chose for histories that have parted; nil: nothing is replaced.
     var choice: HistoryChoice?
     /// What became of that choice; each a sentence without a full stop.

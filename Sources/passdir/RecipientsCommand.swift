@@ -19,6 +19,7 @@ struct RecipientsCommand: ParsableCommand {
             RecipientsShowCommand.self, RecipientsAddCommand.self, RecipientsRemoveCommand.self,
             RecipientsSetCommand.self, RecipientsResumeCommand.self, RecipientsAbortCommand.self,
             RecipientsCheckCommand.self, RecipientsConfirmCommand.self,
+            RecipientsSettleCommand.self,
         ]
     )
 }

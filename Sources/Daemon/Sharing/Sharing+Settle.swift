@@ -1,0 +1,64 @@
+import OpenPGP
+import Stores
+import Sync
+import SystemPackage
+
+/// A list of recipients that was changed here and on the remote, as people look at it.
+public struct PartedRecipients: Sendable {
+    /// The folder that it is for: `STORE/FOLDER`.
+    public var place: String
+    /// What stood in it when the two sides parted.
+    public var base: [String]
+    /// What stands in it here.
+    public var ours: [String]
+    /// What stands in it on the remote.
+    public var theirs: [String]
+    let list: PartedList
+
+    /// What both sides did: whom either added, without whom either removed.
+    public var merged: [String] {
+        let kept = ours.filter { theirs.contains($0) || !base.contains($0) }
+        return kept + theirs.filter { !base.contains($0) && !ours.contains($0) }
+    }
+}
+
+extension Sharing {
+    /// The lists of a store that keep it apart from its remote, as that was last fetched.
+    public func partedLists(ofStore name: String) throws(DaemonError) -> [PartedRecipients] {
+        let store = try store(named: name)
+        let committer = try committer(of: store)
+        let lists: [PartedList]
+        do throws(StoreError) {
+            lists = try Self.wait { () throws(CommitError) in try await committer.partedLists() }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        return lists.map { list in
+            func lines(_ bytes: [UInt8]?) -> [String] {
+                bytes.flatMap { RecipientFile(parsing: $0) }?.lines ?? []
+            }
+            let folder = list.file.removingLastComponent()
+            return PartedRecipients(
+                place: folder.isEmpty ? name : "\(name)/\(folder.string)", base: lines(list.base),
+                ours: lines(list.ours), theirs: lines(list.theirs), list: list)
+        }
+    }
+
+    /// Merges what the remote has; of these lists the store's own stay, where the remote's still are those that were
+    /// shown.
+    public func merge(_ settled: [PartedRecipients], ofStore name: String) throws(DaemonError) {
+        let store = try store(named: name)
+        let committer = try committer(of: store)
+        let lists = settled.map(\.list)
+        let complaint: String?
+        do throws(StoreError) {
+            complaint = try Self.wait { () throws(CommitError) in await committer.synchronizeKeeping(lists) }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        if let complaint { throw DaemonError(message: complaint) }
+        // Where a daemon runs, it sees at once that they are together again.
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        _ = try? client.synchronize([name])
+    }
+}

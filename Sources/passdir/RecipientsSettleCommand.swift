@@ -1,0 +1,104 @@
+import ArgumentParser
+import Daemon
+
+/// `passdir recipients settle`.
+struct RecipientsSettleCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "settle",
+        abstract: "Settle lists of recipients that were changed here and on the remote.",
+        discussion: """
+            Shows what each side changed. With a choice the list is changed as by 'recipients set', which shows \
+            whom that adds and asks, and everything else that both sides did is merged and pushed. What the \
+            remote encrypted to its own list is named by 'recipients check'.
+            """)
+
+    enum Choice: String, EnumerableFlag {
+        case merged, ours, theirs
+
+        static func help(for value: Choice) -> ArgumentHelp? {
+            switch value {
+            case .merged: "Whom either side added, without whom either removed."
+            case .ours: "The list as it is here."
+            case .theirs: "The list as it is on the remote."
+            }
+        }
+    }
+
+    @Argument(help: "The store's name.")
+    var store: String
+
+    @Flag var choice: Choice?
+
+    @Flag(help: "Leave secrets as they are that no key here decrypts.")
+    var skipUnreadable = false
+
+    @Flag(name: [.short, .long], help: "Do not ask; agrees to the keys of the chosen list.")
+    var yes = false
+
+    @Flag(help: "Agree to a list after which none of your keys can read what is there.")
+    var lockMeOut = false
+
+    func run() throws {
+        do throws(DaemonError) {
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let lists = try sharing.partedLists(ofStore: store)
+            guard !lists.isEmpty else {
+                return Output.print("no list of recipients was changed on both sides")
+            }
+            for list in lists {
+                Output.print("\(list.place):")
+                Output.print("  here:       \(Self.changes(from: list.base, to: list.ours))")
+                Output.print("  the remote: \(Self.changes(from: list.base, to: list.theirs))")
+                Output.print("  merged:     \(list.merged.joined(separator: ", "))")
+            }
+            guard let choice else {
+                throw DaemonError(
+                    message:
+                        "nothing was changed: choose with --merged, --ours or --theirs whose list it is to be"
+                )
+            }
+            for list in lists { try settle(list, choice) }
+            try sharing.merge(lists, ofStore: store)
+            Output.print(
+                "\(store): merged; passdir recipients check \(store) names what is not for its recipients")
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func settle(_ list: PartedRecipients, _ choice: Choice) throws(DaemonError) {
+        let lines =
+            switch choice {
+            case .merged: list.merged
+            case .ours: list.ours
+            case .theirs: list.theirs
+            }
+        guard !lines.isEmpty else {
+            throw DaemonError(
+                message:
+                    "\(list.place) would have no recipient: passdir recipients set \(list.place) names some")
+        }
+        guard lines != list.ours else { return }
+        var options = ChangeOptions()
+        options.path = list.place
+        options.keys = lines
+        options.skipUnreadable = skipUnreadable
+        options.yes = yes
+        options.lockMeOut = lockMeOut
+        options.dryRun = false
+        do {
+            try options.make(.set(lines))
+        } catch let error as CommandFailure {
+            throw DaemonError(message: error.message)
+        } catch {
+            throw DaemonError(message: "\(error)")
+        }
+    }
+
+    private static func changes(from base: [String], to lines: [String]) -> String {
+        let changes =
+            lines.filter { !base.contains($0) }.map { "+ \($0)" }
+            + base.filter { !lines.contains($0) }.map { "- \($0)" }
+        return changes.isEmpty ? "other lines or comments only" : changes.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,64 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// `.gpg-id` was changed here and on the remote: the user chooses whose list it is to be, and all else is merged.
+@Suite(.serialized) struct SettledListsTests {
+    /// Eve lets herself read the store, and changes two secrets; meanwhile Ann lets Bob.
+    private func part(_ shared: SharedStore) throws {
+        let script = """
+            echo "$EVE" >> .gpg-id
+            echo changed | gpg --batch --quiet --yes --trust-model always -e -r "$ANN" -r "$EVE" -o a.gpg
+            echo new | gpg --batch --quiet --yes --trust-model always -e -r "$ANN" -r "$EVE" -o c.gpg
+            git add -A; git commit -qm theirs; git push -q origin HEAD:main
+            """
+        try shared.home.succeed(["bash", "-ec", script], in: shared.home.path("theirs"), extra: keys(shared))
+        try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
+        let synced = try shared.run(["sync", "work"])
+        #expect(synced.errors.contains("passdir recipients settle work"), "\(synced)")
+    }
+
+    private func keys(_ shared: SharedStore) -> [String: String] {
+        ["ANN": shared.ann.fingerprint, "BOB": shared.bob.fingerprint, "EVE": shared.eve.fingerprint]
+    }
+
+    private func list(_ shared: SharedStore) throws -> [String] {
+        try shared.home.text(of: "work/.gpg-id").split(separator: "\n").map(String.init)
+    }
+
+    @Test(arguments: ["--merged", "--ours", "--theirs"])
+    func theChosenListStands(_ choice: String) throws {
+        try SharedStore.with { shared in
+            try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
+            _ = try shared.home.mount()
+            try part(shared)
+            let before = try list(shared)
+            // Without a choice nothing happens, and what both sides did is shown.
+            let shown = try shared.run(["recipients", "settle", "work"])
+            #expect(shown.exitCode == 1 && shown.errors.contains("--merged, --ours or --theirs"))
+            #expect(shown.output.contains("here:       + \(shared.bob.fingerprint)"), "\(shown.output)")
+            #expect(shown.output.contains("the remote: + \(shared.eve.fingerprint)"))
+            #expect(try list(shared) == before)
+            let done = try shared.run(["recipients", "settle", "work", choice, "--yes"])
+            #expect(done.exitCode == 0, "\(done)")
+            let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
+            let wanted = ["--merged": [ann, bob, eve], "--ours": [ann, bob], "--theirs": [ann, eve]][choice]
+            #expect(try list(shared) == wanted)
+            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            let tips = try shared.store.git("rev-parse", "HEAD", "origin/main").split(separator: "\n")
+            #expect(Set(tips).count == 1)
+            // What both sides changed is there, and the list is told of what it does not hold for.
+            let mount = shared.home.mountPoint.appending("work")
+            for (name, text) in [("a", "changed\n"), ("c", "new\n"), ("sub/b", "two")] {
+                #expect(
+                    try shared.home.succeed(["cat", mount.pushing(FilePath(name)).string]) == Array(text.utf8)
+                )
+            }
+            let check = try shared.run(["recipients", "check", "work"])
+            #expect((check.exitCode == 0) == (choice == "--theirs"), "\(check)")
+            #expect(try shared.store.git("status", "--porcelain").isEmpty)
+            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no list of recipients"))
+            try shared.succeed(["unmount"])
+        }
+    }
+}
