@@ -26,6 +26,9 @@
 /// O_PATH of open(2), which glibc declares under _GNU_SOURCE only; the number is that of all Linux ports.
 static const int PASSDIR_O_PATH = 010000000;
 
+/// O_TMPFILE of open(2), likewise; the first number is the same on all Linux ports.
+static const int PASSDIR_O_TMPFILE = 020000000 | O_DIRECTORY;
+
 /// O_NOATIME of open(2), likewise; the same on all Linux ports.
 static const int PASSDIR_O_NOATIME = 01000000;
 

@@ -18,14 +18,13 @@ extension Repository {
         let database = try Owned("cannot open the objects", free: git_odb_free) {
             git_repository_odb(&$0, pointer)
         }
+        // What the repository remembers may be gone by now.
+        let stock = try ObjectReader(fresh: self)
         var pack = BlobPack()
         var seen: Set<ObjectID> = []
         for blob in blobs {
             let id = try Self.blobID(of: blob)
-            var oid = id.oid
-            let isThere =
-                git_odb_exists_ext(database.pointer, &oid, GIT_ODB_LOOKUP_NO_REFRESH.rawValue) == 1
-            if !isThere, seen.insert(id).inserted { pack.add(blob) }
+            if !stock.has(id), seen.insert(id).inserted { pack.add(blob) }
         }
         guard pack.count > 0 else { return }
         let indexer = try Owned("cannot write a pack", free: git_indexer_free) { made in
@@ -42,15 +41,15 @@ extension Repository {
     }
 }
 
-/// The bytes of a pack of blobs (gitformat-pack, version 2): each whole, none as a difference to another. Ciphertext does
+/// The bytes of a pack (gitformat-pack, version 2) of blobs, or other objects: each whole, none as a difference to another. Ciphertext does
 /// not get smaller, so it is stored as it is, in the form that zlib has for that (RFC 1950, RFC 1951 3.2.4).
 struct BlobPack {
     private(set) var count = 0
     private var bytes: [UInt8] = Array("PACK".utf8) + [0, 0, 0, 2, 0, 0, 0, 0]
 
-    mutating func add(_ blob: [UInt8]) {
+    mutating func add(_ blob: [UInt8], kind: git_object_t = GIT_OBJECT_BLOB) {
         count += 1
-        addHead(length: blob.count)
+        addHead(length: blob.count, kind: UInt8(kind.rawValue))
         bytes += [0x78, 0x01]
         var position = 0
         repeat {
@@ -64,9 +63,10 @@ struct BlobPack {
         withUnsafeBytes(of: Self.adler32(blob).bigEndian) { bytes += $0 }
     }
 
-    /// The kind of object, 3 for a blob, and its length: four bits, then seven at a time, the lowest first.
-    private mutating func addHead(length: Int) {
-        var byte = UInt8(3 << 4 | length & 0xf)
+    /// The kind of object, numbered as libgit2 does (a commit is 1, a tree 2, a blob 3), and its length: four bits, then
+    /// seven at a time, the lowest first.
+    private mutating func addHead(length: Int, kind: UInt8) {
+        var byte = kind << 4 | UInt8(length & 0xf)
         var rest = length >> 4
         while rest > 0 {
             bytes.append(byte | 0x80)

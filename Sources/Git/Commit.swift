@@ -126,6 +126,7 @@ extension Repository {
     public func move(
         _ ref: String, from: ObjectID?, to: ObjectID, as who: Signature, _ log: String
     ) throws(GitError) {
+        if let from, try moveUnderOwnLock(ref, from: from, to: to, as: who, log) { return }
         git_repository_set_ident(pointer, who.name, who.email)
         defer { git_repository_set_ident(pointer, nil, nil) }
         var target = to.oid

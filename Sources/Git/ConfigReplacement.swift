@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -10,11 +11,11 @@ private struct ConfigLock: ~Copyable {
 
     init(_ target: FilePath) throws(ConfigFileError) {
         let lock = target.withSuffix(".lock")
-        var held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        var held = ConfigLock.make(lock)
         var failure = errno
         if held < 0, failure == EEXIST, ConfigLock.isLeft(lock) {
             _ = lock.withPlatformString { unlink($0) }
-            held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+            held = ConfigLock.make(lock)
             failure = errno
         }
         guard held >= 0 else {
@@ -25,13 +26,38 @@ private struct ConfigLock: ~Copyable {
                 message: locked ? "another program holds \(lock)" : "cannot be written: \(error)",
                 file: target)
         }
-        // Git's own locks begin with what will be the file; ours say whose they are and stay locked (flock(2)) while
-        // their process lives, so that one that a killed process left is known.
-        _ = flock(held, LOCK_EX | LOCK_NB)
-        _ = Glibc.write(held, ConfigLock.mark, ConfigLock.mark.count)
         self.held = held
         self.lock = lock
         copy = target.withSuffix(".new")
+    }
+
+    /// Makes the lock, held. Git's own locks begin with what will be the file; ours say whose they are and stay locked
+    /// (flock(2)) while their process lives, so that one that a killed process left is known. It has a name only once it
+    /// says so.
+    /// - Returns: -1, with the reason in errno.
+    private static func make(_ lock: FilePath) -> Int32 {
+        let folder = lock.removingLastComponent()
+        let nameless = (folder.isEmpty ? "." : folder).withPlatformString {
+            open($0, PASSDIR_O_TMPFILE | O_WRONLY | O_CLOEXEC, 0o600)
+        }
+        if nameless >= 0 {
+            _ = flock(nameless, LOCK_EX | LOCK_NB)
+            _ = Glibc.write(nameless, mark, mark.count)
+            let named = lock.withPlatformString {
+                linkat(AT_FDCWD, "/proc/self/fd/\(nameless)", AT_FDCWD, $0, AT_SYMLINK_FOLLOW)
+            }
+            if named == 0 { return nameless }
+            let failure = errno
+            close(nameless)
+            errno = failure
+            if failure == EEXIST { return -1 }
+        }
+        // A file system that has no files without a name.
+        let held = lock.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        guard held >= 0 else { return -1 }
+        _ = flock(held, LOCK_EX | LOCK_NB)
+        _ = Glibc.write(held, mark, mark.count)
+        return held
     }
 
     /// Whether a lock is one of ours whose process is gone; one without a word was left before it could say so.

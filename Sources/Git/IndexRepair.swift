@@ -43,16 +43,10 @@ extension Repository {
 extension IndexCopy {
     /// The copies of an index that lie beside it, whosever they are; the newest first.
     static func left(of index: FilePath) -> [FilePath] {
+        guard let name = index.lastComponent?.string else { return [] }
         let folder = index.removingLastComponent()
-        guard let name = index.lastComponent?.string, let stream = folder.withPlatformString({ opendir($0) })
-        else { return [] }
-        defer { closedir(stream) }
         var found: [(path: FilePath, written: FileTime)] = []
-        while let entry = readdir(stream) {
-            let other = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard other.hasPrefix(name + suffix) else { continue }
+        for other in FolderListing.names(in: folder) where other.hasPrefix(name + suffix) {
             let path = folder.appending(other)
             var facts = stat()
             if path.withPlatformString({ lstat($0, &facts) }) == 0 {
@@ -60,6 +54,21 @@ extension IndexCopy {
             }
         }
         return found.sorted { $0.written > $1.written }.map(\.path)
+    }
+
+    /// Removes a lock of ours that a killed process has left: it is a second name of the index, or of a copy of it
+    /// (`take`). Another program's is a file of its own, whenever it was made.
+    static func removeLeftLock(of index: FilePath) {
+        let lock = index.withSuffix(".lock")
+        var held = stat()
+        guard lock.withPlatformString({ lstat($0, &held) }) == 0, held.st_uid == geteuid(), held.st_nlink > 1
+        else { return }
+        let isOurs = ([index] + left(of: index)).contains { other in
+            var facts = stat()
+            return other.withPlatformString { lstat($0, &facts) } == 0 && facts.st_ino == held.st_ino
+                && facts.st_dev == held.st_dev
+        }
+        if isOurs { _ = lock.withPlatformString { unlink($0) } }
     }
 
     /// Puts a copy that is on the disk into the place of the index, whatever lies there.

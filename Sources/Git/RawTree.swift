@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import SystemPackage
 
 /// One entry of a tree as it lies in the object, before anything was made of it: others may have written anything.
 struct RawEntry: Equatable {
@@ -37,6 +38,25 @@ struct ObjectReader: ~Copyable {
         }
     }
 
+    /// Of what lies on the disk now, whatever the repository remembers.
+    init(fresh repository: Repository) throws(GitError) {
+        let folder = repository.commonDirectory.appending("objects")
+        database = try Owned("cannot open the objects", free: git_odb_free) { made in
+            folder.withPlatformString { git_odb_open(&made, $0) }
+        }
+    }
+
+    /// Whether an object is there.
+    func has(_ id: ObjectID) -> Bool {
+        var oid = id.oid
+        return git_odb_exists_ext(database.pointer, &oid, GIT_ODB_LOOKUP_NO_REFRESH.rawValue) == 1
+    }
+
+    /// Lends libgit2's own.
+    func withDatabase<R>(_ body: (OpaquePointer) throws(GitError) -> R) throws(GitError) -> R {
+        try body(database.pointer)
+    }
+
     /// The kind and size of an object, from its header alone.
     func header(_ id: ObjectID) throws(GitError) -> (kind: git_object_t, size: Int) {
         var (size, kind, oid) = (0, GIT_OBJECT_INVALID, id.oid)
@@ -56,14 +76,15 @@ struct ObjectReader: ~Copyable {
     }
 
     /// The entries of a tree, in its order.
-    /// - Throws: `.invalid` when it is no tree, the object is longer than `TreeBounds.list`, or it holds more than
-    ///   `limit` entries.
-    func entries(of tree: ObjectID, atMost limit: Int) throws(GitError) -> [RawEntry] {
+    /// - Throws: `.invalid` when it is no tree, the object is longer than `bytes`, or it holds more than `limit` entries.
+    func entries(
+        of tree: ObjectID, atMost limit: Int, bytes: Int = TreeBounds.list
+    ) throws(GitError) -> [RawEntry] {
         let (kind, size) = try header(tree)
         guard kind == GIT_OBJECT_TREE else {
             throw GitError(code: .invalid, message: "the object \(tree) is no folder")
         }
-        guard size <= TreeBounds.list else {
+        guard size <= bytes else {
             throw GitError(code: .invalid, message: "the list of a folder is \(size) bytes long")
         }
         guard let entries = try withBytes(of: tree, { Self.parse($0, atMost: limit) }) else {

@@ -4,8 +4,8 @@ import SystemPackage
 /// A note in the git folder that a commit of ours is on its way: written before the index moves, removed when the
 /// branch has followed.
 ///
-/// After a crash it tells which paths of the index may be ahead of the branch, and that locks which nobody holds open
-/// are ours. The note is locked (flock) by the process that works; one that can be locked was left behind.
+/// After a crash it tells which paths of the index may be ahead of the branch, and what of it lies about there
+/// is ours. The note is locked (flock) by the process that works; one that can be locked was left behind.
 final class CommitJournal {
     private static let name: FilePath.Component = "passdir-commit"
     /// Bytes of a note: longer ones are not ours.
@@ -52,14 +52,11 @@ final class CommitJournal {
     final class Left {
         /// The paths that it was about to commit.
         let paths: [FilePath]
-        /// When it noted them, in seconds since 1970.
-        let time: Int
         private let descriptor: CInt
         private let file: FilePath
 
-        fileprivate init(paths: [FilePath], time: Int, owning descriptor: CInt, file: FilePath) {
+        fileprivate init(paths: [FilePath], owning descriptor: CInt, file: FilePath) {
             self.paths = paths
-            self.time = time
             self.descriptor = descriptor
             self.file = file
         }
@@ -93,26 +90,11 @@ final class CommitJournal {
         let paths = bytes[..<end].split(separator: 0).map { path in
             FilePath(platformString: path.map { CChar(bitPattern: $0) } + [0])
         }
-        return Left(paths: paths, time: facts.st_mtim.tv_sec, owning: descriptor, file: file)
+        return Left(paths: paths, owning: descriptor, file: file)
     }
 
-    /// Removes what the noted commit was killed with: files of a merge that did not reach their places, and lock files
-    /// made after the note and within a minute of it that are open in no process.
-    static func removeLeftLocks(
-        top: FilePath, gitDirectory: FilePath, commonDirectory: FilePath, ref: String?, since time: Int
-    ) {
-        var locks = [gitDirectory.appending("index.lock"), gitDirectory.appending("HEAD.lock")]
-        if let ref { locks.append(commonDirectory.pushing(FilePath(ref + ".lock"))) }
-        for lock in locks {
-            var facts = stat()
-            guard lock.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid() else {
-                continue
-            }
-            // A file system may have times that are as far apart as numbers go.
-            let (age, isAges) = facts.st_mtim.tv_sec.subtractingReportingOverflow(time)
-            guard !isAges, -1...60 ~= age, !OpenFiles.include(lock) else { continue }
-            _ = lock.withPlatformString { unlink($0) }
-        }
+    /// Removes the files of a merge that did not reach their places.
+    static func removeLeftFiles(top: FilePath) {
         for name in OpenFiles.entries(of: top.string)
         where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
             _ = top.appending(name).withPlatformString { unlink($0) }

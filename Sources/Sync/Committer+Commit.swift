@@ -79,6 +79,7 @@ extension Committer {
                 code: .invalid, message: "no branch is checked out there: git switch to one")
         }
         let share = try committable(share, onto: parent, exactly: batch.message != nil)
+        Fault.point("commit.objects")
         let last: Prepared
         let paths: [FilePath]
         let journal: CommitJournal
@@ -103,11 +104,14 @@ extension Committer {
                 throw error
             }
         }
+        let objects = try NewObjects(of: last.id, since: [parent], in: repository)
+        try objects.keepUnlessHeld()
         Fault.point("commit.noted")
         var index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
             if let index = try early?.written() { return index }
             return try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled)
         }
+        Fault.point("commit.quiet")
         do throws(CommitFailure) {
             try checkFolder()
         } catch {
@@ -118,6 +122,7 @@ extension Committer {
         try index.publish()
         Fault.point("commit.before-ref")
         do throws(GitError) {
+            try objects.ensure(collecting: GitTraffic.isCollecting)
             try repository.move(
                 ref, from: parent, to: last.id, as: last.who,
                 (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
@@ -129,7 +134,9 @@ extension Committer {
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         do throws(GitError) {
+            try objects.ensure(collecting: GitTraffic.isCollecting)
             try index.settle()
+            objects.release()
             journal.remove()
         } catch {
             // The note stays, by which the next commit or start repairs the index.

@@ -84,6 +84,7 @@ extension Committer {
         } else {
             try checkIncoming(theirs, known: [], target, repository)
         }
+        Fault.point("merge.written")
         return try bringIn(merge, target, repository)
     }
 

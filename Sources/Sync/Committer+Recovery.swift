@@ -35,6 +35,7 @@ extension Committer {
             }
             for share in repositories(own) {
                 try mend(share)
+                share.repository.removeLeftReferenceLocks()
                 removeLeftPacks(share.repository)
             }
             hasRepository = own != nil || !nestedTops.isEmpty
@@ -205,12 +206,8 @@ extension Committer {
         let repository = share.repository
         guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
         let head = try repository.head()
-        var ref: String?
-        if case .branch(_, let name, _) = head { ref = name }
-        CommitJournal.removeLeftLocks(
-            top: share.top, gitDirectory: repository.gitDirectory,
-            commonDirectory: repository.commonDirectory, ref: ref,
-            since: left.time)
+        repository.removeLeftLocks()
+        CommitJournal.removeLeftFiles(top: share.top)
         for attempt in 0..<100 {
             do throws(GitError) {
                 if try repository.repairIndex() {

@@ -12,6 +12,7 @@ extension Committer {
         _ merge: Merge, _ target: SyncTarget, _ repository: Repository
     ) throws(SyncFailure) -> Bool {
         do throws(GitError) {
+            let objects = try NewObjects(of: merge.result, since: [merge.ours, merge.theirs], in: repository)
             let changes = try repository.differences(from: merge.ours, to: merge.result)
             guard try leavesStagedAlone(changes, repository) else {
                 throw GitError(
@@ -32,7 +33,7 @@ extension Committer {
                 try commitFirst(update.edited, ours: merge.ours, repository)
                 return false
             }
-            return try bringIn(merge, update, changes.map(\.path), target, repository)
+            return try bringIn(merge, update, changes.map(\.path), objects, target, repository)
         } catch {
             guard error.code != .modified else { return false }
             guard error.code != .locked else {
@@ -47,8 +48,8 @@ extension Committer {
     /// Working tree first, then the index, then the branch: whatever is cut off, what lies in the working tree is
     /// committed at the next start, and meets the same content on the remote.
     private func bringIn(
-        _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ target: SyncTarget,
-        _ repository: Repository
+        _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ objects: NewObjects,
+        _ target: SyncTarget, _ repository: Repository
     ) throws(GitError) -> Bool {
         let journal: CommitJournal
         do throws(Errno) {
@@ -56,9 +57,11 @@ extension Committer {
         } catch {
             throw GitError(code: .locked, message: "the merge's note cannot be written: \(error)")
         }
+        try objects.keepUnlessHeld()
+        Fault.point("merge.noted")
         if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
         guard try repository.commit(at: target.localRef) == merge.ours else { return false }
-        Fault.point("merge.noted")
+        Fault.point("merge.quiet")
         let edited = try update.apply()
         guard edited.isEmpty else {
             // All is as it was; the commit has a note of its own.
@@ -67,12 +70,16 @@ extension Committer {
             return false
         }
         Fault.point("merge.before-index")
+        try objects.ensure(collecting: GitTraffic.isCollecting)
         try updateIndexPatiently(repository, paths, to: merge.result)
         Fault.point("merge.before-ref")
         let (_, who) = try signatures(repository, changed: 0)
+        try objects.ensure(collecting: GitTraffic.isCollecting)
         try repository.move(
             target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)")
         Fault.point("merge.after-ref")
+        try objects.ensure(collecting: GitTraffic.isCollecting)
+        objects.release()
         journal.remove()
         log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)

@@ -50,6 +50,21 @@ enum GitTraffic {
         }
     }
 
+    /// Whether a git program runs, wherever, that may be removing objects which no branch leads to: it may have been told
+    /// where by `--git-dir`.
+    static var isCollecting: Bool {
+        var isFound = false
+        forEachProcess { process in
+            guard read("/proc/\(process)/comm").hasPrefix("git") else { return true }
+            let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst()
+            isFound = words.contains { collectors.contains(String($0)) }
+            return !isFound
+        }
+        return isFound
+    }
+
+    private static let collectors: Set = ["gc", "prune", "repack", "maintenance", "multi-pack-index"]
+
     /// Whether a git program with its working directory in the tree runs. One that has run for long (a pager's
     /// `git log`, a window) does not count.
     static func isBusy(_ top: FilePath) -> Bool {

@@ -299,4 +299,19 @@ import Testing
             #expect(try one.show("mail/imap") == Array("one's".utf8))
         }
     }
+
+    /// Killed at the first byte that it writes: `config.lock` must never lie there without the word that says whose it is.
+    @Test func aKillAtTheFirstWriteLeavesNoLock() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("s", recipients: [try home.makeKey("a@example.org")])
+            try home.addStores([store])
+            let killed = try home.run([
+                "bash", "-c", "ulimit -c 0; ulimit -f 0; exec passdir store set s userName before",
+            ])
+            // SIGXFSZ.
+            #expect(killed.exitCode == 128 + 25 || killed.exitCode == 25, "\(killed.exitCode)")
+            try home.succeed(["passdir", "store", "set", "s", "userName", "after"])
+            #expect(try home.text(of: "config/passdir/config").contains("after"))
+        }
+    }
 }

@@ -28,4 +28,55 @@ import Testing
             #expect(try machine.dirt == "")
         }
     }
+
+    /// A lock that lies there after a crash of ours, and who made it.
+    private struct LeftLock {
+        var name: String
+        /// The shell command that makes it, in the git folder.
+        var making: String
+        var isOurs = false
+    }
+
+    private static let left = [
+        LeftLock(name: "index.lock", making: "touch index.lock"),
+        LeftLock(name: "index.lock", making: "cp index index.passdir-1-1; cp index index.lock"),
+        LeftLock(name: "HEAD.lock", making: "touch HEAD.lock"),
+        LeftLock(name: "refs/heads/main.lock", making: "touch refs/heads/main.lock"),
+        LeftLock(
+            name: "refs/heads/main.lock",
+            making: "git rev-parse HEAD >refs/heads/main.lock; cp refs/heads/main.lock passdir-ref-1-1"),
+        LeftLock(name: "index.lock", making: "ln index index.lock", isOurs: true),
+        LeftLock(
+            name: "index.lock", making: "cp index index.passdir-1-1; ln index.passdir-1-1 index.lock",
+            isOurs: true),
+        LeftLock(
+            name: "refs/heads/main.lock",
+            making: "echo >passdir-ref-1-1; ln passdir-ref-1-1 refs/heads/main.lock", isOurs: true),
+    ]
+
+    /// Made in the same second as our note, and open in no process: only the inode tells whose it is.
+    @Test func onlyOursIsTakenAway() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            let folder = machine.path.appending(".git")
+            for (number, row) in Self.left.enumerated() {
+                try home.succeed(["sh", "-c", "printf 'a\\0' >passdir-commit; " + row.making], in: folder)
+                let lock = folder.pushing(FilePath(row.name))
+                var made = stat()
+                #expect(lstat(lock.string, &made) == 0)
+                try machine.save("a", "\(number)\n")
+                await machine.committer.commitPending()
+                var now = stat()
+                let isThere = lstat(lock.string, &now) == 0 && now.st_ino == made.st_ino
+                #expect(isThere != row.isOurs, "\(row)")
+                if !row.isOurs { unlink(lock.string) }
+                // What the note names is looked at once more.
+                await machine.committer.commitPending()
+                try await machine.commit()
+                #expect(try machine.dirt == "", "\(row)")
+                let rest = String(decoding: try home.succeed(["ls", folder.string]), as: UTF8.self)
+                #expect(!rest.contains("passdir-") && !rest.contains("index."), "\(row): \(rest)")
+            }
+        }
+    }
 }

@@ -1,0 +1,184 @@
+import CGit
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// Makes the names of locks unique in this process.
+private let lockCount = Atomic<UInt64>(0)
+
+/// The lock of a reference (`refs/heads/main.lock`), held, with the new value in it.
+///
+/// libgit2's lock of a killed process looks like anybody's, and whoever takes away another program's lock lets two
+/// write at once. So a lock of ours is the second name of a file that says whose it is, `passdir-ref-PID-NUMBER` in the
+/// git folder, which its process holds locked (flock(2)): what a killed one left is known by the inode.
+struct BranchLock: ~Copyable {
+    private static let prefix = "passdir-ref-"
+
+    private let file: FilePath
+    private let lock: FilePath
+    private let own: FilePath
+    private let descriptor: Descriptor
+    private let names: LockNames
+
+    /// - Throws: `.locked` when another process holds the lock.
+    /// - Returns: nil where the file system has no second names.
+    static func take(_ ref: String, writing value: ObjectID, _ repository: Repository) throws(GitError)
+        -> BranchLock?
+    {
+        let common = repository.commonDirectory
+        let own = common.appending(
+            "\(prefix)\(getpid())-\(lockCount.wrappingAdd(1, ordering: .relaxed).newValue)")
+        let made = own.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666) }
+        guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
+        let names = LockNames(own)
+        let descriptor = Descriptor(made)
+        _ = flock(made, LOCK_EX | LOCK_NB)
+        try descriptor.write(Array((value.hex + "\n").utf8), "cannot lock \(ref)")
+        guard fsync(made) == 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
+        let file = common.pushing(FilePath(ref))
+        let lock = file.withSuffix(".lock")
+        if own.withPlatformString({ from in lock.withPlatformString { link(from, $0) } }) != 0 {
+            let error = Errno(rawValue: errno)
+            switch error {
+            case .fileExists:
+                throw GitError(code: .locked, message: "another program holds \(lock)")
+            // No folder for the reference yet, and file systems without second names.
+            default: return nil
+            }
+        }
+        names.lock = lock
+        return BranchLock(file: file, lock: lock, own: own, descriptor: descriptor, names: names)
+    }
+
+    private init(
+        file: FilePath, lock: FilePath, own: FilePath, descriptor: consuming Descriptor, names: LockNames
+    ) {
+        self.file = file
+        self.lock = lock
+        self.own = own
+        self.descriptor = descriptor
+        self.names = names
+    }
+
+    /// Puts the new value in place, durably.
+    /// - Returns: false, with nothing changed, where something else than a file has the name.
+    consuming func commit() throws(GitError) -> Bool {
+        guard lock.withPlatformString({ from in file.withPlatformString { rename(from, $0) } }) == 0 else {
+            return false
+        }
+        names.lock = nil
+        let folder = file.removingLastComponent().withPlatformString {
+            open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        }
+        if folder >= 0 { _ = fsync(Descriptor(folder).raw) }
+        return true
+    }
+
+    /// Removes the locks that killed processes of passdir have left in a repository.
+    static func removeLeft(in repository: Repository) {
+        let common = repository.commonDirectory
+        for name in FolderListing.names(in: common) where name.hasPrefix(prefix) {
+            let own = common.appending(name)
+            let opened = own.withPlatformString { open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+            guard opened >= 0 else { continue }
+            let descriptor = Descriptor(opened)
+            var facts = stat()
+            guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, fstat(descriptor.raw, &facts) == 0,
+                facts.st_uid == geteuid(), facts.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            if facts.st_nlink > 1 { removeNames(of: facts, below: common.appending("refs"), depth: 0) }
+            _ = own.withPlatformString { unlink($0) }
+        }
+    }
+
+    /// Removes the `.lock` that is the same file, wherever below a folder it lies.
+    private static func removeNames(of facts: stat, below folder: FilePath, depth: Int) {
+        guard depth < 32 else { return }
+        for name in FolderListing.names(in: folder) {
+            let path = folder.appending(name)
+            var found = stat()
+            guard path.withPlatformString({ lstat($0, &found) }) == 0 else { continue }
+            if found.st_mode & S_IFMT == S_IFDIR {
+                removeNames(of: facts, below: path, depth: depth + 1)
+            } else if name.hasSuffix(".lock"), found.st_ino == facts.st_ino, found.st_dev == facts.st_dev {
+                _ = path.withPlatformString { unlink($0) }
+            }
+        }
+    }
+}
+
+extension Repository {
+    /// Moves a reference that exists, as git does: lock, compare, log, rename.
+    /// - Returns: false, with nothing changed, where libgit2 has to do it: for a reference that leads to another, or
+    ///   whose folder is not there.
+    /// - Throws: as `move`.
+    func moveUnderOwnLock(
+        _ ref: String, from: ObjectID, to: ObjectID, as who: Signature, _ log: String
+    ) throws(GitError) -> Bool {
+        guard ref.hasPrefix("refs/"), try isDirect(ref) else { return false }
+        guard try ObjectReader(fresh: self).has(to) else {
+            throw GitError(code: .modified, message: "git removed the commit \(to)")
+        }
+        guard let lock = try BranchLock.take(ref, writing: to, self) else { return false }
+        guard try isDirect(ref), try commit(at: ref) == from else {
+            throw GitError(code: .modified, message: "\(ref) was moved by another program")
+        }
+        let line = ReferenceLog.line(from: from, to: to, who, log)
+        ReferenceLog.append(line, for: ref, in: commonDirectory, self)
+        if leadsHEAD(to: ref) { ReferenceLog.append(line, for: "HEAD", in: gitDirectory, self) }
+        return try lock.commit()
+    }
+
+    /// Whether a reference holds an object's name itself; true also for one that does not exist.
+    private func isDirect(_ ref: String) throws(GitError) -> Bool {
+        var facts = stat()
+        let path = commonDirectory.pushing(FilePath(ref))
+        if path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFREG {
+            return false
+        }
+        var reference: OpaquePointer?
+        let code = git_reference_lookup(&reference, pointer, ref)
+        if code == GIT_ENOTFOUND.rawValue { return true }
+        try check(code, "cannot read \(ref)")
+        defer { git_reference_free(reference) }
+        return git_reference_type(reference) == GIT_REFERENCE_DIRECT
+    }
+
+    private func leadsHEAD(to ref: String) -> Bool {
+        var head: OpaquePointer?
+        guard git_reference_lookup(&head, pointer, "HEAD") == 0 else { return false }
+        defer { git_reference_free(head) }
+        return git_reference_symbolic_target(head).map { String(cString: $0) } == ref
+    }
+
+    /// Removes the locks of index and references that killed processes of passdir have left, and no others: each is
+    /// another name of a file of ours. Also what they have kept from `git gc`. Call it when no other passdir is at work
+    /// in the repository.
+    public func removeLeftLocks() {
+        removeLeftReferenceLocks()
+        KeptPack.removeLeft(in: self)
+        IndexCopy.removeLeftLock(of: gitDirectory.appending("index"))
+    }
+
+    /// As `removeLeftLocks`, for references only; at any time.
+    public func removeLeftReferenceLocks() {
+        BranchLock.removeLeft(in: self)
+    }
+}
+
+/// The names of a lock's file, which go at the end of its life.
+private final class LockNames {
+    private let own: FilePath
+    /// The lock, while it is one.
+    var lock: FilePath?
+
+    init(_ own: FilePath) {
+        self.own = own
+    }
+
+    deinit {
+        // The name that says whose it is goes last.
+        if let lock { _ = lock.withPlatformString { unlink($0) } }
+        _ = own.withPlatformString { unlink($0) }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import SystemPackage
+
+/// The logs of references (`logs/refs/heads/main`), a line for each move.
+enum ReferenceLog {
+    /// `OLD NEW NAME <EMAIL> TIME ZONE<TAB>WHY`, as git writes it.
+    static func line(from old: ObjectID, to new: ObjectID, _ who: Signature, _ why: String) -> [UInt8] {
+        let zone = abs(who.offsetMinutes)
+        let sign = who.offsetMinutes < 0 ? "-" : "+"
+        let digits = String(10_000 + zone / 60 * 100 + zone % 60).dropFirst()
+        let words = why.split(whereSeparator: \.isNewline).joined(separator: " ")
+        func plain(_ text: String) -> String { text.filter { !"<>\n\0".contains($0) } }
+        let name = "\(plain(who.name)) <\(plain(who.email))> \(who.time) \(sign)\(digits)"
+        return Array("\(old.hex) \(new.hex) \(name)\t\(words)\n".utf8)
+    }
+
+    /// Adds a line, where there is a log or git would begin one. What fails is not told: the branch matters more.
+    static func append(_ line: [UInt8], for ref: String, in folder: FilePath, _ repository: Repository) {
+        let file = folder.appending("logs").pushing(FilePath(ref))
+        let begins = begins(ref, repository)
+        if begins { makeFolders(file.removingLastComponent(), above: folder) }
+        let opened = file.withPlatformString {
+            open($0, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (begins ? O_CREAT : 0), 0o666)
+        }
+        guard opened >= 0 else { return }
+        let descriptor = Descriptor(opened)
+        try? descriptor.write(line, "cannot write a log")
+        _ = fdatasync(descriptor.raw)
+    }
+
+    /// `core.logAllRefUpdates` (git-config(1)); unset: yes, with a working tree.
+    private static func begins(_ ref: String, _ repository: Repository) -> Bool {
+        let setting = repository.config("core.logAllRefUpdates")
+        if setting?.lowercased() == "always" { return true }
+        guard repository.configBool("core.logAllRefUpdates") ?? !repository.isBare else { return false }
+        return ref == "HEAD"
+            || ["refs/heads/", "refs/remotes/", "refs/notes/"].contains { ref.hasPrefix($0) }
+    }
+
+    private static func makeFolders(_ folder: FilePath, above top: FilePath) {
+        guard folder != top, folder.withPlatformString({ access($0, F_OK) }) != 0 else { return }
+        makeFolders(folder.removingLastComponent(), above: top)
+        _ = folder.withPlatformString { mkdir($0, 0o777) }
+    }
+}
