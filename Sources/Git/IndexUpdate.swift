@@ -214,7 +214,9 @@ extension Repository {
         of path: FilePath, holding blob: ObjectID, _ root: borrowing WorkingRoot
     ) throws(GitError) -> stat? {
         switch try WorkingFile.read(path, in: root) {
-        case .file(let bytes, _, let stat?), .link(let bytes, let stat?):
+        case .file(let bytes, _, let stat?):
+            return try Repository.blobID(of: converted(bytes, .toGit, at: path)) == blob ? stat : nil
+        case .link(let bytes, let stat?):
             return try Repository.blobID(of: bytes) == blob ? stat : nil
         default: return nil
         }

@@ -46,7 +46,7 @@ extension Repository {
 
     /// Reads the named paths as they are in the working tree now, to make of the tree of `parent` one that has them.
     ///
-    /// A file or symbolic link is stored as it is (bytes unfiltered), what is absent is removed unless its index entry
+    /// A ciphertext or symbolic link is stored as it is, other files as `git add` does (`converted`); what is absent is removed unless its index entry
     /// excuses that (sparse checkout), and folders left empty vanish. A named folder means every file that the parent has in it; name the files that are new there.
     /// Costs grow with the named paths, what the parent has below them, and their depth, not with the repository.
     /// - Parameter parent: the commit to build on; nil for the first one.
@@ -162,7 +162,8 @@ extension Repository {
         case .file(let content, let executable, let stat):
             let known = old?.mode == GIT_FILEMODE_BLOB_EXECUTABLE
             let runs = plan.trustsExecutableBit ? executable : known
-            (bytes, mode, facts) = (content, runs ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB, stat)
+            bytes = try converted(content, .toGit, at: path)
+            (mode, facts) = (runs ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB, stat)
         }
         let blob = TreeEntry(id: try Repository.blobID(of: bytes), mode: mode)
         if let old, old.mode == mode, blob.id == old.id { return }

@@ -17,6 +17,8 @@ import SystemPackage
 /// its top; a `FilePath` holds any bytes, as git does.
 public final class Repository {
     let pointer: OpaquePointer
+    /// Runs the programs that change a file's content on its way to git and back; without it none is run.
+    public var conversionProgram: (@Sendable (ConversionRequest) throws(GitError) -> [UInt8])?
 
     /// Takes over a `git_repository`.
     private init(owning pointer: OpaquePointer) {

@@ -55,7 +55,7 @@ public final class WorkingTreeUpdate {
             // A submodule's folder is its own business.
             guard step.old?.kind != .submodule, step.new?.kind != .submodule else { continue }
             let found = try WorkingFile.read(step.path, in: folder)
-            let (item, metadata) = try Self.item(found)
+            let (item, metadata) = try Self.item(found, at: step.path, repository)
             if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
             if item == nil, !found.isDirectory, step.old != nil, try excused.contains(step.path) {
@@ -88,13 +88,14 @@ public final class WorkingTreeUpdate {
         for step in steps { _ = step.temporary.withPlatformString { unlink($0) } }
     }
 
-    private static func item(_ found: WorkingFile) throws(GitError) -> (TreeItem?, stat?) {
+    private static func item(
+        _ found: WorkingFile, at path: FilePath, _ repository: Repository
+    ) throws(GitError) -> (TreeItem?, stat?) {
         switch found {
         case .absent, .directory: return (nil, nil)
         case .file(let bytes, let executable, let stat):
-            return (
-                TreeItem(id: try Repository.blobID(of: bytes), kind: executable ? .executable : .file), stat
-            )
+            let id = try Repository.blobID(of: repository.converted(bytes, .toGit, at: path))
+            return (TreeItem(id: id, kind: executable ? .executable : .file), stat)
         case .link(let target, let stat):
             return (TreeItem(id: try Repository.blobID(of: target), kind: .link), stat)
         }
@@ -104,7 +105,14 @@ public final class WorkingTreeUpdate {
         _ item: TreeItem, from repository: Repository, to prepared: inout Prepared
     ) throws(GitError) {
         try repository.withBlob(item.id) { (bytes) throws(GitError) in
-            try write(bytes, item.kind, to: prepared)
+            guard item.kind != .link, prepared.step.path.extension != "gpg" else {
+                return try write(bytes, item.kind, to: prepared)
+            }
+            let converted = try repository.converted(Array(bytes), .toWorkingTree, at: prepared.step.path)
+            let result = converted.withUnsafeBytes { bytes in
+                Result { () throws(GitError) in try write(bytes, item.kind, to: prepared) }
+            }
+            try result.get()
         }
     }
 

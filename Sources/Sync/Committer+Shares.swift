@@ -69,7 +69,9 @@ extension Committer {
 
     /// The store's own repository, or the one with this top below its folder; nil when there is none.
     func repository(at nested: FilePath) throws(GitError) -> Share? {
-        try store.repositories.open(nested).flatMap { share(of: $0) }
+        guard let repository = try store.repositories.open(nested) else { return nil }
+        repository.conversionProgram = ConversionProgram.run
+        return share(of: repository)
     }
 
     private func remember(nested share: Share) {

@@ -1,0 +1,81 @@
+import CGit
+import Glibc
+public import SystemPackage
+
+/// A file's content on the way between the working tree and git, to be changed by programs (gitattributes(5): `filter`,
+/// `working-tree-encoding`), which libgit2 does not run.
+public struct ConversionRequest: Sendable {
+    /// Where the content goes.
+    public enum Direction: Sendable {
+        /// As `git add` stores it.
+        case toGit
+        /// As `git checkout` writes it.
+        case toWorkingTree
+    }
+
+    /// Where the content goes.
+    public var direction: Direction
+    /// The top of the working tree.
+    public var top: FilePath
+    /// The git folder.
+    public var gitDirectory: FilePath
+    /// The file's path, relative to the top.
+    public var path: FilePath
+    /// The content.
+    public var bytes: [UInt8]
+}
+
+extension Repository {
+    /// What git makes of a plain file's content: line ends, encodings, `$Id$` and the filters that the user's own
+    /// configuration defines, as `.gitattributes`, `.git/info/attributes` and `core.autocrlf` say. A ciphertext is none of
+    /// their business, whatever they say: what is called `.gpg` stays as it is.
+    /// - Parameter path: relative to the top.
+    /// - Throws: `.invalid` where a `.gitattributes` is no file of ordinary size.
+    func converted(
+        _ bytes: [UInt8], _ direction: ConversionRequest.Direction, at path: FilePath
+    ) throws(GitError) -> [UInt8] {
+        guard path.extension != "gpg", let top = workingDirectory else { return bytes }
+        var folder = path
+        while folder.removeLastComponent() { try RuleFiles.check(folder, top: top) }
+        let request = ConversionRequest(
+            direction: direction, top: top, gitDirectory: gitDirectory, path: path, bytes: bytes)
+        if needsProgram(path), let program = conversionProgram { return try program(request) }
+        let mode = direction == .toGit ? GIT_FILTER_TO_ODB : GIT_FILTER_TO_WORKTREE
+        var filters: OpaquePointer?
+        let code = path.withPlatformString {
+            git_filter_list_load(&filters, pointer, nil, $0, mode, GIT_FILTER_ALLOW_UNSAFE.rawValue)
+        }
+        // An index that libgit2 cannot read (index.skipHash): it may hold a `.gitattributes` that is not checked out.
+        if code < 0 {
+            git_error_clear()
+            return try conversionProgram?(request) ?? bytes
+        }
+        guard let filters else { return bytes }
+        defer { git_filter_list_free(filters) }
+        var buffer = git_buf()
+        defer { git_buf_dispose(&buffer) }
+        try check(
+            bytes.withUnsafeBytes { raw in
+                git_filter_list_apply_to_buffer(
+                    &buffer, filters, raw.baseAddress?.assumingMemoryBound(to: CChar.self), raw.count)
+            }, "cannot convert \(path)")
+        return Array(UnsafeRawBufferPointer(start: buffer.ptr, count: buffer.size))
+    }
+
+    private func needsProgram(_ path: FilePath) -> Bool {
+        if let encoding = attribute("working-tree-encoding", of: path) {
+            return encoding.lowercased() != "utf-8"
+        }
+        // A filter that nobody has defined is none.
+        guard let filter = attribute("filter", of: path) else { return false }
+        return ["clean", "smudge", "process"].contains { config("filter.\(filter).\($0)") != nil }
+    }
+
+    /// The value of an attribute; nil when it has none.
+    private func attribute(_ name: String, of path: FilePath) -> String? {
+        var value: UnsafePointer<CChar>?
+        let code = path.withPlatformString { git_attr_get(&value, pointer, 0, $0, name) }
+        guard code == 0, let value, git_attr_value(value) == GIT_ATTR_VALUE_STRING else { return nil }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,43 @@
+import Git
+import SystemPackage
+
+/// Asks git for what its filters make of a file (gitattributes(5)): those that the user's configuration defines, and no
+/// others. What is pushed can name one of them, as it can for git.
+enum ConversionProgram {
+    static func run(_ request: ConversionRequest) throws(GitError) -> [UInt8] {
+        switch request.direction {
+        case .toGit:
+            let id = try git(
+                ["hash-object", "-w", "--stdin", "--path=\(request.path)"], request, request.bytes)
+            let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            return try git(["cat-file", "blob", name], request)
+        case .toWorkingTree:
+            let id = try Repository.blobID(of: request.bytes)
+            return try git(["cat-file", "--filters", "--path=\(request.path)", id.hex], request)
+        }
+    }
+
+    private static func git(
+        _ words: [String], _ request: ConversionRequest, _ input: [UInt8] = []
+    ) throws(GitError) -> [UInt8] {
+        var environment = ChildProgram.environment
+        environment["LC_ALL"] = "C"
+        environment["GIT_DIR"] = request.gitDirectory.string
+        environment["GIT_WORK_TREE"] = request.top.string
+        let outcome: ChildProgram.Outcome
+        do throws(Errno) {
+            outcome = try ChildProgram.run(
+                ["git"] + words, environment: environment, directory: request.top, input: input,
+                timeout: .seconds(60))
+        } catch {
+            throw GitError(
+                code: .other,
+                message: "git, which has to convert \(request.path), cannot be started: \(error)")
+        }
+        guard outcome.status == 0 else {
+            let said = outcome.errors.split(whereSeparator: \.isNewline).joined(separator: "; ")
+            throw GitError(code: .other, message: "git cannot convert \(request.path): \(said.prefix(400))")
+        }
+        return outcome.output
+    }
+}
