@@ -18,6 +18,9 @@ final class MountedStore: Sendable {
     /// Secrets that an editor has renamed to a backup name.
     let parked = ParkedSecrets()
 
+    /// Files that go on being shown with their `.gpg`.
+    let kept = KeptNames()
+
     /// The last secret that could not be opened, for `status`; cleared when it can.
     let failedOpen = Mutex<FailedOpen?>(nil)
 

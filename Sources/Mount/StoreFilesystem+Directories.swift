@@ -51,7 +51,9 @@ extension StoreFilesystem {
         guard let store = node.store, let path = tree.backingPath(of: node) else { return listing }
         var inMemory = tree.pinnedChildren(of: node).filter(\.node.isOnlyInMemory)
         let hasParked = !store.parked.isEmpty
-        for entry in VisibleName.visible(try store.store.root.entries(of: path)) {
+        for entry in VisibleName.visible(
+            try store.store.root.entries(of: path), in: path, keeping: store.kept)
+        {
             if hasParked, try resolve(entry.name, in: path, of: store) == nil { continue }
             inMemory.removeAll { $0.name == entry.name }
             listing.append(

@@ -36,7 +36,10 @@ extension StoreFilesystem {
         guard !VisibleName.isHidden(name), staysInside(target, from: path) else { throw .notPermitted }
         let (node, linkPath) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
-            let isToSecret = try self.leadsToSecret(target, from: path, of: store)
+            // A link that is called `.gpg` would be shown without it.
+            let isNamedSo = name.strippingSuffix() != nil
+            let leadsThere = try self.leadsToSecret(target, from: path, of: store)
+            let isToSecret = isNamedSo || leadsThere
             let backing = isToSecret ? try self.newBackingName(name, in: path, of: store) : name
             let linkPath = path.appending(backing)
             try store.store.root.makeSymbolicLink(
@@ -91,7 +94,8 @@ extension StoreFilesystem {
         let path = directory.pushing(relative).lexicallyNormalized()
         guard let name = path.lastComponent, name.kind == .regular else { return false }
         do {
-            let found = try VisibleName.resolve(name, in: path.removingLastComponent(), of: store.store.root)
+            let found = try VisibleName.resolve(
+                name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
             guard let found else { return false }
             return (found.kind == .secret || found.kind == .symbolicLink)
                 && found.name == name.appendingSuffix()

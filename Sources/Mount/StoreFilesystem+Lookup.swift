@@ -63,7 +63,10 @@ extension StoreFilesystem {
 
     /// What a name stands for on disk, but for what is parked.
     func resolve(_ name: Name, in path: FilePath, of store: MountedStore) throws(Errno) -> BackingEntry? {
-        guard let found = try VisibleName.resolve(name, in: path, of: store.store.root) else { return nil }
+        guard
+            let found = try VisibleName.resolve(
+                name, in: path, of: store.store.root, keeping: store.kept)
+        else { return nil }
         if store.parked.isEmpty { return found }
         let parked = store.parked.status(at: path.appending(found.name))
         guard let parked else { return found }

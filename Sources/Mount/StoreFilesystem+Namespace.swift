@@ -57,6 +57,8 @@ extension StoreFilesystem {
             // Others would apply, and what is below would have to be encrypted to them.
             if Store.isRecipientFile(backing), status != nil { throw .notPermitted }
             if status != nil { try store.store.root.unlink(backing) }
+            store.kept.remove(backing)
+            try self.keepName(besides: backing, shownAs: name, of: store)
             self.tree.detach(node)
             // Open handles go on with what they have; it is not saved any more.
             node.secret?.state.withLock { $0.abandonEdits() }
@@ -80,9 +82,24 @@ extension StoreFilesystem {
             guard node.kind == .directory else { throw .notDirectory }
             guard !self.hasMemoryChildren(node) else { throw .directoryNotEmpty }
             try store.store.root.removeDirectory(removed)
+            try self.keepName(besides: removed, shownAs: name, of: store)
             self.tree.detach(node)
         }
         try store.store.root.synchronizeParent(of: removed)
+    }
+
+    /// What has had to be shown with its `.gpg`, because of a name that has just gone from the disk, goes on being shown so.
+    /// Under the namespace lock.
+    func keepName(besides path: FilePath, shownAs visible: Name?, of store: MountedStore) throws(Errno) {
+        // A secret `x.gpg` that is shown as `x` was in nobody's way.
+        guard let name = path.lastComponent, name == visible else { return }
+        let suffixed = name.appendingSuffix()
+        guard suffixed.byteCount <= 255 else { return }
+        let other = path.removingLastComponent().appending(suffixed)
+        guard let status = try store.store.root.statusIfPresent(of: other), status.kind != .directory,
+            store.parked.status(at: other) == nil
+        else { return }
+        store.kept.add(other)
     }
 
     /// Whether something in a folder exists in memory only.

@@ -194,10 +194,12 @@ extension StoreFilesystem {
         }
         let backing = name.appendingSuffix()
         guard backing.byteCount <= 255 else { throw .fileNameTooLong }
-        // `name` itself is on disk but shown under another name: what is made now would be, too.
-        guard try store.store.root.statusIfPresent(of: directory.appending(name)) == nil else {
-            throw .fileExists
+        // A folder `x.gpg` leaves no place for a secret `x`.
+        let path = directory.appending(backing)
+        if let status = try store.store.root.statusIfPresent(of: path) {
+            guard status.kind == .regular, store.parked.status(at: path) != nil else { throw .fileExists }
         }
+        store.kept.remove(path)
         return backing
     }
 }

@@ -68,7 +68,15 @@ extension StoreFilesystem {
             move.destination = move.folder.path.appending(
                 try newBackingName(move.name, in: move.folder.path, of: move.store))
         }
-        if !move.isToScratch { move.replacedStatus = try root.statusIfPresent(of: move.destination) }
+        guard !move.isToScratch else { return }
+        move.replacedStatus = try root.statusIfPresent(of: move.destination)
+        // Something lies there that is shown under another name: a secret `x` where a folder is to become `x.gpg`.
+        let isHeldByAnother = move.replaced == nil || move.superseded != nil
+        if isHeldByAnother, move.replacedStatus != nil,
+            move.store.parked.status(at: move.destination) == nil
+        {
+            throw .fileExists
+        }
     }
 
     /// Where a file lies on disk that takes the visible name of another.
@@ -116,8 +124,12 @@ extension StoreFilesystem {
             guard move.isToScratch else { throw .notPermitted }
             return renameInMemory(move)
         case .symbolicLink:
-            // A link on disk has no content that could be kept in memory.
+            // A link on disk has no content that could be kept in memory. One that leads to no secret would lose the
+            // `.gpg` of its name: mv(1) makes it anew.
             guard !move.isToScratch else { throw .notPermitted }
+            guard isStoredWithSuffix(move.node, move.source) || move.name.strippingSuffix() == nil else {
+                throw .improperLink
+            }
             return try renameOnDisk(move)
         case .secret: return try renameSecret(move, request)
         }
@@ -139,6 +151,9 @@ extension StoreFilesystem {
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
             try self.removeSuperseded(move)
+            try self.keepName(
+                besides: move.source, shownAs: self.tree.visiblePath(of: move.node)?.lastComponent,
+                of: move.store)
             self.settle(move)
             if move.node.kind == .secret, let status = try root.statusIfPresent(of: move.destination) {
                 if let earlier = move.sourceStatus { move.store.store.keepSize(of: earlier, as: status) }
@@ -197,6 +212,9 @@ extension StoreFilesystem {
         }
         tree.move(move.node, to: move.folder.node, name: move.name, backing: move.backing)
         move.store.parked.remove(move.destination)
+        move.store.kept.remove(move.source)
+        if let superseded = move.superseded { move.store.kept.remove(superseded) }
+        if move.node.kind == .directory { move.store.kept.move(move.source, to: move.destination) }
     }
 
     func synchronizeParents(_ move: Move) throws(Errno) {
@@ -247,6 +265,7 @@ extension StoreFilesystem {
             let earlier = [try root.status(of: onePath), try root.status(of: otherPath)]
             try root.rename(onePath, to: otherPath, flags: .exchange)
             self.tree.exchange(first, second)
+            if first.kind == .directory { store.kept.exchange(onePath, otherPath) }
             for (index, (node, path)) in [(first, otherPath), (second, onePath)].enumerated() {
                 let status = try root.status(of: path)
                 guard node.kind == .secret else { continue }

@@ -21,8 +21,10 @@ struct BackingEntry: Sendable {
 
 /// How names on disk and names in the mount belong together.
 ///
-/// A secret `x.gpg` is shown as `x`, unless `x` itself is on disk; then it keeps its name. A symbolic link is treated
-/// likewise. Everything else keeps its name. So every entry has exactly one visible name and no two share one.
+/// A secret `x.gpg` is shown as `x`, unless what is called `x` on disk is shown by that name; then it keeps its own. A
+/// symbolic link is treated likewise. Everything else keeps its name. So every entry has exactly one visible name and no
+/// two share one, and `x.gpg.gpg` is shown as `x.gpg` whether there is an `x.gpg`, shown as `x`, or not. What is shown as `x.gpg` because
+/// of an `x` stays so when that is moved or removed through the mount (`KeptNames`).
 enum VisibleName {
     private static let suffix = ".gpg"
 
@@ -39,8 +41,10 @@ enum VisibleName {
     }
 
     /// Finds what a visible name stands for.
-    static func resolve(_ visible: Name, in directory: FilePath, of root: Root) throws(Errno) -> BackingEntry?
-    {
+    static func resolve(
+        _ visible: Name, in directory: FilePath, of root: Root, keeping kept: KeptNames
+    ) throws(Errno) -> BackingEntry? {
+        func isKept(_ name: Name) -> Bool { kept.include(directory.appending(name)) }
         guard !isHidden(visible) else { return nil }
         if let status = try root.statusIfPresent(of: directory.appending(visible)) {
             switch status.kind {
@@ -54,14 +58,18 @@ enum VisibleName {
                     return BackingEntry(kind: isRecipients ? .secret : kind, name: visible, status: status)
                 }
                 // Shown under its full name only when the bare one is taken by something that is shown.
-                guard try isTaken(stripped, in: directory, of: root) else { return nil }
-                return BackingEntry(
-                    kind: kind == .plain ? .secret : .symbolicLink, name: visible, status: status)
+                let isBareTaken = try isTaken(stripped, isKept) { name throws(Errno) in
+                    try root.statusIfPresent(of: directory.appending(name))?.kind
+                }
+                if isBareTaken || isKept(visible) {
+                    return BackingEntry(
+                        kind: kind == .plain ? .secret : .symbolicLink, name: visible, status: status)
+                }
             }
         }
         // A name that is too long with its suffix cannot be that of a secret.
         let suffixed = visible.appendingSuffix()
-        guard suffixed.byteCount <= 255 else { return nil }
+        guard suffixed.byteCount <= 255, !isKept(suffixed) else { return nil }
         guard let status = try root.statusIfPresent(of: directory.appending(suffixed)) else { return nil }
         switch status.kind {
         case .regular: return BackingEntry(kind: .secret, name: suffixed, status: status)
@@ -70,13 +78,28 @@ enum VisibleName {
         }
     }
 
-    private static func isTaken(_ name: Name, in directory: FilePath, of root: Root) throws(Errno) -> Bool {
-        try root.statusIfPresent(of: directory.appending(name)) != nil
+    /// Whether a name cannot be shown for the file that has it with `.gpg`: it is hidden, or what is called so on disk is
+    /// shown by it.
+    private static func isTaken(
+        _ name: Name, _ isKept: (Name) -> Bool, _ kind: (Name) throws(Errno) -> EntryKind?
+    ) throws(Errno) -> Bool {
+        if isHidden(name) { return true }
+        switch try kind(name) {
+        case nil: return false
+        case .directory, .other: return true
+        case .regular, .symbolicLink:
+            guard let stripped = name.strippingSuffix(), !isKept(name) else { return true }
+            return try isTaken(stripped, isKept, kind)
+        }
     }
 
     /// The visible names of a folder's entries, with what each is on disk.
-    static func visible(_ entries: [DirectoryEntry]) -> [(name: Name, kind: FileKind)] {
-        let taken = Set(entries.lazy.map(\.name))
+    static func visible(
+        _ entries: [DirectoryEntry], in directory: FilePath, keeping kept: KeptNames
+    ) -> [(name: Name, kind: FileKind)] {
+        func isKept(_ name: Name) -> Bool { kept.include(directory.appending(name)) }
+        let kinds = Dictionary(
+            entries.lazy.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
         return entries.compactMap { entry in
             guard !isHidden(entry.name) else { return nil }
             switch entry.kind {
@@ -84,7 +107,8 @@ enum VisibleName {
             case .other: return nil
             case .regular, .symbolicLink:
                 let kind: FileKind = entry.kind == .regular ? .regular : .symbolicLink
-                if let stripped = entry.name.strippingSuffix(), !taken.contains(stripped), !isHidden(stripped)
+                if let stripped = entry.name.strippingSuffix(), !isKept(entry.name),
+                    (try? isTaken(stripped, isKept) { kinds[$0] }) == false
                 {
                     return (stripped, kind)
                 }
