@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from soak_sequences import sequences
+
 
 class World:
     """A home with one key and one bare remote, and machines that each have a clone and a mount."""
@@ -736,14 +738,21 @@ def serve(binary, which):
 if __name__ == "__main__":
     binary, what = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     count = int(sys.argv[3]) if len(sys.argv) > 3 else None
-    random.seed(int(os.environ.get("SEED", time.time())))
+    seed = int(os.environ.get("SEED", time.time()))
+    random.seed(seed)
     if what == "machines":
         machines(binary, count or 2000)
     elif what == "kill":
         kill_loop(binary, count or 200)
     elif what == "pass":
         beside_pass(binary, count or 60)
+    elif what == "sequences":
+        world = World(binary, 1)
+        try:
+            sequences(world, count or 500, int(sys.argv[4]) if len(sys.argv) > 4 else 500, seed)
+        finally:
+            world.end()
     elif what in ["git", "ssh", "https"]:
         serve(binary, what)
     else:
-        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT], or git|ssh|https")
+        sys.exit("Usage: scripts/soak-sync machines|kill|pass [COUNT], sequences [COUNT [LENGTH]], or git|ssh|https")
