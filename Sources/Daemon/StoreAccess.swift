@@ -22,7 +22,9 @@ public struct StoreAccess: Sendable {
         let stores = try all(environment: environment)
         let argument = SecretReference.expanded(
             argument, stores: stores.map { ($0.store.identifier, $0.store.name) })
-        var path = FilePath(argument).lexicallyNormalized()
+        var path =
+            SecretReference.isPath(argument)
+            ? Sharing.absolute(argument) : FilePath(argument).lexicallyNormalized()
         if path.isAbsolute {
             let mount =
                 (try? ControlClient(socket: Daemon.controlSocket(environment: environment)).status())

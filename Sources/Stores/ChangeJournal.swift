@@ -8,6 +8,8 @@ struct ChangeJournal: Sendable, Equatable {
     /// The new and the old `.gpg-id`, and the same of its signature; where one is not there, none was or will be.
     static let newFile = "recipients-new"
     static let oldFile = "recipients-old"
+    /// The one of a folder above that applied where there was no old one.
+    static let appliedFile = "recipients-applied"
     static let newSignature = "signature-new"
     static let oldSignature = "signature-old"
 
@@ -27,6 +29,8 @@ struct ChangeJournal: Sendable, Equatable {
     var phase: Phase
     /// The folder whose `.gpg-id` changes; nil when secrets only follow the `.gpg-id` files that are there.
     var folder: FilePath?
+    /// The `.gpg-id` that applied to the folder when the change was planned; nil where none did.
+    var applied: FilePath?
     /// What the commit says.
     var message: String
     /// Secrets that nobody here can decrypt are left as they are.
@@ -35,21 +39,26 @@ struct ChangeJournal: Sendable, Equatable {
     var accepted: [String]
     /// The secrets that are encrypted anew.
     var secrets: [FilePath]
+    /// As what each of them was shown to the user, in the same order.
+    var planned: [PlannedSecret]
 
     init(
-        store: String, phase: Phase, folder: FilePath?, message: String, skipsUnreadable: Bool,
-        accepted: [String], secrets: [FilePath]
+        store: String, phase: Phase, folder: FilePath?, applied: FilePath?, message: String,
+        skipsUnreadable: Bool, accepted: [String], secrets: [FilePath], planned: [PlannedSecret]
     ) {
+        precondition(secrets.count == planned.count, "each secret is planned as something")
         self.store = store
         self.accepted = accepted
         self.phase = phase
         self.folder = folder
+        self.applied = applied
         self.message = message
         self.skipsUnreadable = skipsUnreadable
         self.secrets = secrets
+        self.planned = planned
     }
 
-    private static let version = "passdir change of recipients 2"
+    private static let version = "passdir change of recipients 3"
 
     /// Fields, each ended by NUL, which no path holds.
     var bytes: [UInt8] {
@@ -64,10 +73,16 @@ struct ChangeJournal: Sendable, Equatable {
         add(phase.rawValue)
         add(folder == nil ? "-" : "f")
         add(folder ?? FilePath())
+        add(applied == nil ? "-" : "f")
+        add(applied ?? FilePath())
         add(message)
         add(skipsUnreadable ? "skip" : "-")
         add(accepted.joined(separator: " "))
-        secrets.forEach(add)
+        for (secret, plan) in zip(secrets, planned) {
+            add(secret)
+            add(plan.content?.text ?? "-")
+            add(plan.readers.joined(separator: " "))
+        }
         add("end")
         return bytes
     }
@@ -75,13 +90,30 @@ struct ChangeJournal: Sendable, Equatable {
     init?(_ bytes: [UInt8]) {
         let fields = bytes.split(separator: 0, omittingEmptySubsequences: false)
         func text(_ field: Int) -> String { String(decoding: fields[field], as: UTF8.self) }
-        guard fields.count >= 10, text(0) == Self.version, let phase = Phase(rawValue: text(2)),
+        let first = 10
+        guard fields.count >= first + 2, (fields.count - first - 2) % 3 == 0, text(0) == Self.version,
+            let phase = Phase(rawValue: text(2)),
             text(fields.count - 2) == "end", fields[fields.count - 1].isEmpty
         else { return nil }
+        let places = stride(from: first, to: fields.count - 2, by: 3)
         self.init(
             store: text(1), phase: phase, folder: text(3) == "f" ? FilePath(bytes: fields[4]) : nil,
-            message: text(5), skipsUnreadable: text(6) == "skip",
-            accepted: text(7).split(separator: " ").map(String.init),
-            secrets: fields[8..<(fields.count - 2)].map { FilePath(bytes: $0) })
+            applied: text(5) == "f" ? FilePath(bytes: fields[6]) : nil, message: text(7),
+            skipsUnreadable: text(8) == "skip", accepted: text(9).split(separator: " ").map(String.init),
+            secrets: places.map { FilePath(bytes: fields[$0]) },
+            planned: places.map { place in
+                PlannedSecret(
+                    content: ContentIdentity(Substring(text(place + 1))),
+                    readers: text(place + 2).split(separator: " ").map(String.init))
+            })
     }
+}
+
+/// What a secret was when the user was shown that it would be encrypted anew.
+struct PlannedSecret: Sendable, Equatable {
+    /// Its ciphertext; nil for one that came later.
+    var content: ContentIdentity?
+    /// The fingerprints of the keys that were shown for it, where the secrets of the change follow the `.gpg-id` files
+    /// that are there; empty where one new `.gpg-id` is for all.
+    var readers: [String] = []
 }

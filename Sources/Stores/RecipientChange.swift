@@ -22,6 +22,8 @@ public struct RecipientChange: Sendable {
     public var changesFile: Bool
     /// Those of `after` that you have not agreed to for this folder.
     public var unagreed: [NewRecipient]
+    /// What all of that was worked out from.
+    var basis: ChangeBasis
 
     /// Who comes.
     public var added: [Recipient] { Self.keys(after, without: before) }
@@ -64,9 +66,13 @@ public struct NewRecipient: Sendable, Hashable {
 extension Store {
     /// Works out what giving a folder this `.gpg-id` means. Nothing is decrypted or written.
     ///
+    /// - Parameter list: what `appliedList` said before `file` was made from the folder's current one; nil where `file`
+    ///   was not.
     /// - Throws: For every line that names no key, and for every key that cannot be encrypted to, an error that names
     ///   it; and when nobody would be left.
-    public func change(of folder: FilePath, to file: RecipientFile) throws(StoreError) -> RecipientChange {
+    public func change(
+        of folder: FilePath, to file: RecipientFile, from list: AppliedList? = nil
+    ) throws(StoreError) -> RecipientChange {
         guard options.recipientOverride == nil else {
             throw StoreError(
                 .badRecipientFile,
@@ -84,9 +90,11 @@ extension Store {
         }
         let after = try usableRecipients(file.lines)
         let place = folder.appending(Self.recipientFileName)
-        let before = (try? list(for: place))?.recipients ?? knownRecipients(of: place)
+        let applied = if let list { list } else { try appliedList(of: folder) }
+        let before = (try? self.list(for: place))?.recipients ?? knownRecipients(of: place)
         let isThere = Set(before.map(\.key.fingerprint))
-        let secrets = try secrets(below: folder, nested: false)
+        let contents = try contents(below: folder)
+        let secrets = contents.map(\.secret)
         let unagreed = unagreed(after, in: place, for: secrets).map { recipient in
             NewRecipient(
                 recipient: recipient,
@@ -95,11 +103,14 @@ extension Store {
         let different = try secrets.picking { (secret) throws(StoreError) in
             try match(secret, after) != .same
         }
-        let old = try? read(place, limit: 1 << 20)
+        let old = applied.file == place ? applied.bytes : nil
         return RecipientChange(
             folder: folder, file: file, before: before, after: after, secrets: different,
             total: secrets.count, unreadable: try unreadable(different), changesFile: old != file.bytes,
-            unagreed: unagreed)
+            unagreed: unagreed,
+            basis: ChangeBasis(
+                list: applied,
+                contents: Dictionary(contents.map { ($0.secret, $0.content) }, uniquingKeysWith: { $1 })))
     }
 
     /// Those recipients of a list whose keys are here.

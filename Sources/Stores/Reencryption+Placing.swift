@@ -8,6 +8,8 @@ extension Reencryption {
     /// old recipients meanwhile.
     func placeAll(_ progress: @escaping @Sendable (Progress) -> Void) throws(StoreError) {
         let recipients = try newRecipients()
+        // Encrypting may have taken long, and waited for passphrases.
+        if let folder = journal.folder { try checkUnchanged(folder.appending(Store.recipientFileName)) }
         var position = 0
         while position < journal.secrets.count {
             try place(position, recipients)
@@ -19,7 +21,7 @@ extension Reencryption {
         guard let folder = journal.folder, let recipients else { return }
         try placeRecipientFile(folder, recipients)
         for _ in 0..<3 {
-            let late = try lateSecrets(below: folder, recipients)
+            let late = try lateSecrets()
             if late.isEmpty { return }
             let count = try append(late)
             for index in count..<(count + late.count) { try place(index, recipients) }
@@ -27,18 +29,32 @@ extension Reencryption {
         }
     }
 
-    /// Secrets that are not for the new recipients although everything is in place: saved by somebody meanwhile.
-    private func lateSecrets(below folder: FilePath, _ recipients: [Recipient]) throws(StoreError)
-        -> [FilePath]
-    {
+    /// Secrets that are not for the new recipients although everything is in place: saved by somebody meanwhile. What
+    /// git brought is left alone.
+    func lateSecrets() throws(StoreError) -> [FilePath] {
+        guard let folder = journal.folder, let recipients = try newRecipients() else { return [] }
         let given = state.withLock { Set($0.unreadable.keys) }
         let different = try store.secrets(below: folder, nested: false).picking {
             (secret) throws(StoreError) in
             if given.contains(secret) { return false }
             return try self.isDifferent(secret, recipients)
         }
-        let unreadable = Set(try store.unreadable(different))
-        return different.filter { !unreadable.contains($0) }
+        let saved = try different.picking { (secret) throws(StoreError) in try !self.isBrought(secret) }
+        state.withLock { $0.left = Set(different).subtracting(saved) }
+        let unreadable = Set(try store.unreadable(saved))
+        return saved.filter { !unreadable.contains($0) }
+    }
+
+    private func isBrought(_ secret: FilePath) throws(StoreError) -> Bool {
+        do {
+            guard let status = try store.root.statusIfPresent(of: secret) else { return false }
+            // Of one that changes at this moment the next look decides, that of staging at the latest.
+            return try brought.include(secret, ContentIdentity(status.identity)) ?? false
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(error as? Errno ?? .ioError, "look at", secret)
+        }
     }
 
     private func isDifferent(_ secret: FilePath, _ recipients: [Recipient]) throws(StoreError) -> Bool {
@@ -54,6 +70,7 @@ extension Reencryption {
         let (count, next) = state.withLock { state in
             let count = state.journal.secrets.count
             state.journal.secrets += secrets
+            state.journal.planned += secrets.map { _ in PlannedSecret(content: nil) }
             return (count, state.journal)
         }
         try notes.write(next.bytes, as: ChangeJournal.name)
@@ -87,7 +104,7 @@ extension Reencryption {
         _ index: Int, _ secret: FilePath, _ recipients: [Recipient]?
     ) throws(StoreError) -> Bool {
         do {
-            let targets = try self.recipients(for: secret, recipients)
+            let targets = try self.recipients(for: secret, journal.planned[index], recipients)
             guard try store.match(secret, targets) != .same else { return false }
             try stage(index, recipients, nil, isDurable: true)
             return state.withLock { $0.staged[index] != nil }
@@ -168,8 +185,7 @@ extension Reencryption {
     private func placeRecipientFile(_ folder: FilePath, _ recipients: [Recipient]) throws(StoreError) {
         let place = folder.appending(Store.recipientFileName)
         let new = try notes.read(ChangeJournal.newFile)
-        let old = try notes.read(ChangeJournal.oldFile)
-        try checkUnchanged(place, old, new)
+        try checkUnchanged(place)
         try store.agree(toAlso: recipients, in: place)
         try put(try notes.read(ChangeJournal.newSignature), at: folder.appending(Store.signatureFileName))
         try put(new, at: place)

@@ -23,11 +23,10 @@ extension Reencryption {
         }
         let place = folder.appending(Store.recipientFileName)
         let old = try notes.read(ChangeJournal.oldFile)
-        let new = try notes.read(ChangeJournal.newFile)
         if journal.phase != .committing, journal.phase != .finished {
-            try checkUnchanged(place, old, new)
+            try checkUnchanged(place)
             try store.verifySignature(
-                try notes.read(ChangeJournal.newSignature), of: new ?? [],
+                try notes.read(ChangeJournal.newSignature), of: try notes.read(ChangeJournal.newFile) ?? [],
                 folder.appending(Store.signatureFileName))
         }
         let accepted = Set(journal.accepted)
@@ -49,10 +48,18 @@ extension Reencryption {
         (RecipientFile(parsing: bytes)?.lines ?? []).flatMap { (try? store.resolve([$0])) ?? [] }
     }
 
-    /// Refuses to go on where the `.gpg-id` is neither the one from before the change nor the new one.
-    func checkUnchanged(_ place: FilePath, _ old: [UInt8]?, _ new: [UInt8]?) throws(StoreError) {
+    /// Refuses to go on where the `.gpg-id` is neither the one from before the change nor the new one, or where there was
+    /// none and that of a folder above is another one by now.
+    func checkUnchanged(_ place: FilePath) throws(StoreError) {
         let now = try store.readIfPresent(place)
-        if now == new || now == old { return }
+        if try now == notes.read(ChangeJournal.newFile) { return }
+        if let now {
+            if try now == notes.read(ChangeJournal.oldFile) { return }
+        } else if journal.applied != place {
+            let applied = try store.appliedList(of: place.removingLastComponent())
+            let bytes = try notes.read(ChangeJournal.appliedFile)
+            if applied.file == journal.applied, applied.bytes == bytes { return }
+        }
         throw StoreError(
             .badRecipientFile,
             "\(place.string) of the store \"\(store.name)\" was changed by somebody else "

@@ -62,15 +62,16 @@ extension Reencryption {
     func stage(
         _ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?, isDurable: Bool
     ) throws(StoreError) {
-        let secret = state.withLock { $0.journal.secrets[index] }
+        let (secret, planned) = state.withLock { ($0.journal.secrets[index], $0.journal.planned[index]) }
         let plaintext: Plaintext
         do {
             plaintext = try store.plaintext(of: secret, cancellation: cancellation)
         } catch  where error.code == .system(.noSuchFileOrDirectory) {
             return
         }
+        guard try isToBeStaged(secret, ContentIdentity(plaintext.status.identity), planned) else { return }
         let ciphertext: [UInt8]
-        let targets = try self.recipients(for: secret, recipients)
+        let targets = try self.recipients(for: secret, planned, recipients)
         do {
             ciphertext = try store.engine.encrypt(plaintext.bytes, to: targets, trust: store.options.trust)
         } catch {
@@ -95,5 +96,19 @@ extension Reencryption {
         } catch {
             throw StoreError(error as? Errno ?? .ioError, "write the new ciphertext of", secret)
         }
+    }
+
+    /// Whether a ciphertext is what the user was asked about, or was saved here since. What git brought is not encrypted to
+    /// keys that it may be new to: others could move any secret to where a change is being made.
+    private func isToBeStaged(
+        _ secret: FilePath, _ content: ContentIdentity, _ planned: PlannedSecret
+    ) throws(StoreError) -> Bool {
+        if content == planned.content { return true }
+        // Of one that has changed once more the next look decides.
+        guard let isBrought = try brought.include(secret, content) else { return false }
+        state.withLock { state in
+            if isBrought { state.left.insert(secret) } else { state.left.remove(secret) }
+        }
+        return !isBrought
     }
 }

@@ -42,12 +42,15 @@ public final class Reencryption: Sendable {
         var staged: [Int: StagedName]
         /// Secrets that could not be decrypted, with the reason.
         var unreadable: [FilePath: StoreError] = [:]
+        /// Secrets that git brought since the change was planned, which are not encrypted to keys that only it adds.
+        var left: Set<FilePath> = []
         /// What stops the change.
         var failure: StoreError?
         var done = 0
     }
 
     var journal: ChangeJournal { state.withLock { $0.journal } }
+    let brought: BroughtSecrets
 
     private init(
         store: Store, notes: ChangeNotes, staging: StagingFolder, journal: ChangeJournal,
@@ -56,6 +59,7 @@ public final class Reencryption: Sendable {
         self.store = store
         self.notes = notes
         self.staging = staging
+        brought = BroughtSecrets(store)
         state = Mutex(State(journal: journal, staged: staged))
     }
 
@@ -76,36 +80,45 @@ public final class Reencryption: Sendable {
         }
         if !change.unreadable.isEmpty, !skipsUnreadable { throw .unreadable(change.unreadable) }
         let signature = try store.sign(change.file.bytes, cancellation: cancellation)
-        let old = try store.readIfPresent(place)
+        // Signing may have waited for a passphrase.
+        try store.checkCurrent(change.basis, of: change.folder)
+        let list = change.basis.list
+        let old = list.file == place ? list.bytes : nil
         let oldSignature = try store.readIfPresent(change.folder.appending(Store.signatureFileName))
         let names = change.file.lines.joined(separator: ", ")
         let where_ = change.folder.isEmpty ? "" : " (\(change.folder.string))"
         let skipped = Set(change.unreadable)
+        let secrets = change.secrets.filter { !skipped.contains($0) }
         let journal = ChangeJournal(
-            store: store.identifier, phase: .staging, folder: change.folder,
+            store: store.identifier, phase: .staging, folder: change.folder, applied: list.file,
             message: "Reencrypt password store using new GPG id \(names)\(where_).\n",
             skipsUnreadable: skipsUnreadable,
             accepted: change.unagreed.map(\.recipient.key.fingerprint.description),
-            secrets: change.secrets.filter { !skipped.contains($0) })
+            secrets: secrets, planned: secrets.map { PlannedSecret(content: change.basis.contents[$0]) })
         return try begin(
             journal, in: store,
             [
                 (ChangeJournal.newFile, change.file.bytes), (ChangeJournal.oldFile, old),
+                (ChangeJournal.appliedFile, old == nil ? list.bytes : nil),
                 (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
             ])
     }
 
     /// Begins to encrypt secrets anew to whom their `.gpg-id` files name (`recipients check --fix`).
     public static func begin(
-        following secrets: [FilePath], in store: Store, skipsUnreadable: Bool
+        following differing: [DifferingSecret], in store: Store, skipsUnreadable: Bool
     ) throws(StoreError) -> Reencryption {
-        let unreadable = try store.unreadable(secrets)
+        let unreadable = try store.unreadable(differing.map(\.secret))
         if !unreadable.isEmpty, !skipsUnreadable { throw .unreadable(unreadable) }
         let skipped = Set(unreadable)
+        let planned = differing.filter { !skipped.contains($0.secret) }
         let journal = ChangeJournal(
-            store: store.identifier, phase: .staging, folder: nil,
+            store: store.identifier, phase: .staging, folder: nil, applied: nil,
             message: "Reencrypt password store to the recipients of its .gpg-id files.\n",
-            skipsUnreadable: skipsUnreadable, accepted: [], secrets: secrets.filter { !skipped.contains($0) })
+            skipsUnreadable: skipsUnreadable, accepted: [], secrets: planned.map(\.secret),
+            planned: planned.map {
+                PlannedSecret(content: $0.content, readers: $0.readers.map(\.key.fingerprint.description))
+            })
         return try begin(journal, in: store, [])
     }
 
@@ -120,6 +133,7 @@ public final class Reencryption: Sendable {
             for file in files { if let bytes = file.bytes { try notes.write(bytes, as: file.name) } }
             try notes.write(journal.bytes, as: ChangeJournal.name)
             let staging = try StagingFolder.make(in: store.root)
+            FaultPoint.mayDie("recipients.planned")
             return Reencryption(store: store, notes: notes, staging: staging, journal: journal)
         } catch {
             notes.remove()
@@ -176,6 +190,7 @@ public final class Reencryption: Sendable {
         threads: Int = 4, cancellation: Cancellation? = nil,
         progress: @escaping @Sendable (Progress) -> Void = { _ in }, commit: Commit
     ) throws(StoreError) -> [FilePath] {
+        let isResumedLate = journal.phase == .committing
         if journal.phase == .staging {
             try stageAll(threads: threads, cancellation: cancellation, progress)
             try enter(.placing)
@@ -185,6 +200,8 @@ public final class Reencryption: Sendable {
             try enter(.committing)
         }
         if journal.phase == .committing {
+            // What was left before an interruption is to be told, too.
+            if isResumedLate { _ = try lateSecrets() }
             progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
             try commit(changedPaths, journal.message)
             if let folder = journal.folder, let recipients = (try? newRecipients()) ?? nil {
@@ -200,11 +217,17 @@ public final class Reencryption: Sendable {
         return state.withLock { $0.unreadable.keys.sorted { $0.string < $1.string } }
     }
 
+    /// Secrets that came from others after the change was planned, by path or in place of what was planned, and are as
+    /// they came. To be asked for when it has run.
+    public var leftAlone: [FilePath] {
+        state.withLock { $0.left.sorted { $0.string < $1.string } }
+    }
+
     /// What the commit is made of.
     public var changedPaths: [FilePath] {
         let journal = journal
         let secrets = journal.secrets.filter { secret in
-            !state.withLock { $0.unreadable.keys.contains(secret) }
+            !state.withLock { $0.unreadable.keys.contains(secret) || $0.left.contains(secret) }
         }
         guard let folder = journal.folder else { return secrets }
         var paths = secrets + [folder.appending(Store.recipientFileName)]
@@ -228,10 +251,19 @@ public final class Reencryption: Sendable {
     }
 
     /// Whom a secret of the change is for when the change is made.
-    func recipients(for secret: FilePath, _ new: [Recipient]?) throws(StoreError) -> [Recipient] {
+    func recipients(
+        for secret: FilePath, _ planned: PlannedSecret, _ new: [Recipient]?
+    ) throws(StoreError) -> [Recipient] {
         if let new { return new }
         let list = try store.list(for: secret)
         try store.checkAgreed(list, for: secret)
+        let shown = Set(planned.readers)
+        guard list.recipients.allSatisfy({ shown.contains($0.key.fingerprint.description) }) else {
+            throw StoreError(
+                .unstable,
+                "the recipients of \(secret.string) changed meanwhile: take this change back with passdir recipients "
+                    + "abort \(store.name), then look at them again.")
+        }
         return list.recipients
     }
 
@@ -256,18 +288,5 @@ extension StoreError {
             .unreadableSecrets(secrets),
             "no secret key here decrypts \(names)\(more), so they cannot be encrypted anew: nothing was changed; "
                 + "--skip-unreadable leaves them as they are.")
-    }
-}
-
-extension Store {
-    /// The bytes of a small file; nil when it is not there.
-    func readIfPresent(_ path: FilePath) throws(StoreError) -> [UInt8]? {
-        do {
-            return try read(path, limit: 1 << 20)
-        } catch .noSuchFileOrDirectory {
-            return nil
-        } catch {
-            throw StoreError(error, "read", path)
-        }
     }
 }

@@ -25,7 +25,7 @@ extension Store {
         }
     }
 
-    private func isInAnyRepository(_ file: FilePath) -> Bool {
+    func isInAnyRepository(_ file: FilePath) -> Bool {
         var folder = file.removingLastComponent()
         while true {
             if ((try? root.statusIfPresent(of: folder.appending(".git"))) ?? nil) != nil { return true }

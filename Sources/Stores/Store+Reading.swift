@@ -117,3 +117,16 @@ extension Store {
         if predicted != size { learned.remember(size: size, of: identity, store: identifier) }
     }
 }
+
+extension Store {
+    /// The bytes of a small file; nil when it is not there.
+    func readIfPresent(_ path: FilePath) throws(StoreError) -> [UInt8]? {
+        do {
+            return try read(path, limit: 1 << 20)
+        } catch .noSuchFileOrDirectory {
+            return nil
+        } catch {
+            throw StoreError(error, "read", path)
+        }
+    }
+}

@@ -49,10 +49,7 @@ extension Committer {
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
                 guard attempt < 40 else {
-                    throw CommitFailure(
-                        message:
-                            "changes wait because another program holds a git lock: \(error.message); remove it "
-                            + "if no git program runs.")
+                    throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
             }
@@ -147,16 +144,24 @@ extension Committer {
     }
 
     /// The note that a commit of these paths is on its way.
-    private func note(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal {
+    func note(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal {
         do throws(Errno) {
             return try CommitJournal(paths, gitDirectory: repository.gitDirectory)
         } catch {
             let busy = error == .wouldBlock || error == .resourceTemporarilyUnavailable
             throw GitError(
                 code: busy ? .locked : .other,
-                message: busy
-                    ? "another passdir commits there" : "the commit's note cannot be written: \(error)")
+                message: busy ? Self.otherPassdir : "the commit's note cannot be written: \(error)")
         }
+    }
+
+    /// A second process of ours holds no lock that anybody should take away: it ends with its work.
+    private static let otherPassdir = "another passdir works in the same repository"
+
+    /// What a lock has to do with it that is held for long, as a part of a sentence.
+    static func waiting(for lock: GitError) -> String {
+        if lock.message == otherPassdir { return otherPassdir }
+        return "another program holds a git lock: \(lock.message); remove it if no git program runs"
     }
 
     /// Writes the commits of a batch, one for each secret.

@@ -45,10 +45,7 @@ extension Committer {
         }
         throw SyncFailure(
             kind: .passing,
-            message: sync.lock.map {
-                "changes of the remote wait because another program holds a git lock: \($0); remove it if no git "
-                    + "program runs."
-            } ?? "changes of the remote wait because the store changes all the time.")
+            message: "changes of the remote wait because \(sync.lock ?? "the store changes all the time").")
     }
 
     /// False: something changed under it, all again.

@@ -37,7 +37,7 @@ extension Committer {
         } catch {
             guard error.code != .modified else { return false }
             guard error.code != .locked else {
-                sync.lock = error.message
+                sync.lock = Self.waiting(for: error)
                 usleepMilliseconds(20)
                 return false
             }
@@ -51,12 +51,7 @@ extension Committer {
         _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ objects: NewObjects,
         _ target: SyncTarget, _ repository: Repository
     ) throws(GitError) -> Bool {
-        let journal: CommitJournal
-        do throws(Errno) {
-            journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
-        } catch {
-            throw GitError(code: .locked, message: "the merge's note cannot be written: \(error)")
-        }
+        let journal = try note(paths, repository)
         try objects.keepUnlessHeld()
         Fault.point("merge.noted")
         if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
@@ -125,7 +120,9 @@ extension Committer {
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
         if let complaint = shared.withLock({ $0.commitError }) {
-            throw GitError(code: .other, message: complaint)
+            // A sentence by itself, part of one here.
+            throw GitError(
+                code: .other, message: complaint.hasSuffix(".") ? String(complaint.dropLast()) : complaint)
         }
     }
 

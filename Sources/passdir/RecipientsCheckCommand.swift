@@ -2,6 +2,7 @@ import ArgumentParser
 import Daemon
 import OpenPGP
 import Stores
+import SystemPackage
 
 /// `passdir recipients check`.
 struct RecipientsCheckCommand: ParsableCommand {
@@ -10,7 +11,8 @@ struct RecipientsCheckCommand: ParsableCommand {
         abstract: "Find secrets that are not encrypted to just their recipients, and keys about to expire.",
         discussion: """
             Read from the secrets' packets: no key is needed and nothing is decrypted, unless --fix encrypts them \
-            anew. The exit status is 1 when something was found and not mended.
+            anew: it shows which and to whom, and asks on a terminal. The exit status is 1 when something was found \
+            and not mended.
             """)
 
     @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
@@ -24,6 +26,10 @@ struct RecipientsCheckCommand: ParsableCommand {
 
     @Flag(help: "With --fix, leave secrets as they are that no key here decrypts.")
     var skipUnreadable = false
+
+    @Flag(
+        name: [.short, .long], help: "With --fix, do not ask; agrees to no key that somebody else added.")
+    var yes = false
 
     @Flag(help: "Print one JSON object: {\"total\", \"drift\", \"problems\", \"keys\"}.")
     var json = false
@@ -43,28 +49,40 @@ struct RecipientsCheckCommand: ParsableCommand {
     }
 
     private func mend(_ sharing: Sharing) throws(DaemonError) -> Bool {
-        var count = 0
-        let foreign = try sharing.unagreed(path)
-        for key in foreign {
+        let planned = try sharing.planFix(path)
+        for group in planned.groups {
+            tell("to be encrypted anew for " + group.readers.map(\.key.title).joined(separator: ", ") + ":")
+            for secret in group.secrets { tell("  " + secret.secret.string.droppingSuffix(".gpg")) }
+        }
+        for key in planned.foreign {
             StandardError.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
         }
         var accepted: Set<Fingerprint> = []
-        if !foreign.isEmpty, Confirmation.isPossible {
-            try Confirmation.require("Encrypt to what somebody else added, too?")
-            accepted = Set(foreign.map(\.key.fingerprint))
+        if !planned.secrets.isEmpty, !yes, Confirmation.isPossible {
+            if !planned.foreign.isEmpty {
+                try Confirmation.require("Encrypt to what somebody else added, too?")
+                accepted = Set(planned.foreign.map(\.key.fingerprint))
+            }
+            try Confirmation.require("Go on?")
         }
         let agreed = accepted
-        let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+        var count = 0
+        let outcome = try Work.run { cancellation, progress throws(DaemonError) in
             let fixed = try sharing.fix(
-                path, accepting: agreed, skipsUnreadable: skipUnreadable, cancellation: cancellation,
+                planned, accepting: agreed, skipsUnreadable: skipUnreadable, cancellation: cancellation,
                 progress: progress)
             count = fixed.count
-            return fixed.skipped
+            return fixed.outcome
         }
         sharing.retrySaves()
-        Work.tell(skipped)
+        Work.tell(outcome)
         if !json { Output.print("\(count) encrypted anew") }
-        return skipped.isEmpty
+        return outcome.skipped.isEmpty && outcome.left.isEmpty
+    }
+
+    /// With `--json` standard output holds one object and nothing else.
+    private func tell(_ line: String) {
+        if json { StandardError.print(line) } else { Output.print(line) }
     }
 
     private static func tell(_ report: CheckReport) {

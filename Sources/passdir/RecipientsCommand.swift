@@ -102,13 +102,13 @@ struct ChangeOptions: ParsableArguments {
             }
             if dryRun { return }
             let consent = try self.consent(to: planned)
-            let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+            let outcome = try Work.run { cancellation, progress throws(DaemonError) in
                 try sharing.make(
                     planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
                     progress: progress)
             }
             sharing.retrySaves()
-            Work.tell(skipped)
+            Work.tell(outcome)
         } catch {
             throw CommandFailure(error)
         }
@@ -196,11 +196,11 @@ struct RecipientsResumeCommand: ParsableCommand {
                 }
                 try Confirmation.require("Go on?")
             }
-            let skipped = try Work.run { cancellation, progress throws(DaemonError) in
+            let outcome = try Work.run { cancellation, progress throws(DaemonError) in
                 try sharing.resume(change, cancellation: cancellation, progress: progress)
             }
             sharing.retrySaves()
-            Work.tell(skipped)
+            Work.tell(outcome)
         } catch {
             throw CommandFailure(error)
         }

@@ -38,11 +38,10 @@ struct TrustHostCommand: ParsableCommand {
                     throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
                 }
             } else {
-                guard isatty(STDIN_FILENO) == 1 else {
+                guard Terminal.showsOutput else {
                     throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
                 }
-                StandardError.ask("Trust \(keys.host)? Type yes: ")
-                guard readLine() == "yes" else {
+                guard Terminal.line("Trust \(keys.host)? Type yes: ") == "yes" else {
                     throw CommandFailure("\(keys.host) is not trusted. Nothing was changed.")
                 }
             }

@@ -8,8 +8,8 @@ import SystemPackage
 enum Work {
     static func run(
         _ body: (Cancellation, @escaping @Sendable (Reencryption.Progress) -> Void) throws(DaemonError) ->
-            [FilePath]
-    ) throws(DaemonError) -> [FilePath] {
+            ChangeOutcome
+    ) throws(DaemonError) -> ChangeOutcome {
         let cancellation = Cancellation()
         do throws(Errno) {
             try TerminationSignals.start { _ in cancellation.cancel() }
@@ -22,24 +22,33 @@ enum Work {
     }
 
     /// Names secrets that were left alone.
-    static func tell(_ skipped: [FilePath]) {
-        for secret in skipped {
+    static func tell(_ outcome: ChangeOutcome) {
+        for secret in outcome.skipped {
             StandardError.print(
                 "passdir: left as it is, no key here decrypts it: \(secret.string)")
+        }
+        for secret in outcome.left {
+            StandardError.print(
+                "passdir: left as it is, it came from others after you were asked: \(secret.string)")
+        }
+        if !outcome.left.isEmpty {
+            StandardError.print(
+                "passdir: to encrypt these anew, look at them, then run passdir recipients check --fix "
+                    + ShellWord.quoted(outcome.place))
         }
     }
 }
 
 /// Asks on the terminal.
 enum Confirmation {
-    /// Whether there is somebody to ask; as pass does, nobody is asked where standard input is no terminal.
-    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
+    /// Whether there is somebody to ask, who sees what the question is about; as pass does, nobody is asked where standard
+    /// input is no terminal.
+    static var isPossible: Bool { Terminal.showsOutput }
 
     /// Returns when the answer is yes.
     /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
     static func require(_ question: String) throws(DaemonError) {
-        StandardError.ask("\(question) [y/N] ")
-        guard let answer = readLine() else {
+        guard let answer = Terminal.line("\(question) [y/N] ") else {
             StandardError.endLine()
             throw DaemonError(message: "Nothing was changed.")
         }

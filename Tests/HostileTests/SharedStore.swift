@@ -56,10 +56,11 @@ struct SharedStore {
         try home.run(["passdir"] + words, input: Array(input.utf8))
     }
 
-    /// Runs the command where it has a terminal, with these answers.
+    /// Runs the command where it has a terminal; each question gets the next line of the answers, or an end of input.
     func onTerminal(_ words: [String], answers: String) throws -> ProgramResult {
-        let command = (["passdir"] + words).map { "'\($0)'" }.joined(separator: " ")
-        return try home.run(["script", "-qec", command, "/dev/null"], input: Array(answers.utf8))
+        let lines = answers.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        return try home.onTerminal(
+            ["passdir"] + words, lines.map { TerminalStep(at: "[y/N] ", type: "\($0)\n") }, at: "[y/N] ")
     }
 
     /// The secrets that are encrypted to a key, by the packets of all files of the store.

@@ -53,3 +53,42 @@ import Testing
         }
     }
 }
+
+/// What a command means by STORE/PATH does not depend on names in the folder that you stand in.
+@Suite struct WorkingFolderNameTests {
+    /// Holds:
+    /// - A command takes STORE/PATH for that store whatever others push into the folder you stand in; only a path that
+    ///   begins with `./`, `../` or `/` is one of files.
+    @Test func aFolderNamedLikeTheStoreRedirectsNothing() throws {
+        try SharedStore.with { shared in
+            let home = shared.home
+            try shared.push(
+                "mkdir -p work/sub; cp a.gpg work/a.gpg; echo $ANN >work/.gpg-id; echo $ANN >work/sub/.gpg-id"
+            )
+            try home.mount()
+            let (top, list) = (home.mountPoint.appending("work"), "named in .gpg-id\n")
+            for folder in [shared.store.path, top, home.mountPoint] {
+                func show(_ words: String...) throws -> String {
+                    let result = try home.run(["passdir"] + words, in: folder)
+                    return result.output + result.errors
+                }
+                #expect(try show("recipients", "show", "work").hasPrefix("work: \(list)"), "\(folder)")
+                #expect(
+                    try show("recipients", "show", "work/sub").hasPrefix("work/sub: \(list)"), "\(folder)")
+                #expect(try show("recipients", "check", "work").contains("3 secrets"), "\(folder)")
+                #expect(try show("log", "work/work/a").contains("Change."), "\(folder)")
+                #expect(!(try show("log", "work/a").contains("Change.")), "\(folder)")
+            }
+            func title(_ path: String) throws -> String {
+                try home.run(["passdir", "recipients", "show", path], in: top).output
+            }
+            for (path, shown) in [
+                ("./work", "work/work: named in work/.gpg-id"), ("work/work", "work/work: "),
+                ("../work/work/sub", "work/work/sub: "), (".", "work: "), ("sub", "work/sub: "),
+                (top.appending("work").string, "work/work: "),
+            ] { #expect(try title(path).hasPrefix(shown), "\(path)") }
+            #expect(try home.run(["passdir", "log", "./work/a"], in: top).output.contains("Change."))
+            try home.unmount()
+        }
+    }
+}

@@ -59,15 +59,19 @@ import Testing
         for folder in [nil, "", "a/b c"] as [String?] {
             let journal = ChangeJournal(
                 store: "path:/a b", phase: .placing, folder: folder.map { .init($0) },
-                message: "Reencrypt to A, B (a).\n",
+                applied: folder.map { .init($0 + "/.gpg-id") }, message: "Reencrypt to A, B (a).\n",
                 skipsUnreadable: true, accepted: [String(repeating: "A", count: 40)],
-                secrets: ["a/x.gpg", "ä/ü\n.gpg", FilePath(platformString: [0x66, -1, 0])])
+                secrets: ["a/x.gpg", "ä/ü\n.gpg", FilePath(platformString: [0x66, -1, 0])],
+                planned: [
+                    PlannedSecret(content: nil), PlannedSecret(content: ContentIdentity("7.123.17.9")),
+                    PlannedSecret(content: nil, readers: ["A", "B"]),
+                ])
             #expect(ChangeJournal(journal.bytes) == journal)
             #expect(ChangeJournal(Array(journal.bytes.dropLast(5))) == nil)
         }
         let empty = ChangeJournal(
-            store: "x", phase: .staging, folder: nil, message: "", skipsUnreadable: false, accepted: [],
-            secrets: [])
+            store: "x", phase: .staging, folder: nil, applied: nil, message: "", skipsUnreadable: false,
+            accepted: [], secrets: [], planned: [])
         #expect(ChangeJournal(empty.bytes) == empty)
         #expect(ChangeJournal([]) == nil)
     }

@@ -79,4 +79,25 @@ import Testing
             }
         }
     }
+
+    /// A second passdir at work, a command beside the daemon: there is no lock that anybody should remove.
+    @Test func anotherPassdirIsNoLockToRemove() async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[0].save("a", "1\n")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            let machine = machines[1]
+            let note = machine.path.appending(".git/passdir-commit")
+            let held = try FileDescriptor.open(
+                note, .readWrite, options: [.create, .closeOnExec], permissions: .ownerReadWrite)
+            #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
+            let complaint = try #require(await machine.committer.synchronizeNow())
+            #expect(
+                complaint.hasSuffix("because another passdir works in the same repository."), "\(complaint)")
+            unlink(note.string)
+            try held.close()
+            #expect(await machine.committer.synchronizeNow() == nil)
+            #expect(try machine.read("a") == "1\n")
+        }
+    }
 }

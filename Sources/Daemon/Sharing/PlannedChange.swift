@@ -1,5 +1,6 @@
 public import OpenPGP
 public import Stores
+public import SystemPackage
 
 /// A change that is worked out and can be made.
 public struct PlannedChange: Sendable {
@@ -41,6 +42,16 @@ public struct ChangeConsent: Sendable {
         self.foreign = foreign
         self.isLockedOut = isLockedOut
     }
+}
+
+/// What a change of recipients, once made, has not touched.
+public struct ChangeOutcome: Sendable {
+    /// The place that was changed: `STORE/FOLDER`.
+    public var place: String
+    /// Secrets that cannot be decrypted here.
+    public var skipped: [FilePath] = []
+    /// Secrets that came from others after the user was asked.
+    public var left: [FilePath] = []
 }
 
 /// A change that was interrupted, and what is left of it.

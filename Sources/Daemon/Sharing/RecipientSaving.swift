@@ -23,6 +23,7 @@ enum RecipientSaving {
                 change, in: store, accepting: accepting, skipsUnreadable: false)
             do throws(StoreError) {
                 try run(work, committer)
+                tell(work.leftAlone, of: change.folder, store)
             } catch {
                 // The program is told that it failed: everything is to be as before.
                 _ = try? work.abort { paths throws(StoreError) in
@@ -79,6 +80,17 @@ enum RecipientSaving {
                 "none of these keys is yours, so that you could no longer read what is in \(place): to do that all the "
                     + "same, run passdir recipients set \(place) with the keys and --lock-me-out.")
         }
+    }
+
+    /// A file that is saved can say nothing when it is saved.
+    private static func tell(_ left: [FilePath], of folder: FilePath, _ store: Store) {
+        guard let first = left.first else { return }
+        let place = folder.isEmpty ? store.name : "\(store.name)/\(folder)"
+        DesktopNotification.show(
+            store.name,
+            "\(first)\(left.count > 1 ? " and \(left.count - 1) more" : "") came from others while the recipients of "
+                + "\(place) changed, and stays as it is: look at it, then run passdir recipients check --fix "
+                + ShellWord.quoted(place))
     }
 
     private static func run(_ work: Reencryption, _ committer: Committer) throws(StoreError) {

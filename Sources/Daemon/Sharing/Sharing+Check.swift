@@ -2,7 +2,7 @@ import Glibc
 public import OpenPGP
 public import Stores
 import Sync
-public import SystemPackage
+import SystemPackage
 
 /// A secret that is not encrypted to just whom its `.gpg-id` names.
 public struct DriftReport: Codable, Sendable, Equatable {
@@ -46,48 +46,58 @@ extension Sharing {
             problems: found.problems, keys: keys)
     }
 
-    /// The keys that `fix` would encrypt to and that you have not agreed to.
-    public func unagreed(_ path: String) throws(DaemonError) -> [Recipient] {
+    /// Works out what `fix` would do; changes nothing.
+    public func planFix(_ path: String) throws(DaemonError) -> PlannedFix {
         let place = try place(path)
-        return try unagreed(place, try drift(place)).flatMap(\.value)
-    }
-
-    private func unagreed(_ place: Place, _ found: Drifts) throws(DaemonError) -> [FilePath: [Recipient]] {
+        let found = try drift(place).drift.filter { $0.match == .different }
         var unagreed: [FilePath: [Recipient]] = [:]
-        for drift in found.drift where drift.match == .different {
+        for drift in found {
             guard let now = drift.file else { continue }
             let file = place.store.agreedFile(for: drift.secret, now: now)
             if unagreed[file] == nil { unagreed[file] = place.store.notAgreed(drift.recipients, in: file) }
         }
-        return unagreed.filter { !$0.value.isEmpty }
+        var secrets: [DifferingSecret] = []
+        do throws(StoreError) {
+            for drift in found {
+                if let one = try place.store.differing(drift.secret, readers: drift.recipients) {
+                    secrets.append(one)
+                }
+            }
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+        return PlannedFix(
+            place: place.title, secrets: secrets, unagreed: unagreed.filter { !$0.value.isEmpty },
+            lists: Dictionary(
+                found.map { ($0.secret, RecipientList(file: $0.file, recipients: $0.recipients)) },
+                uniquingKeysWith: { $1 }), store: place.store)
     }
 
-    /// Encrypts those secrets anew.
+    /// Encrypts those secrets anew that were shown, to whom was shown.
     /// - Parameter accepting: The keys that the user has agreed to just now, by their fingerprints.
-    /// - Returns: How many, and those that were left alone because they cannot be decrypted here.
+    /// - Returns: How many, and those that were left alone.
     public func fix(
-        _ path: String, accepting: Set<Fingerprint>, skipsUnreadable: Bool, cancellation: Cancellation,
+        _ planned: PlannedFix, accepting: Set<Fingerprint>, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
-    ) throws(DaemonError) -> (count: Int, skipped: [FilePath]) {
-        let place = try place(path)
-        let found = try drift(place)
-        let secrets = found.drift.filter { $0.match == .different }.map(\.secret)
-        guard !secrets.isEmpty else { return (0, []) }
-        let unagreed = try unagreed(place, found)
+    ) throws(DaemonError) -> (count: Int, outcome: ChangeOutcome) {
+        let store = planned.store
+        guard !planned.secrets.isEmpty else { return (0, ChangeOutcome(place: planned.place)) }
         do throws(StoreError) {
-            for (file, keys) in unagreed { try place.store.accept(keys, in: file, accepting) }
-            for drift in found.drift where drift.match == .different {
-                try place.store.checkAgreed(
-                    RecipientList(file: drift.file, recipients: drift.recipients), for: drift.secret)
+            for (secret, list) in planned.lists where try store.list(for: secret) != list {
+                throw StoreError(
+                    .unstable,
+                    "the recipients of \(secret.string) changed just now: look at them again. Nothing was changed."
+                )
             }
-            let unreadable = skipsUnreadable ? Set(try place.store.unreadable(secrets)) : []
+            for (file, keys) in planned.unagreed { try store.accept(keys, in: file, accepting) }
+            for (secret, list) in planned.lists { try store.checkAgreed(list, for: secret) }
+            let secrets = planned.secrets.map(\.secret)
+            let unreadable = skipsUnreadable ? Set(try store.unreadable(secrets)) : []
             let work = try Reencryption.begin(
-                following: secrets, in: place.store, skipsUnreadable: skipsUnreadable)
-            let skipped = try run(work, place.store, cancellation, progress)
-            return (
-                secrets.count - unreadable.count - skipped.count,
-                skipped + unreadable.sorted { $0.string < $1.string }
-            )
+                following: planned.secrets, in: store, skipsUnreadable: skipsUnreadable)
+            var outcome = try run(work, store, planned.place, cancellation, progress)
+            outcome.skipped += unreadable.sorted { $0.string < $1.string }
+            return (secrets.count - outcome.skipped.count - outcome.left.count, outcome)
         } catch {
             throw DaemonError(message: error.message)
         }

@@ -3,7 +3,7 @@ import Glibc
 public import OpenPGP
 public import Stores
 import Sync
-public import SystemPackage
+import SystemPackage
 
 /// A recipient as people know it.
 public struct RecipientReport: Codable, Sendable, Equatable {
@@ -78,6 +78,8 @@ extension Sharing {
         let place = try place(path)
         let store = place.store
         do throws(StoreError) {
+            // Before the file is read that the new one is made from: what changes afterwards is noticed.
+            let applied = try store.appliedList(of: place.folder)
             let file: RecipientFile
             var named: [String] = []
             switch edit {
@@ -104,8 +106,8 @@ extension Sharing {
             }
             let keys = named.flatMap { (try? store.engine.resolve($0)) ?? [] }.map(\.key.fingerprint)
             return PlannedChange(
-                place: place.title, change: try store.change(of: place.folder, to: file), named: Set(keys),
-                store: store)
+                place: place.title, change: try store.change(of: place.folder, to: file, from: applied),
+                named: Set(keys), store: store)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -122,11 +124,10 @@ extension Sharing {
 
     /// Makes a change; can be stopped, and then resumed or aborted. One that would leave everything as it is only is the
     /// agreement to what somebody else made of the list.
-    /// - Returns: Secrets that were left alone because they cannot be decrypted here.
     public func make(
         _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
-    ) throws(DaemonError) -> [FilePath] {
+    ) throws(DaemonError) -> ChangeOutcome {
         do throws(StoreError) {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
@@ -139,12 +140,12 @@ extension Sharing {
                 try planned.store.accept(
                     planned.change.unagreed.map(\.recipient),
                     in: planned.change.folder.appending(Store.recipientFileName), accepted)
-                return []
+                return ChangeOutcome(place: planned.place)
             }
             let work = try Reencryption.begin(
                 planned.change, in: planned.store, accepting: accepted,
                 skipsUnreadable: skipsUnreadable, cancellation: cancellation)
-            return try run(work, planned.store, cancellation, progress)
+            return try run(work, planned.store, planned.place, cancellation, progress)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -170,9 +171,9 @@ extension Sharing {
     public func resume(
         _ change: InterruptedChange, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
-    ) throws(DaemonError) -> [FilePath] {
+    ) throws(DaemonError) -> ChangeOutcome {
         do throws(StoreError) {
-            return try run(change.work, change.store, cancellation, progress)
+            return try run(change.work, change.store, change.place, cancellation, progress)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -208,9 +209,9 @@ extension Sharing {
     }
 
     func run(
-        _ work: Reencryption, _ store: Store, _ cancellation: Cancellation,
+        _ work: Reencryption, _ store: Store, _ place: String, _ cancellation: Cancellation,
         _ progress: @escaping @Sendable (Reencryption.Progress) -> Void
-    ) throws(StoreError) -> [FilePath] {
+    ) throws(StoreError) -> ChangeOutcome {
         let committer: Committer
         do {
             committer = try self.committer(of: store)
@@ -238,7 +239,7 @@ extension Sharing {
             throw error
         }
         try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
-        return skipped
+        return ChangeOutcome(place: place, skipped: skipped, left: work.leftAlone)
     }
 
     /// Waits for work on a committer's own thread. Only for plain threads.

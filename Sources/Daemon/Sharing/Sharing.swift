@@ -95,6 +95,12 @@ public struct Sharing: Sendable {
     /// stands for its folder.
     func place(_ path: String) throws(DaemonError) -> Place {
         let path = SecretReference.expanded(path, stores: definitions.map { ($0.identifier, $0.name) })
+        let words = FilePath(path).lexicallyNormalized()
+        if !SecretReference.isPath(path), let name = words.components.first?.string,
+            definitions.contains(where: { $0.name == name })
+        {
+            return try place(store: name, FilePath(root: nil, words.components.dropFirst()))
+        }
         let absolute = Self.absolute(path)
         if let mount = try? Daemon.mountPoint(argument: nil, environment: environment),
             let below = Self.below(mountInUse() ?? mount, absolute), let name = below.components.first
@@ -105,8 +111,7 @@ public struct Sharing: Sendable {
             guard let below = Self.below(definition.path, absolute) else { continue }
             return try place(store: definition.name, below)
         }
-        let words = FilePath(path).lexicallyNormalized()
-        guard !words.isAbsolute, let name = words.components.first, name.kind == .regular else {
+        guard !SecretReference.isPath(path), let name = words.components.first, name.kind == .regular else {
             throw DaemonError(
                 message: "\(path) lies in no store: write STORE/FOLDER, or a path under the mount")
         }
@@ -144,7 +149,7 @@ public struct Sharing: Sendable {
         return rest.removePrefix(folder) ? rest : nil
     }
 
-    private static func absolute(_ path: String) -> FilePath {
+    static func absolute(_ path: String) -> FilePath {
         var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
         guard getcwd(&folder, folder.count) != nil else { return FilePath(path) }
         return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()

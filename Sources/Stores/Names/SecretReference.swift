@@ -34,6 +34,16 @@ public struct SecretReference: Sendable, Equatable {
     /// `store/path`.
     public var name: String { path.isEmpty ? store.name : "\(store.name)/\(path)" }
 
+    /// Whether an argument can only be a path: it begins with `/`, `./` or `../`. Any other that begins with the name of a
+    /// store means that store, whatever the folder holds that the command runs in: others choose the names in there.
+    public static func isPath(_ text: String) -> Bool {
+        guard let first = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first
+        else {
+            return false
+        }
+        return first.isEmpty || first == "." || first == ".."
+    }
+
     /// `ID:path` as `store/path`, with the name that the store has now; anything else as it is. For commands that read
     /// `store/path` themselves.
     public static func expanded(_ text: String, stores: [(id: String, name: String)]) -> String {

@@ -6,11 +6,11 @@ enum Consent {
     /// - Throws: `CommandFailure` when they do not, or nobody can be asked.
     static func require(_ question: String, yes: Bool) throws {
         if yes { return }
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+        guard Terminal.showsOutput else {
             throw CommandFailure("\(question) Say --yes to do it without being asked")
         }
-        StandardError.ask("\(question) [y/N] ")
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+        guard let answer = Terminal.line("\(question) [y/N] "), ["y", "yes"].contains(answer.lowercased())
+        else {
             throw CommandFailure("Nothing was changed.")
         }
     }

@@ -7,8 +7,14 @@ enum Terminal {
     /// Whether there is somebody to ask.
     static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-    /// A line that is shown while it is typed.
+    /// Whether there is somebody to ask who sees what was printed before the question.
+    static var showsOutput: Bool { isThere && isatty(STDOUT_FILENO) == 1 }
+
+    /// A line that is shown while it is typed; nil at an end of input. Everything that was printed stands above the
+    /// question, and what was typed before it was there is no answer to it.
     static func line(_ question: String) -> String? {
+        fflush(nil)
+        tcflush(STDIN_FILENO, TCIFLUSH)
         StandardError.ask(question)
         return readLine()
     }
@@ -20,6 +26,7 @@ enum Terminal {
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
         let signals = CaughtSignals([SIGINT, SIGTERM, SIGHUP])
+        fflush(nil)
         // First, so that nothing typed at the question is lost or shown.
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
         StandardError.ask(question)

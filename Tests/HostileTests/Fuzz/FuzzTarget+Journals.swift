@@ -12,7 +12,7 @@ extension FuzzTarget {
         name: "journals", most: 1 << 12,
         tokens: [
             "\0", "\0\0", "end\0", "staging\0", "f\0", "-\0", "skip\0", "/", "..", "../x", "kind\0add\0",
-            "phase\0decided\0", "id\0", "folder\0/\0", "passdir change of recipients 2\0", "\t", "progress\t",
+            "phase\0decided\0", "id\0", "folder\0/\0", "passdir change of recipients 3\0", "\t", "progress\t",
             "wanted\t", "failed\t",
         ],
         item: { journal(&$0) },
@@ -30,9 +30,15 @@ extension FuzzTarget {
             return ChangeJournal(
                 store: random.pick(["0b1e29f4-2f4f-4f0e-9a55-6a4f2d1f3c7b", "path:/home/ann/a b"]),
                 phase: random.pick([.staging, .placing, .committing, .finished]),
-                folder: random.once(in: 2) ? nil : "team/mail", message: "Add Bob to team.\n",
+                folder: random.once(in: 2) ? nil : "team/mail",
+                applied: random.once(in: 2) ? nil : ".gpg-id", message: "Add Bob to team.\n",
                 skipsUnreadable: random.once(in: 2),
-                accepted: (0..<random.below(3)).map { _ in hexadecimal(20, &random) }, secrets: paths
+                accepted: (0..<random.below(3)).map { _ in hexadecimal(20, &random) }, secrets: paths,
+                planned: paths.map { _ in
+                    PlannedSecret(
+                        content: random.once(in: 2) ? nil : ContentIdentity("12.345.1700000000.5"),
+                        readers: (0..<random.below(2)).map { _ in hexadecimal(20, &random) })
+                }
             ).bytes
         case 1:
             var operation = StoreOperation(

@@ -1,0 +1,75 @@
+public import SystemPackage
+
+/// What a change of recipients was worked out from and what was shown of it. It is made only while that is so.
+struct ChangeBasis: Sendable, Equatable {
+    /// The `.gpg-id` that applied.
+    var list: AppliedList
+    /// All secrets of the folder, and which ciphertexts they were.
+    var contents: [FilePath: ContentIdentity]
+}
+
+/// The `.gpg-id` that applies to a folder, its own or one above it, byte for byte.
+public struct AppliedList: Sendable, Equatable {
+    /// Where it lies, relative to the store; nil when there is none.
+    var file: FilePath?
+    var bytes: [UInt8]?
+    var signature: [UInt8]?
+}
+
+extension Store {
+    /// The `.gpg-id` that applies to what lies in a folder now.
+    public func appliedList(of folder: FilePath) throws(StoreError) -> AppliedList {
+        let file: FilePath
+        do throws(StoreError) {
+            file = try recipientFile(for: folder.appending(Self.recipientFileName))
+        } catch {
+            guard error.code == .noRecipients else { throw error }
+            return AppliedList()
+        }
+        let signature = file.removingLastComponent().appending(Self.signatureFileName)
+        do {
+            return AppliedList(
+                file: file, bytes: try readIfPresent(file), signature: try readIfPresent(signature))
+        } catch {
+            // A link or a folder of that name: what is refused elsewhere is replaced by a list that can be read.
+            return AppliedList(file: file)
+        }
+    }
+
+    /// The secrets of a folder, and which ciphertexts they are now. One that goes away meanwhile is none.
+    func contents(below folder: FilePath) throws(StoreError) -> [(secret: FilePath, content: ContentIdentity)]
+    {
+        var found: [(secret: FilePath, content: ContentIdentity)] = []
+        for secret in try secrets(below: folder, nested: false) {
+            do throws(Errno) {
+                guard let status = try root.statusIfPresent(of: secret) else { continue }
+                found.append((secret, ContentIdentity(status.identity)))
+            } catch {
+                throw StoreError(error, "look at", secret)
+            }
+        }
+        return found
+    }
+
+    /// Refuses a change when the list it was worked out from is another one by now, or when git has brought secrets into
+    /// its folder since. What was saved here meanwhile is encrypted anew with the others.
+    func checkCurrent(_ basis: ChangeBasis, of folder: FilePath) throws(StoreError) {
+        let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
+        guard try appliedList(of: folder) == basis.list else {
+            throw StoreError(
+                .unstable,
+                "the recipients of \(place) changed just now: look at them again. Nothing was changed.")
+        }
+        let brought = BroughtSecrets(self)
+        let late = try contents(below: folder).picking { (found) throws(StoreError) in
+            guard basis.contents[found.secret] != found.content else { return false }
+            return try brought.include(found.secret, found.content) ?? true
+        }
+        guard let first = late.first else { return }
+        let more = late.count > 1 ? " and \(late.count - 1) more" : ""
+        throw StoreError(
+            .unstable,
+            "\(first.secret.string)\(more) came into \(place) just now, from others: look at the change again. "
+                + "Nothing was changed.")
+    }
+}
