@@ -11,6 +11,12 @@ enum WorkingFile {
     case file(bytes: [UInt8], executable: Bool, stat: stat?)
     case link(target: [UInt8], stat: stat?)
 
+    /// Whether a folder stands there.
+    var isDirectory: Bool {
+        if case .directory = self { return true }
+        return false
+    }
+
     /// The file's metadata from before and after the read are compared: `stat` is nil when it changed meanwhile.
     static func read(_ path: FilePath, in root: borrowing WorkingRoot) throws(GitError) -> WorkingFile {
         guard let parent = try root.openFolder(of: path), let name = path.lastComponent else {

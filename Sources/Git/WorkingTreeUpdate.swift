@@ -293,10 +293,3 @@ public final class WorkingTreeUpdate {
         }
     }
 }
-
-extension WorkingFile {
-    fileprivate var isDirectory: Bool {
-        if case .directory = self { return true }
-        return false
-    }
-}

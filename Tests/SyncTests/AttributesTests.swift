@@ -135,7 +135,8 @@ import Testing
         }
     }
 
-    /// What no attribute may touch.
+    /// Holds:
+    /// - Attributes that others push change no ciphertext.
     @Test func ciphertextsStayAsTheyAre() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
