@@ -16,4 +16,27 @@ import Testing
         #expect(file.entries.map(\.section) == ["b"])
         #expect(try folder.run(["cat", "config"]).text.hasSuffix("\n[b]\n\tkey\n"))
     }
+
+    /// The last one counts; one line takes the place of all.
+    @Test(arguments: [
+        "[a]\n\tkey = 1\n\tkey = 2\n", "[a]\n\tkey\n\tkey\n\tkey = 2\n",
+        "[a]\n\tkey = 1\n[b]\n[a]\n\tKEY = 2\n",
+    ])
+    func aKeyThatStandsTwiceIsSet(_ text: String) throws {
+        let folder = TestFolder()
+        try folder.write("config", text)
+        let file = try ConfigFile(folder.path.appending("config"))
+        try file.set("a.key", "3")
+        #expect(file.entries.filter { $0.section == "a" }.map(\.value) == ["3"])
+    }
+
+    /// What cannot be removed is said, and stays.
+    @Test func aKeyInTheLineOfItsHeader() throws {
+        let folder = TestFolder()
+        try folder.write("config", "[a] key = 1\n")
+        let file = try ConfigFile(folder.path.appending("config"))
+        let error = #expect(throws: ConfigFileError.self) { try file.delete("a.key") }
+        #expect(error?.message.contains("a line of its own") == true)
+        #expect(try folder.run(["cat", "config"]).text == "[a] key = 1\n")
+    }
 }
