@@ -10,6 +10,9 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
+    /// Whether the folder has no repository, and lies in another one.
+    var isInOuterRepository: Bool { name.hasPrefix("an outer repository") }
+
     init(_ name: String, says: String, _ script: String) {
         (self.name, self.script, self.says) = (name, script, says)
     }

@@ -40,7 +40,9 @@ struct SharedStore {
         try home.succeed(
             [
                 "sh", "-ec",
-                "git pull --quiet --rebase\n\(script)\ngit add -A -f\ngit commit --quiet -m Change.\ngit push --quiet",
+                "git pull --quiet --rebase\n\(script)\ngit add -A -f\ngit commit --quiet -m Change.\n"
+                    // A mount may push at the same time.
+                    + "git push --quiet || { git pull --quiet --rebase && git push --quiet; }",
             ],
             in: home.path("theirs"),
             extra: ["ANN": ann.fingerprint, "BOB": bob.fingerprint, "EVE": eve.fingerprint])
