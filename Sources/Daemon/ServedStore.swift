@@ -90,7 +90,7 @@ final class ServedStore: Sendable {
         let state: StoreState =
             switch status.state {
             case .starting, .ready: status.lastError == nil && unsaved.isEmpty ? .ready : .waiting
-            case .noRepository, .noCommits: .noCommits
+            case .noRepository, .noCommits: unsaved.isEmpty ? .noCommits : .waiting
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
         let errors = [

@@ -179,11 +179,13 @@ extension Store {
                     + "\(recipient.key.title), too, and you have not agreed to that: put it back, or run passdir "
                     + "recipients confirm \(name).")
         }
+        let folder = file.removingLastComponent()
+        let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
         return StoreError(
             .unconfirmedRecipients,
             "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not agreed to "
                 + "it: run passdir recipients confirm \(name) to look at it and agree, or take it out with passdir "
-                + "recipients remove \(name)."
+                + "recipients remove \(place) \(recipient.key.fingerprint)."
         )
     }
 

@@ -59,7 +59,7 @@ extension Committer {
         let (complaint, waiting) = shared.withLock { shared in
             (shared.commitError ?? shared.syncError, shared.pending.count + shared.inWork)
         }
-        if let complaint { return complaint }
+        if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
         if Reencryption.isUnderWay(in: store) {
             return

@@ -144,6 +144,8 @@ public actor Committer: ChangeSink {
         let complaint = followFolder()
         var status = status
         status.lastError = complaint ?? leftBehindSentence ?? status.lastError
+        // A folder that is gone is not a store without a repository: what is saved waits for it.
+        if complaint != nil { status.state = .ready }
         return status
     }
 

@@ -9,7 +9,7 @@ struct RecipientsSettleCommand: ParsableCommand {
         discussion: """
             Shows what each side changed. With a choice the list is changed as by 'recipients set', which shows \
             whom that adds and asks, and everything else that both sides did is merged and pushed. What the \
-            remote encrypted to its own list is named by 'recipients check'.
+            remote encrypted to its own list is counted, and left to 'recipients check --fix'.
             """)
 
     enum Choice: String, EnumerableFlag {
@@ -32,7 +32,7 @@ struct RecipientsSettleCommand: ParsableCommand {
     @Flag(help: "Leave secrets as they are that no key here decrypts.")
     var skipUnreadable = false
 
-    @Flag(name: [.short, .long], help: "Do not ask; agrees to the keys of the chosen list.")
+    @Flag(name: [.short, .long], help: "Do not ask; agrees to no key that others added.")
     var yes = false
 
     @Flag(help: "Agree to a list after which none of your keys can read what is there.")
@@ -59,8 +59,13 @@ struct RecipientsSettleCommand: ParsableCommand {
             }
             for list in lists { try settle(list, choice) }
             try sharing.merge(lists, ofStore: store)
-            Output.print(
-                "\(store): merged; passdir recipients check \(store) names what is not for its recipients")
+            let drift = try sharing.check(store, days: 0).drift.count
+            Output.print("\(store): merged")
+            if drift > 0 {
+                Output.print(
+                    "\(drift) secrets came from the remote's list and are not for just their recipients: "
+                        + "passdir recipients check --fix \(store) shows them and encrypts them anew")
+            }
         } catch {
             throw CommandFailure(error)
         }
@@ -87,7 +92,7 @@ struct RecipientsSettleCommand: ParsableCommand {
         options.lockMeOut = lockMeOut
         options.dryRun = false
         do {
-            try options.make(.set(lines))
+            try options.make(.take(lines))
         } catch let error as CommandFailure {
             throw DaemonError(message: error.message)
         } catch {

@@ -118,6 +118,7 @@ import Testing
             let told = try home.status().store("work")
             #expect(told.state == "waiting" && told.unsaved.map(\.path) == ["s"])
             #expect(told.lastError?.contains(home.path("elsewhere").string) == true)
+            #expect(try home.passdir("sync", "work").exitCode == 1, "it is not in step")
             if instead == "empty" { #expect(rmdir(store.path.string) == 0) }
             if instead == "file" { try FileCalls.unlink(store.path) }
             try FileCalls.rename(home.path("elsewhere"), to: store.path)

@@ -14,8 +14,6 @@ import Testing
             """
         try shared.home.succeed(["bash", "-ec", script], in: shared.home.path("theirs"), extra: keys(shared))
         try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
-        let synced = try shared.run(["sync", "work"])
-        #expect(synced.errors.contains("passdir recipients settle work"), "\(synced)")
     }
 
     private func keys(_ shared: SharedStore) -> [String: String] {
@@ -30,8 +28,10 @@ import Testing
     func theChosenListStands(_ choice: String) throws {
         try SharedStore.with { shared in
             try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
-            _ = try shared.home.mount()
             try part(shared)
+            _ = try shared.home.mount()
+            let synced = try shared.run(["sync", "work"])
+            #expect(synced.errors.contains("passdir recipients settle work"), "\(synced)")
             let before = try list(shared)
             // Without a choice nothing happens, and what both sides did is shown.
             let shown = try shared.run(["recipients", "settle", "work"])
@@ -39,8 +39,19 @@ import Testing
             #expect(shown.output.contains("here:       + \(shared.bob.fingerprint)"), "\(shown.output)")
             #expect(shown.output.contains("the remote: + \(shared.eve.fingerprint)"))
             #expect(try list(shared) == before)
-            let done = try shared.run(["recipients", "settle", "work", choice, "--yes"])
+            let words = ["recipients", "settle", "work", choice]
+            if choice != "--ours" {
+                // Without a word of Ann's, nothing is encrypted to whom Eve has listed.
+                for words in [words, words + ["--yes"]] {
+                    let refused = try shared.run(words)
+                    #expect(refused.exitCode == 1 && refused.errors.contains("not agreed"), "\(refused)")
+                }
+                #expect(try list(shared) == before)
+            }
+            let done =
+                choice == "--ours" ? try shared.run(words) : try shared.onTerminal(words, answers: "y\ny\n")
             #expect(done.exitCode == 0, "\(done)")
+            #expect(done.output.contains("check --fix work") == (choice != "--theirs"), "\(done)")
             let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
             let wanted = ["--merged": [ann, bob, eve], "--ours": [ann, bob], "--theirs": [ann, eve]][choice]
             #expect(try list(shared) == wanted)

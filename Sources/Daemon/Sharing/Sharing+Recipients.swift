@@ -37,6 +37,8 @@ public enum RecipientEdit: Sendable {
     case remove([String])
     /// Just these.
     case set([String])
+    /// Just these, whom others may have listed: nobody here has named them.
+    case take([String])
 }
 
 extension Sharing {
@@ -86,6 +88,7 @@ extension Sharing {
             case .set(let names):
                 named = names
                 file = RecipientFile(lines: try lines(names, store))
+            case .take(let names): file = RecipientFile(lines: try lines(names, store))
             case .add(let names):
                 named = names
                 let current = try store.currentFile(of: place.folder)
