@@ -225,6 +225,7 @@ import Testing
             }
             #expect(try home.passdir("keys").exitCode == 0)
             #expect(try home.passdir("log").exitCode == 0)
+            #expect(try !home.passdir("list").output.contains("odd/"))
             try home.unmount()
             #expect(try store.remoteGit("ls-tree", "--name-only", "main").contains("new.gpg"))
         }

@@ -23,6 +23,13 @@ struct NameScope: ParsableArguments {
         let wanted = try registry.definition(named: store)
         return visible.filter { $0.name == wanted.name }
     }
+
+    /// The names in a store; none where its folder can be no store, which `passdir status` tells.
+    static func secrets(of store: StoreDefinition) -> [String] {
+        let environment = CallerEnvironment.variables()
+        guard StorePlace.objection(toLinked: store.path, environment: environment) == nil else { return [] }
+        return NameWalk.secrets(in: store.path)
+    }
 }
 
 /// `passdir search`.
@@ -50,7 +57,7 @@ struct SearchCommand: ParsableCommand {
             let search = NameSearch(words)
             var found: [(rank: Int, store: StoreDefinition, path: String)] = []
             for store in try scope.stores(registry) {
-                for path in NameWalk.secrets(in: store.path) {
+                for path in NameScope.secrets(of: store) {
                     guard let rank = search.rank(path) else { continue }
                     found.append((rank, store, path))
                 }
@@ -87,11 +94,11 @@ struct ListCommand: ParsableCommand {
             let registry = try StoreContext().registry
             guard let place else {
                 return try scope.stores(registry).flatMap { store in
-                    NameWalk.secrets(in: store.path).map { (store, $0) }
+                    NameScope.secrets(of: store).map { (store, $0) }
                 }
             }
             let reference = try SecretReference(place, in: registry)
-            return NameWalk.secrets(in: reference.store.path).filter { path in
+            return NameScope.secrets(of: reference.store).filter { path in
                 reference.path.isEmpty || path == reference.path || path.hasPrefix(reference.path + "/")
             }.map { (reference.store, $0) }
         }
