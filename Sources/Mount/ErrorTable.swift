@@ -14,6 +14,7 @@ extension Errno {
         case .tooLarge: self = .fileTooLarge
         case .unstable: self = .resourceTemporarilyUnavailable
         case .keptElsewhere: self = .noSuchFileOrDirectory
+        case .overtaken: self = .staleNFSFileHandle
         case .system(let errno): self = errno
         case .openPGP(let code): self.init(code)
         }

@@ -58,8 +58,10 @@ extension MountedStore {
     }
 }
 
-/// A secret that could not be decrypted.
+/// A secret that could not be decrypted, or a `.gpg-id` that could not be saved and is given up.
 struct FailedOpen: Sendable, Equatable {
     var path: FilePath
     var message: String
+    /// What was to be saved is kept elsewhere: opening the path does not make up for it.
+    var isKept = false
 }

@@ -36,6 +36,9 @@ final class SecretFile: Sendable {
         var decryption: SharedDecryption?
         /// Why the last save failed; nil when none did.
         var failure: Failure?
+        /// The list that applied when a save of this `.gpg-id` was first tried, until one succeeds or no program has
+        /// it open: what is edited further is made from that list, too.
+        var triedFrom: AppliedList?
         /// When it was last edited, while that is not on disk.
         private(set) var modified: FileTime?
         /// When it was last read, where a program has said so, while that is not on disk.
@@ -119,6 +122,7 @@ extension SecretFile.State {
         bytes = nil
         buffer.clear()
         mode = .absent
+        triedFrom = nil
     }
 
     private mutating func edit(at time: FileTime) {
@@ -199,6 +203,7 @@ extension SecretFile.State {
         savedVersion = saved
         base = status
         failure = nil
+        triedFrom = nil
         if !isDirty {
             modified = nil
             accessed = nil
@@ -213,9 +218,14 @@ extension SecretFile.State {
 
     /// Gives up what is not saved: the secret was removed.
     mutating func abandonEdits() {
+        abandonEdits(through: version)
+    }
+
+    /// Gives up what is not saved up to a version; what was edited since is to be saved.
+    mutating func abandonEdits(through version: UInt64) {
         savedVersion = version
         failure = nil
-        isOnlyTruncated = false
+        if !isDirty { isOnlyTruncated = false }
     }
 
     /// Other times for a content that is not saved yet; nil leaves one as it is.

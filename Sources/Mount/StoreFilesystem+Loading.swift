@@ -83,7 +83,7 @@ extension StoreFilesystem {
         let path = tree.visiblePath(of: node)
         switch outcome {
         case .success:
-            node.store?.failedOpen.withLock { if $0?.path == path { $0 = nil } }
+            node.store?.failedOpen.withLock { if $0?.path == path, $0?.isKept == false { $0 = nil } }
         case .failure(let error) where mayRetry && error.isOfAnother(decryption): return
         case .failure(let error):
             let errno = Errno(error)

@@ -14,29 +14,37 @@ extension StoreFilesystem {
     func saveRecipients(
         _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile, _ store: MountedStore
     ) throws(StoreError) {
+        let now = try store.store.appliedList(of: path.removingLastComponent())
+        let tried = file.state.withLock { $0.triedFrom } ?? now
         do throws(StoreError) {
-            let status = try changeRecipients(snapshot, at: path, store)
+            let status = try changeRecipients(snapshot, at: path, store, from: tried)
             file.state.withLock { $0.markSaved(snapshot.version, as: status) }
             store.parked.remove(path)
+            store.failedOpen.withLock { if $0?.path == path { $0 = nil } }
         } catch {
-            if error.code == .keptElsewhere {
-                file.state.withLock { $0.abandonEdits() }
+            file.state.withLock { state in
+                state.triedFrom = tried
+                if error.isKept { state.abandonEdits(through: snapshot.version) }
+            }
+            if error.isKept {
                 // No program may be there any more that could be told.
-                store.failedOpen.withLock { $0 = FailedOpen(path: path, message: error.message) }
+                store.failedOpen.withLock {
+                    $0 = FailedOpen(path: path, message: error.message, isKept: true)
+                }
             }
             throw error
         }
     }
 
     private func changeRecipients(
-        _ snapshot: Snapshot, at path: FilePath, _ store: MountedStore
+        _ snapshot: Snapshot, at path: FilePath, _ store: MountedStore, from tried: AppliedList
     ) throws(StoreError) -> FileStatus {
         guard let change = store.changeRecipients else {
             throw StoreError(.system(.permissionDenied), "\(path.string) cannot be changed here.")
         }
         // It is no secret, and who reads it must parse it.
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
-        try change(path.removingLastComponent(), bytes)
+        try change(path.removingLastComponent(), bytes, tried)
         do {
             return try store.store.root.status(of: path)
         } catch {
@@ -52,7 +60,9 @@ extension StoreFilesystem {
         do throws(StoreError) {
             try file.saving.withLock { _ throws(StoreError) in
                 let snapshot = try self.recipientSnapshot(of: file)
-                let status = try self.changeRecipients(snapshot, at: move.destination, move.store)
+                let list = try move.store.store.appliedList(of: move.destination.removingLastComponent())
+                let status = try self.changeRecipients(
+                    snapshot, at: move.destination, move.store, from: list)
                 file.state.withLock { state in
                     state.isScratch = false
                     state.markSaved(snapshot.version, as: status)
@@ -90,4 +100,9 @@ extension StoreFilesystem {
             throw StoreError(.system(error), "there is no memory for a copy of the file.")
         }
     }
+}
+
+extension StoreError {
+    /// Whether what was to be saved is kept elsewhere, and is not to be tried again.
+    var isKept: Bool { code == .keptElsewhere || code == .overtaken }
 }

@@ -50,7 +50,7 @@ extension StoreFilesystem {
             }
         } catch {
             let errno = Errno(error)
-            if error.code == .keptElsewhere { unmarkIfSaved(node, file) }
+            if error.isKept { unmarkIfSaved(node, file) }
             file.state.withLock { state in
                 guard state.isDirty else { return }
                 state.failure = SecretFile.Failure(

@@ -14,6 +14,12 @@ public struct AppliedList: Sendable, Equatable {
     var file: FilePath?
     var bytes: [UInt8]?
     var signature: [UInt8]?
+
+    /// Whether a text that was made from `earlier` would undo what somebody else did to the list since: this is another
+    /// list, and not that text already.
+    public func hasOvertaken(_ text: [UInt8], madeFrom earlier: AppliedList) -> Bool {
+        bytes != earlier.bytes && bytes != text
+    }
 }
 
 extension Store {

@@ -27,6 +27,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case unstable
         /// The folder of a `.gpg-id` is gone: what was to be saved is kept elsewhere, and is for nothing in the store.
         case keptElsewhere
+        /// A `.gpg-id` is another one than when a save of it was first tried: what was to be saved is kept elsewhere.
+        case overtaken
         /// The system said no.
         case system(Errno)
     }

@@ -9,12 +9,16 @@ enum RecipientSaving {
     static func changer(
         _ store: Store, _ committer: Committer, _ environment: [String: String]
     ) -> RecipientChanger {
-        { (folder, bytes) throws(StoreError) in
-            if isGone(folder, store) { throw kept(bytes, of: folder, store, environment) }
+        { (folder, bytes, tried) throws(StoreError) in
+            if isGone(folder, store) { throw kept(bytes, of: folder, store, environment, isGone: true) }
+            let applied = try store.appliedList(of: folder)
+            if applied.hasOvertaken(bytes, madeFrom: tried) {
+                throw kept(bytes, of: folder, store, environment, isGone: false)
+            }
             guard let file = RecipientFile(parsing: bytes) else {
                 throw StoreError(.badRecipientFile, "a .gpg-id is text in UTF-8: write one key a line.")
             }
-            let change = try store.change(of: folder, to: file)
+            let change = try store.change(of: folder, to: file, from: applied)
             guard !change.isEmpty else { return }
             try check(change, store)
             // What is not foreign, the user has just written.
@@ -48,18 +52,22 @@ enum RecipientSaving {
 
     /// Nobody could save it any more, and who unmounts should not have to give up other saves with it.
     private static func kept(
-        _ bytes: [UInt8], of folder: FilePath, _ store: Store, _ environment: [String: String]
+        _ bytes: [UInt8], of folder: FilePath, _ store: Store, _ environment: [String: String],
+        isGone: Bool
     ) -> StoreError {
         do throws(LifecycleError) {
             let place = try RemovedFolder(environment: environment).keep(
                 list: bytes, of: folder, in: store.name)
-            let sentence =
-                "the folder \(folder) of the store \"\(store.name)\" is gone, so its .gpg-id is for nothing: what was to "
-                + "be saved is kept in \(place)."
+            let reason =
+                isGone
+                ? "the folder \(folder) of the store \"\(store.name)\" is gone, so its .gpg-id is for nothing"
+                : "the recipients of \(folder.isEmpty ? store.name : "\(store.name)/\(folder)") changed after their "
+                    + ".gpg-id could not be saved, so it is not saved now"
+            let sentence = "\(reason): what was to be saved is kept in \(place)."
             DesktopNotification.show(store.name, sentence)
-            return StoreError(.keptElsewhere, sentence)
+            return StoreError(isGone ? .keptElsewhere : .overtaken, sentence)
         } catch {
-            return StoreError(.system(.noSuchFileOrDirectory), error.message)
+            return StoreError(.system(isGone ? .noSuchFileOrDirectory : .staleNFSFileHandle), error.message)
         }
     }
 
