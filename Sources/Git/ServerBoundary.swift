@@ -127,6 +127,29 @@ final class ServerBoundary {
         return !isEndless
     }
 
+    /// Whether libgit2 may see what came: it dies of a redirect to `…/info/refs` that leaves away the query (`strcmp` of
+    /// NULL in libgit2 1.5 to 1.7). git does not follow such a redirect either.
+    ///
+    /// Under TLS, and where a server sends its headers in pieces, it is not seen: then the process of the transfer ends,
+    /// and the git program takes over.
+    func mayFollow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.starts(with: "HTTP/1.".utf8) else { return true }
+        let lines = String(decoding: bytes.prefix(16 << 10), as: UTF8.self).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        guard let status = lines.first?.split(separator: " ").dropFirst().first, status.hasPrefix("3") else {
+            return true
+        }
+        for line in lines.dropFirst().prefix(while: { !$0.isEmpty })
+        where line.lowercased().hasPrefix("location:") {
+            let place = line.dropFirst("location:".count).filter { $0 != " " && $0 != "\t" }
+            if place.prefix(while: { $0 != "#" }).hasSuffix("/info/refs") {
+                refused = GitError.cleaned(place)
+                return false
+            }
+        }
+        return true
+    }
+
     /// Scheme, host and port of a URL.
     static func server(of url: String) -> (scheme: String, Server)? {
         guard let mark = url.firstRange(of: "://") else { return nil }

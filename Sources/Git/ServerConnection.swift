@@ -78,6 +78,11 @@ enum ServerConnection {
         if let boundary = ServerBoundary.current, !boundary.mayReceive(count) {
             return Int(fail(GIT_ERROR_NET, "the server talks without end"))
         }
+        if let boundary = ServerBoundary.current,
+            !boundary.mayFollow(UnsafeRawBufferPointer(start: buffer, count: count))
+        {
+            return Int(fail(GIT_ERROR_NET, "the server redirects elsewhere"))
+        }
         return count
     }
 

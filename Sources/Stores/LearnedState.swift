@@ -6,14 +6,16 @@ public import SystemPackage
 /// What passdir has learned and could learn again: `state.sqlite` of the map.
 ///
 /// Nothing here is secret and nothing depends on it: a file that cannot be read is set aside and begun anew, a
-/// write that fails is forgotten.
+/// write that fails is forgotten. After `close` nothing is known, and what is remembered is forgotten.
 public final class LearnedState: Sendable {
     private struct Known {
         var identity: CiphertextIdentity
         var plaintext: Int64
     }
 
-    private let database: DatabaseQueue
+    /// Nil once closed. Threads that serve on while the daemon ends (`status`) may still hold it: the last that lets go
+    /// of it closes the file. GRDB's own `close` would leave them a connection that is NULL, which ends the process.
+    private let database: Mutex<DatabaseQueue?>
     /// All sizes by device and inode, as `ls -l` asks for very many at once. Only ciphertexts whose packets mislead
     /// are here: few, where pass or passdir wrote them.
     private let sizes: Mutex<[FileNumber: Known]>
@@ -35,7 +37,7 @@ public final class LearnedState: Sendable {
             }
             loaded = try Self.load(file)
         }
-        database = loaded.0
+        database = Mutex(loaded.0)
         sizes = Mutex(loaded.1)
     }
 
@@ -89,6 +91,9 @@ public final class LearnedState: Sendable {
         return database
     }
 
+    /// The database, unless it is closed.
+    private var opened: DatabaseQueue? { database.withLock { $0 } }
+
     /// The plaintext size, in bytes, that was learned for exactly this ciphertext.
     public func size(of identity: CiphertextIdentity) -> Int64? {
         let known = sizes.withLock { $0[FileNumber(device: identity.device, inode: identity.inode)] }
@@ -101,7 +106,7 @@ public final class LearnedState: Sendable {
             $0[FileNumber(device: identity.device, inode: identity.inode)] = Known(
                 identity: identity, plaintext: size)
         }
-        database.asyncWrite(
+        opened?.asyncWrite(
             { database in
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -115,7 +120,7 @@ public final class LearnedState: Sendable {
 
     /// A fact of a store, such as the time of its last push.
     public func fact(_ name: String, of store: String) -> String? {
-        try? database.read { database in
+        try? opened?.read { database in
             try String.fetchOne(
                 database, sql: "SELECT value FROM storeState WHERE store = ? AND name = ?",
                 arguments: [store, name])
@@ -124,7 +129,7 @@ public final class LearnedState: Sendable {
 
     /// Keeps a fact of a store, or drops it when nil; returns before it is written.
     public func remember(_ value: String?, as name: String, of store: String) {
-        database.asyncWrite(
+        opened?.asyncWrite(
             { database in
                 if let value {
                     try database.execute(
@@ -139,7 +144,7 @@ public final class LearnedState: Sendable {
 
     /// Drops everything that was learned of a store.
     public func forget(store: String) {
-        try? database.write { database in
+        try? opened?.write { database in
             try database.execute(sql: "DELETE FROM plaintextSize WHERE store = ?", arguments: [store])
             try database.execute(sql: "DELETE FROM storeState WHERE store = ?", arguments: [store])
         }
@@ -147,7 +152,7 @@ public final class LearnedState: Sendable {
 
     /// Files what was learned of a store under its new identifier.
     public func rename(store: String, to new: String) {
-        try? database.write { database in
+        try? opened?.write { database in
             try database.execute(
                 sql: "UPDATE OR REPLACE plaintextSize SET store = ? WHERE store = ?", arguments: [new, store])
             try database.execute(
@@ -157,7 +162,7 @@ public final class LearnedState: Sendable {
 
     /// How many rows each table has, and which facts each store has, for `audit`; never a value.
     public func inventory() -> (tables: [String: Int], facts: [String: [String]]) {
-        let found = try? database.read { database in
+        let found = try? opened?.read { database in
             var tables: [String: Int] = [:]
             for name in try String.fetchAll(
                 database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -178,7 +183,7 @@ public final class LearnedState: Sendable {
 
     /// The stores that something was learned of.
     public func stores() -> Set<String> {
-        let found = try? database.read { database in
+        let found = try? opened?.read { database in
             try Set(
                 String.fetchAll(
                     database, sql: "SELECT store FROM plaintextSize UNION SELECT store FROM storeState"))
@@ -186,10 +191,10 @@ public final class LearnedState: Sendable {
         return found ?? []
     }
 
-    /// Waits until everything remembered so far is written, then closes the file.
+    /// Waits until everything remembered so far is written, then closes the file, or leaves that to who still reads.
     public func close() {
-        database.writeWithoutTransaction { _ in }
-        try? database.close()
+        let database = database.withLock { $0.take() }
+        database?.writeWithoutTransaction { _ in }
     }
 }
 

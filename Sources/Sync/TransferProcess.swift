@@ -14,6 +14,8 @@ struct TransferProcess: Sendable {
     /// Told how far it is.
     var progress: @Sendable (TransferProgress) -> Void
 
+    private static let silence = "the transfer process ended without a word"
+
     /// So many bytes of an object are a progress.
     private static let worthwhile = 64 << 10
 
@@ -53,14 +55,31 @@ struct TransferProcess: Sendable {
             throw TransferFailure(code: .other, message: "a transfer cannot be started: \(error)")
         }
         close(theirs)
+        var isWaitedFor = false
         defer {
             // The end of the socket tells it to end, which it does by itself; else, and what it left in its group.
             shutdown(ours, CInt(SHUT_RDWR))
+            if !isWaitedFor {
+                child.waitForEnd(atMost: .seconds(5))
+                child.end()
+                child.wait()
+            }
+        }
+        do throws(TransferFailure) {
+            try converse(TransferChannel(descriptor: ours), request)
+        } catch {
+            guard error.message == Self.silence else { throw error }
             child.waitForEnd(atMost: .seconds(5))
             child.end()
-            child.wait()
+            isWaitedFor = true
+            let status = child.wait()
+            guard [SIGSEGV, SIGBUS, SIGABRT, SIGFPE].contains(status - 128), request.transport != .git
+            else { throw error }
+            // What libgit2 dies of, git may be able to do, or to say what is wrong.
+            throw TransferFailure(
+                code: .unsupported,
+                message: "libgit2 ended by signal \(status - 128) over what the server sent")
         }
-        try converse(TransferChannel(descriptor: ours), request)
     }
 
     private func converse(_ channel: TransferChannel, _ request: TransferRequest) throws(TransferFailure) {
@@ -99,7 +118,7 @@ struct TransferProcess: Sendable {
             case .succeeded: return
             case .failed(let failure): throw failure
             case nil:
-                throw TransferFailure(code: .other, message: "the transfer process ended without a word")
+                throw TransferFailure(code: .other, message: Self.silence)
             }
         }
     }

@@ -161,8 +161,41 @@ import Testing
             let start = ContinuousClock.now
             let failure = try #require(try Self.transfer(.fetch, transport, server.url + "/x.git", home))
             #expect(!failure.message.isEmpty && !failure.message.contains("\n"))
+            // libgit2 1.5 dies of a place that ends in /info/refs and has no query.
+            #expect(!failure.message.contains("without a word"), "\(failure)")
             #expect(failure.code != .timedOut && ContinuousClock.now - start < .seconds(10), "\(failure)")
             #expect(server.requests.count < 60)
+        }
+    }
+
+    /// libgit2 1.5 dies of it: `store add` then ended with the number of a signal.
+    @Test(arguments: ["/y.git/info/refs", "http://127.0.0.1:1/y.git/info/refs"])
+    func aRedirectWithoutAQueryEndsNoClone(_ location: String) throws {
+        try TestHome.with { home in
+            let server = try HostileServer { _, client in
+                client.answer("302 Found", ["Location: \(location)"])
+                return true
+            }
+            defer { server.stop() }
+            let result = try home.passdir("store", "add", "x", "--url", server.url + "/x.git")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("redirects to \(location), which was not followed"), "\(result)")
+        }
+    }
+
+    /// As where that comes over TLS: git is asked then, which says what is wrong.
+    @Test(arguments: [Transport.libgit2, .git])
+    func aTransferThatDiesIsLeftToGit(_ transport: Transport) throws {
+        try TestHome.with { home in
+            try home.write("#!/bin/sh\nkill -SEGV $$\n", to: "dies")
+            chmod(home.path("dies").string, 0o700)
+            let process = TransferProcess(
+                program: home.path("dies"), timeout: .seconds(20), credentials: nil, progress: { _ in })
+            let request = TransferRequest(
+                .fetch, repository: home.path("r"), remote: "origin", localRef: "refs/heads/main",
+                remoteRef: "refs/heads/main", trackingRef: "refs/passdir/known", transport: transport)
+            let failure = #expect(throws: TransferFailure.self) { try process.runBlocking(request) }
+            #expect(failure?.code == (transport == .libgit2 ? .unsupported : .other))
         }
     }
 

@@ -53,4 +53,27 @@ import Testing
             #expect(access(home.path("state.sqlite.damaged").string, F_OK) == 0)
         }
     }
+
+    /// As a daemon that ends does, whose socket still answers `status`.
+    @Test func whoComesAfterTheEndFindsNothing() throws {
+        try TestHome.with { home in
+            let file = home.path("state.sqlite")
+            let state = try LearnedState(file: file)
+            state.remember("now", as: "lastPush", of: "s")
+            #expect(state.fact("lastPush", of: "s") == "now")
+            state.close()
+            #expect(access(file.string + "-wal", F_OK) != 0, "the file is closed")
+            #expect(state.fact("lastPush", of: "s") == nil)
+            #expect(state.stores().isEmpty)
+            #expect(state.inventory().tables.isEmpty)
+            state.remember(size: 8, of: identity, store: "s")
+            state.remember("later", as: "lastPush", of: "s")
+            state.forget(store: "s")
+            state.rename(store: "s", to: "t")
+            state.close()
+            let next = try LearnedState(file: file)
+            #expect(next.fact("lastPush", of: "s") == "now")
+            next.close()
+        }
+    }
 }
