@@ -284,7 +284,7 @@ extension Committer {
             $0.status = status
             $0.status.pendingChanges = pending
             $0.inWork = inWork
-            if let complaint { $0.commitError = complaint }
+            $0.headError = complaint
         }
     }
 }

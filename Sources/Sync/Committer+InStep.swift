@@ -57,7 +57,7 @@ extension Committer {
     /// Why store and remote are not in step, as one sentence; nil when they are.
     private var whatIsNotInStep: String? {
         let (complaint, waiting) = shared.withLock { shared in
-            (shared.commitError ?? shared.syncError, shared.pending.count + shared.inWork)
+            (shared.commitError ?? shared.headError ?? shared.syncError, shared.pending.count + shared.inWork)
         }
         if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }

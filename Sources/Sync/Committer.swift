@@ -66,6 +66,8 @@ public actor Committer: ChangeSink {
         /// Files of the store that git ignores: saved, and not committed.
         var ignored: Set<FilePath> = []
         var commitError: String?
+        /// Why nothing can be committed as long as HEAD is where it was last seen; nil when it is on a branch.
+        var headError: String?
         var syncError: String?
         /// Which of the folders that had the store's path `pending` is about.
         var generation = 0
@@ -133,7 +135,7 @@ public actor Committer: ChangeSink {
         shared.withLock { shared in
             var status = shared.status
             status.pendingChanges = shared.pending.count + shared.inWork
-            status.lastError = shared.commitError ?? shared.syncError
+            status.lastError = shared.commitError ?? shared.headError ?? shared.syncError
             status.notes += [shared.ignoredSentence].compactMap(\.self)
             return status
         }

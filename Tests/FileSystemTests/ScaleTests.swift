@@ -56,9 +56,13 @@ import Testing
             try mounted.home.write(look, to: "look.py")
             let script = mounted.home.path("look.py").string
             try mounted.bash("/usr/bin/python3 -B \(script)")
-            let before = try residentBytes(mounted.home)
-            try mounted.bash("/usr/bin/python3 -B \(script)")
-            let grown = try residentBytes(mounted.home) - before
+            // The daemon's other threads take memory now and then; what is kept is kept each time.
+            let grown =
+                try (0..<3).map { _ in
+                    let before = try residentBytes(mounted.home)
+                    try mounted.bash("/usr/bin/python3 -B \(script)")
+                    return try residentBytes(mounted.home) - before
+                }.min() ?? 0
             // A listing that is kept takes some 3 KiB.
             #expect(grown < rounds * 2048, "\(rounds) rounds cost \(grown) bytes")
         }

@@ -78,6 +78,24 @@ import Testing
         }
     }
 
+    /// HEAD is on no branch in the middle of a user's rebase; afterwards all is well again.
+    @Test func aDetachedHeadIsSaidWhileItIs() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "A")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.git("checkout", "-q", "--detach")
+            for _ in 0..<2 {
+                let said = await machine.committer.synchronizeNow()
+                #expect(said?.contains("no branch is checked out") == true, "\(said ?? "in step")")
+            }
+            try machine.git("checkout", "-q", "main")
+            let said = await machine.committer.synchronizeNow()
+            #expect(said == nil, "\(said ?? "")")
+            #expect(machine.committer.status.lastError == nil)
+        }
+    }
+
     @Test func aStaleLockIsSaid() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
