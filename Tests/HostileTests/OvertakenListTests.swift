@@ -5,8 +5,8 @@ import Testing
 /// A list that was edited in the mount and could not be saved, while another change of the same list succeeded.
 @Suite struct OvertakenListTests {
     /// Holds:
-    /// - A `.gpg-id` that could not be saved is not put in place of a list that changed meanwhile: it is kept in
-    ///   `~/.local/share/passdir/removed`, `passdir status` says where, and the mount shows the list of the disk.
+    /// - A `.gpg-id` that could not be saved is not put in place of a list that changed since: it is kept there likewise,
+    ///   and the mount shows the list on disk.
     @Test func aRetryLetsNobodyInAgain() throws {
         try SharedStore.with { shared in
             let home = shared.home
