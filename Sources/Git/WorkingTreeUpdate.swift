@@ -40,6 +40,11 @@ public final class WorkingTreeUpdate {
     /// Paths at which something else lies than the step says: uncommitted edits.
     public private(set) var edited: [FilePath] = []
 
+    /// Paths at which something new is to be put, and nothing lay that git could store; a folder or a pipe may.
+    public var additions: [FilePath] {
+        steps.filter { $0.step.old == nil && $0.step.new != nil && $0.found == nil }.map(\.step.path)
+    }
+
     /// Looks at every path and writes the new files under temporary names.
     ///
     /// `edited` holds the paths whose content is neither the old nor the new one; if there is any, commit it first.

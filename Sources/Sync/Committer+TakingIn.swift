@@ -21,17 +21,15 @@ extension Committer {
                         "a path that the remote changed is staged here: commit it, or run git restore --staged"
                 )
             }
-            if let share = share(of: repository) {
-                // Before anything is written: of what is new, git says nothing that a look at the path would not.
-                let added = changes.filter { $0.old == nil && $0.new != nil }.map(\.path)
-                try checkNothingInTheWay(of: added, ours: merge.ours, share)
-            }
             let update = try WorkingTreeUpdate(
                 changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
                 in: repository)
             guard update.edited.isEmpty else {
                 try commitFirst(update.edited, ours: merge.ours, repository)
                 return false
+            }
+            if let share = share(of: repository) {
+                try checkNothingInTheWay(of: update.additions, ours: merge.ours, share)
             }
             return try bringIn(merge, update, changes.map(\.path), objects, target, repository)
         } catch {
