@@ -1,10 +1,10 @@
 import Glibc
-import SystemPackage
+public import SystemPackage
 
-/// What lies in a folder of git's.
-enum FolderListing {
-    /// The names; none when the folder cannot be read.
-    static func names(in folder: FilePath) -> [String] {
+/// What lies in a folder.
+public enum FolderListing {
+    /// The names, in no order; none when the folder cannot be read.
+    public static func names(in folder: FilePath) -> [String] {
         guard let stream = folder.withPlatformString({ opendir($0) }) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

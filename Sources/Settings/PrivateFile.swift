@@ -1,3 +1,4 @@
+import Git
 import Glibc
 public import SystemPackage
 
@@ -50,16 +51,7 @@ public enum PrivateFile {
 
     /// The names in a folder, sorted; none when it is not there.
     public static func names(in folder: FilePath) -> [String] {
-        guard let stream = folder.withPlatformString({ opendir($0) }) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
+        FolderListing.names(in: folder).sorted()
     }
 
     /// fsync(2) of a folder: what was made, renamed or removed in it survives a power cut.

@@ -1,3 +1,4 @@
+import Git
 import Glibc
 import SystemPackage
 
@@ -95,7 +96,7 @@ final class CommitJournal {
 
     /// Removes the files of a merge that did not reach their places.
     static func removeLeftFiles(top: FilePath) {
-        for name in OpenFiles.entries(of: top.string)
+        for name in FolderListing.names(in: top)
         where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
             _ = top.appending(name).withPlatformString { unlink($0) }
         }

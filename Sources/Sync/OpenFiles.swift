@@ -1,3 +1,4 @@
+import Git
 import Glibc
 import SystemPackage
 
@@ -12,13 +13,13 @@ enum OpenFiles {
         guard let resolved = file.withPlatformString({ realpath($0, nil) }) else { return false }
         defer { free(resolved) }
         let wanted = String(cString: resolved)
-        return entries(of: "/proc").contains { process in
+        return FolderListing.names(in: "/proc").contains { process in
             guard process.allSatisfy(\.isNumber) else { return false }
             let folder = "/proc/\(process)/fd"
             if access(folder, R_OK) != 0, errno == EACCES, identity(of: process) == ownIdentity {
                 return true
             }
-            return entries(of: folder).contains { descriptor in
+            return FolderListing.names(in: FilePath(folder)).contains { descriptor in
                 var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
                 let count = readlink("/proc/\(process)/fd/\(descriptor)", &buffer, buffer.count)
                 return count > 0
@@ -41,19 +42,5 @@ enum OpenFiles {
             if text.hasPrefix("Name:") || text.hasPrefix("Uid:") { found.append(text) }
         }
         return found
-    }
-
-    /// The names in a folder; none when it cannot be read.
-    static func entries(of folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
     }
 }
