@@ -20,14 +20,16 @@ extension Committer {
     ///   start yet.
     /// - Returns: why they are not in step, as one sentence; nil when they are, or there is no remote.
     public func synchronizeNow(looking isLooking: Bool = false) async -> String? {
-        sync.waitsForUser = []
         let hasSeenAll = isLooking || hasLooked ? await lookBeforeSync() : true
+        // One that runs already may have asked the remote before the user asked us.
+        await exchangeHasEnded()
+        sync.waitsForUser = []
         var request = SyncState.Request.everything
         // What is saved meanwhile belongs to it, too; who saves without end is told so.
         for _ in 0..<5 {
             commitPending()
             await synchronize(request)
-            while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
+            await exchangeHasEnded()
             guard shared.withLock({ !$0.pending.isEmpty && $0.commitError == nil }) else { break }
             request = .push
         }
@@ -38,6 +40,11 @@ extension Committer {
                 ? nil
                 : "git or another program is at work in the folder of the store \"\(store.name)\", so that it is not "
                     + "known whether all is committed: run passdir sync again when it has ended.")
+    }
+
+    /// Returns when no exchange with a remote is under way.
+    private func exchangeHasEnded() async {
+        while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
     }
 
     /// "In step" is said of the working tree, too: what git or others left there is committed, as at the start.

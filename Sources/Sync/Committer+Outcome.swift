@@ -42,6 +42,7 @@ extension Committer {
 
     func noteFailure(_ failure: SyncFailure) {
         sync.failures += 1
+        Fault.point("sync.failed")
         shared.withLock { $0.syncError = failure.message }
         log.warning("\(failure.message)")
         if let share = try? ownRepository() { refreshStatus(share.repository) }
