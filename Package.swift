@@ -12,12 +12,15 @@ let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 /// A part of the map in `docs/design.md`: a library target and its tests.
-func part(_ name: String, _ dependencies: [Target.Dependency], tests: [Target.Dependency] = []) -> [Target] {
+/// - Parameter programs: scripts beside the tests, which they run where they lie.
+func part(
+    _ name: String, _ dependencies: [Target.Dependency], tests: [Target.Dependency] = [], programs: [String] = []
+) -> [Target] {
     [
         .target(name: name, dependencies: dependencies, swiftSettings: strict),
         .testTarget(
             name: "\(name)Tests", dependencies: [.byName(name: name)] + dependencies + tests,
-            swiftSettings: strict),
+            exclude: programs, swiftSettings: strict),
     ]
 }
 
@@ -40,7 +43,7 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
     ]
         + part("Fuse", ["CFuse", systemPackage])
-        + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", systemPackage])
+        + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", systemPackage], programs: ["Programs"])
         + part("Git", ["CGcrypt", "CGit", "CLinux", systemPackage], tests: ["TestKit"])
         + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
         + part(

@@ -41,6 +41,9 @@ extension GnuPG {
         guard Self.isProtected(operation.status) else {
             throw OpenPGPError(.corrupt, "the message has no integrity protection")
         }
+        guard try !Self.isDamaged(operation.status, operation.diagnostics()) else {
+            throw OpenPGPError(.corrupt, "the message is damaged or was tampered with")
+        }
         return sink.take()
     }
 
@@ -51,6 +54,24 @@ extension GnuPG {
         return status.contains { line in
             line.keyword == "DECRYPTION_INFO" && line.arguments.count > 2 && line.arguments[2] != "0"
         }
+    }
+
+    /// Whether gpg stopped in the middle of what it says it decrypted, or met there what is no message.
+    ///
+    /// gpg 2.2 says DECRYPTION_OKAY and GOODMDC also of authenticated encryption (tag 20) whose tag is wrong, and of
+    /// packets inside that are cut off. That it failed stands in its exit status, which gpgme does not give, and in its
+    /// diagnostics, whose beginnings gpg does not translate.
+    private static func isDamaged(_ status: [StatusLine], _ diagnostics: String) -> Bool {
+        let isBadStatus = status.contains { line in
+            switch line.keyword {
+            // An invalid packet; 2 is none at all, as from "gpg --no-literal" of nothing.
+            case "NODATA": line.arguments.first == "3"
+            case "ERROR": line.arguments.first == "proc_pkt.plaintext"
+            default: false
+            }
+        }
+        return isBadStatus || diagnostics.contains("gcry_cipher_checktag")
+            || diagnostics.contains("handle plaintext failed")
     }
 
     private static func decryptionError(_ error: gpgme_error_t, _ status: [StatusLine]) -> OpenPGPError {

@@ -119,6 +119,20 @@ final class Operation {
         }
     }
 
+    /// What gpg wrote for people to read, of the operation that has ended.
+    func diagnostics() throws(OpenPGPError) -> String {
+        let sink = ByteSink()
+        let target = try EngineData(writing: sink)
+        let error = withExtendedLifetime(target) {
+            gpgme_op_getauditlog(context, target.handle, UInt32(GPGME_AUDITLOG_DIAG))
+        }
+        // gpgme has kept nothing where gpg wrote nothing.
+        guard error == 0 || gpgme_err_code(error) == GPG_ERR_NO_DATA else {
+            throw EngineFailure.error(error, "cannot read what gpg said")
+        }
+        return String(decoding: sink.bytes, as: UTF8.self)
+    }
+
     /// Ends gpg, then has gpgme close its pipes.
     private func abandon() {
         GpgProcess.terminate(pipes: watches.map(\.descriptor))
