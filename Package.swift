@@ -14,7 +14,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 /// A part of the map in `docs/design.md`: a library target and its tests.
 /// - Parameter programs: scripts beside the tests, which they run where they lie.
 func part(
-    _ name: String, _ dependencies: [Target.Dependency], tests: [Target.Dependency] = [], programs: [String] = []
+    _ name: String, _ dependencies: [Target.Dependency], tests: [Target.Dependency] = [],
+    programs: [String] = []
 ) -> [Target] {
     [
         .target(name: name, dependencies: dependencies, swiftSettings: strict),
