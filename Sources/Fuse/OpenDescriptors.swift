@@ -49,11 +49,12 @@ extension Caller {
         return fields.count > 1 ? Int32(fields[1]) ?? 0 : 0
     }
 
-    private static func text(of path: String) -> String? {
+    /// What one read gives of a file in /proc; nil where there is none.
+    static func text(of path: String, limit: Int = 1024) -> String? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 1024)
+        var bytes = [UInt8](repeating: 0, count: limit)
         let count = read(file, &bytes, bytes.count)
         return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }

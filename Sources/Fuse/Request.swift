@@ -24,6 +24,7 @@ public struct Caller: Sendable {
 public final class Request: Sendable {
     private struct State {
         var isInterrupted = false
+        var isAbandoned = false
         var isAnswered = false
         var body: (@Sendable () -> Void)?
     }
@@ -54,8 +55,15 @@ public final class Request: Sendable {
             }, Unmanaged.passRetained(self).toOpaque())
     }
 
-    /// Whether the caller was sent a signal and no longer wants an answer. The usual one is then `.interrupted`.
+    /// Whether the caller was sent a signal, any signal, or the mount is gone. It still waits for an answer, which is
+    /// `.interrupted` where that is what the signal is for; see `pendingSignals`.
     public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+
+    /// Whether nobody can receive an answer any more: the mount is gone.
+    public var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+    /// What the signals that wait for the caller at this moment say about its wait.
+    public var pendingSignals: PendingSignals { PendingSignals(ofThread: caller.processID) }
 
     /// Has `body` run when the caller is interrupted (or the mount is gone): once, on another thread, without
     /// delay if that has happened already. One body at a time: a second replaces the first. It is let go when the
@@ -73,6 +81,17 @@ public final class Request: Sendable {
     func interrupt() {
         let isDue = state.withLock { state in
             guard !state.isAnswered, !state.isInterrupted else { return false }
+            state.isInterrupted = true
+            return state.body != nil
+        }
+        if isDue { runBody() }
+    }
+
+    /// Tells that the mount is gone.
+    func abandon() {
+        let isDue = state.withLock { state in
+            guard !state.isAnswered, !state.isAbandoned else { return false }
+            state.isAbandoned = true
             state.isInterrupted = true
             return state.body != nil
         }

@@ -103,7 +103,7 @@ final class Server: Sendable {
 
     /// Ends all work: nobody can receive an answer any more, so whoever still waits for one is told.
     func finish() {
-        for request in pending.withLock({ Array($0.values) }) { request.interrupt() }
+        for request in pending.withLock({ Array($0.values) }) { request.abandon() }
         workers.finish()
         interruptWorkers.finish()
         openHandles.releaseAll(in: filesystem)

@@ -58,8 +58,9 @@ import Testing
     }
 
     /// Holds:
-    /// - A signal, such as that of Ctrl-C, ends an open that waits: EINTR. Others who wait for the same
-    ///   secret go on waiting.
+    /// - A signal, such as that of Ctrl-C, ends an open that waits for a person: EINTR. A wait of more than a second is
+    ///   taken for one; a signal that comes earlier ends it then. One that ends the program ends the wait at once.
+    ///   Others who wait for the same secret go on waiting.
     @Test func interruptionEndsTheWaitWithEINTR() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 2) { store, pinentry in
