@@ -22,6 +22,7 @@ final class LiveStores: Sendable {
     private let log: Logger
     private let served = Mutex<[ServedStore]>([])
     private let departed = Mutex<[ServedStore]>([])
+    private let hidden = Mutex<[String]>([])
     private let problem = Mutex<String?>(nil)
     /// One change of the configuration is followed at a time.
     private let following = Mutex<Void>(())
@@ -41,6 +42,14 @@ final class LiveStores: Sendable {
 
     /// The stores that are shown, in the order of the configuration.
     var all: [ServedStore] { served.withLock { $0 } }
+
+    /// The names of the stores that are configured and not shown.
+    var hiddenNames: [String] { hidden.withLock { $0 } }
+
+    /// Stores that left while secrets of them were unsaved, and still are.
+    var withUnsavedRest: [ServedStore] {
+        departed.withLock { $0 }.filter { $0.store.map(filesystem.holdsUnsaved) ?? false }
+    }
 
     /// What is wrong with the configuration, so that it is not followed; nil when nothing is.
     var configurationProblem: String? { problem.withLock { $0 } }
@@ -63,10 +72,13 @@ final class LiveStores: Sendable {
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
         let wanted: [StoreDefinition]
+        let hidden: [String]
         var fixed: [ServedStore.Fixed] = []
         do throws(SettingsError) {
             try registry.configuration.reload()
-            wanted = try registry.definitions().filter(\.isInMount)
+            let definitions = try registry.definitions()
+            wanted = definitions.filter(\.isInMount)
+            hidden = definitions.filter { !$0.isInMount }.map(\.name)
             for definition in wanted { fixed.append(try opening.fixed(definition)) }
         } catch {
             throw DaemonError(error)
@@ -74,13 +86,18 @@ final class LiveStores: Sendable {
         var old = all
         var next: [ServedStore] = []
         var fresh: [ServedStore] = []
+        var returning: [ServedStore] = []
+        let unsaved = withUnsavedRest
         for (definition, fixed) in zip(wanted, fixed) {
-            let index = old.firstIndex { known in
+            func isKnown(_ known: ServedStore) -> Bool {
                 Self.areSame(known.definition, definition) && known.fixed == fixed && known.store != nil
                     && known.definition.identifier != reopening
             }
-            if let index {
+            if let index = old.firstIndex(where: isKnown) {
                 next.append(old.remove(at: index))
+            } else if let known = unsaved.first(where: isKnown) {
+                next.append(known)
+                returning.append(known)
             } else {
                 let made = try opening.make(definition, secretLimit: secretLimit, mountPoint: mountPoint)
                 next.append(made)
@@ -89,9 +106,11 @@ final class LiveStores: Sendable {
         }
         for store in old { leave(store) }
         rename(zip(next, wanted).filter { known, _ in !fresh.contains { $0 === known } }.map { ($0, $1) })
+        for store in returning { showAgain(store) }
         for store in fresh { show(store) }
         filesystem.setOrder(next.compactMap(\.store))
         served.withLock { $0 = next }
+        self.hidden.withLock { $0 = hidden }
     }
 
     /// One store has one id; until it has one, its folder tells it.
@@ -106,6 +125,17 @@ final class LiveStores: Sendable {
                 store, sink: committer,
                 changeRecipients: RecipientSaving.changer(store, committer, opening.environment),
                 isReadOnly: served.definition.isReadOnly)
+        } catch {
+            log.error("the store \"\(served.name)\" cannot be shown: \(error)")
+        }
+    }
+
+    /// What is unsaved of a store that was hidden is shown again with it.
+    private func showAgain(_ served: ServedStore) {
+        guard let store = served.store else { return }
+        departed.withLock { $0.removeAll { $0 === served } }
+        do throws(Errno) {
+            try filesystem.restore(store, isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")
         }

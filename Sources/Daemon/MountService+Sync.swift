@@ -13,6 +13,12 @@ extension MountService {
         }
         let all = stores.all
         if let unknown = names?.first(where: { name in !all.contains { $0.name == name } }) {
+            if stores.hiddenNames.contains(unknown) {
+                throw ControlError(
+                    .failed,
+                    "the store \"\(unknown)\" is hidden in the mount and not brought together with its remote: passdir store "
+                        + "unhide \(unknown) shows it")
+            }
             throw ControlError(.failed, "there is no store \"\(unknown)\" in the mount")
         }
         let wanted = all.filter { names?.contains($0.name) ?? true }
@@ -29,6 +35,26 @@ extension MountService {
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
                 chosen: results.chosen(by: store.name))
         }
+            + (names == nil ? unsavedRest : []).map { store in
+                SyncReport(
+                    name: store.name,
+                    error: [unsavedSentence(store.name), notShown(store)].compactMap(\.self)
+                        .joined(separator: " "), chosen: [])
+            }
+    }
+
+    /// Stores that are not shown and have unsaved secrets.
+    var unsavedRest: [ServedStore] {
+        let all = stores.all
+        return stores.withUnsavedRest.filter { rest in !all.contains { $0.name == rest.name } }
+    }
+
+    /// What is to be known of a store that is not shown; nil for one that is.
+    func notShown(_ store: ServedStore) -> String? {
+        guard !stores.all.contains(where: { $0.name == store.name }) else { return nil }
+        return stores.hiddenNames.contains(store.name)
+            ? "it is hidden in the mount: passdir store unhide \(store.name) shows it, with what is unsaved"
+            : "it is not configured any more: what is unsaved is tried again until passdir unmount --discard-unsaved"
     }
 
     private func synchronize(_ wanted: [ServedStore], _ choice: HistoryChoice?, _ results: Results) {

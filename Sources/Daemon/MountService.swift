@@ -241,14 +241,17 @@ extension MountService: ControlService {
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), since: since,
+                hidden: stores.hiddenNames,
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
                     stores.configurationProblem.map { "the configuration is not followed: \($0)" },
                 ].compactMap(\.self)),
-            stores: stores.all.map { store in
-                store.report(
+            stores: (stores.all + unsavedRest).map { store in
+                var report = store.report(
                     unsaved: unsaved.filter { $0.store == store.name },
                     failedOpen: filesystem.lastFailedOpen(ofStore: store.name))
+                if let note = notShown(store) { report.notes.append(note) }
+                return report
             })
     }
 

@@ -22,6 +22,13 @@ public struct ServingDaemonClient: ServingDaemon {
         return report?.stores.first { $0.name == store }?.unsaved.map(\.path) ?? []
     }
 
+    /// The secrets of a store that cannot be saved, also not when it is tried once more.
+    public func stillUnsaved(store: String) -> [String] {
+        guard !unsaved(store: store).isEmpty else { return [] }
+        try? client.retrySaves()
+        return unsaved(store: store)
+    }
+
     /// Whether a daemon answers.
     public var isRunning: Bool { (try? client.status(limit: .seconds(5))) != nil }
 }

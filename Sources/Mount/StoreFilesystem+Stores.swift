@@ -28,9 +28,28 @@ extension StoreFilesystem {
         mounted.hasLeft.store(true, ordering: .releasing)
         stores.withLock { $0.removeAll { $0.store === mounted } }
         tree.conceal(node)
+        concealed.withLock { $0.append((node, mounted)) }
         let notifier = notifier.withLock { $0 }
         notifier?.deleteEntry(parent: .root, child: node.inode, name: name)
         notifier?.invalidateEntry(parent: .root, name: name)
+    }
+
+    /// Shows a store again that was removed, with what is unsaved of it.
+    public func restore(_ store: Store, isReadOnly: Bool) throws(Errno) {
+        guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
+        let known = concealed.withLock { concealed in
+            concealed.firstIndex { $0.store.store === store }.map { concealed.remove(at: $0) }
+        }
+        guard let (node, mounted) = known else { throw .noSuchFileOrDirectory }
+        mounted.isReadOnly.store(isReadOnly, ordering: .relaxed)
+        tree.reveal(node, mounted, name: name)
+        mounted.hasLeft.store(false, ordering: .releasing)
+        stores.withLock { $0.append((name, mounted)) }
+    }
+
+    /// Whether something of a store is in memory only.
+    public func holdsUnsaved(of store: Store) -> Bool {
+        dirty.withLock { $0.values.contains { $0.store?.store === store } }
     }
 
     /// Shows a store under the name that it has now; files that are open stay so.

@@ -48,6 +48,8 @@ public final class StoreFilesystem: Filesystem {
     /// Notifies the kernel, and ends grace times.
     let background = DispatchQueue(label: "passdir.background")
     let stores = Mutex<[(name: Name, store: MountedStore)]>([])
+    /// Stores that are no longer shown, with their tops.
+    let concealed = Mutex<[(node: Node, store: MountedStore)]>([])
 
     /// How long the kernel may keep names and attributes, in seconds.
     let timeout = 0.0

@@ -60,6 +60,24 @@ final class Tree: Sendable {
         }
     }
 
+    /// Shows a store again that was concealed, with what is open or unsaved of it. Its top is another node: the kernel
+    /// was told that the old one is gone, and whoever still stands in it is to notice.
+    func reveal(_ concealed: Node, _ store: MountedStore, name: Name) {
+        state.withLock { state in
+            let place = NodePlace(parent: root, name: name.bytes, backing: .none)
+            let node = Node(inode: state.freeNumber(place), kind: .directory, store: store)
+            state.nodes[node.inode] = node
+            state.pinned[node.inode] = 1
+            state.link(node, place)
+            for child in state.nodes.values.filter({ $0.record.place?.parent === concealed }) {
+                guard let old = child.record.place else { continue }
+                state.unlink(child)
+                state.link(child, NodePlace(parent: node, name: old.name, backing: old.backing))
+            }
+            state.unlink(concealed)
+        }
+    }
+
     /// Shows a store under another name.
     func renameStore(_ node: Node, to name: Name) {
         state.withLock { state in

@@ -9,6 +9,9 @@ struct StatusText {
             "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since))"
         ]
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
+        for store in report.mount.hidden ?? [] {
+            lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")
+        }
         for store in report.stores {
             lines.append("")
             lines.append("\(store.name)")

@@ -27,9 +27,9 @@ enum ControlInterface {
         # Tells how the passdir daemon's mount and its stores are doing, and ends the mount.
         interface org.passdir.Control
 
-        # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), and what is wrong with the
-        # daemon as a whole, such as plaintext that could not be locked in memory.
-        type Mount (path: string, pid: int, since: string, warnings: ?[]string)
+        # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), the stores that are hidden in
+        # it, and what is wrong with the daemon as a whole, such as plaintext that could not be locked in memory.
+        type Mount (path: string, pid: int, since: string, hidden: ?[]string, warnings: ?[]string)
 
         type Commit (id: string, subject: string, time: string)
 

@@ -22,14 +22,17 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var pid: Int32
     /// When the mount began to answer.
     public var since: Timestamp
+    /// The names of the stores that are configured and hidden in the mount; absent when there is none.
+    public var hidden: [String]?
     /// What is wrong with the daemon as a whole, one sentence each; absent when nothing is.
     public var warnings: [String]?
 
     /// A mount by its place, its process and its beginning.
-    public init(path: String, pid: Int32, since: Timestamp, warnings: [String] = []) {
+    public init(path: String, pid: Int32, since: Timestamp, hidden: [String] = [], warnings: [String] = []) {
         self.path = path
         self.pid = pid
         self.since = since
+        self.hidden = hidden.isEmpty ? nil : hidden
         self.warnings = warnings.isEmpty ? nil : warnings
     }
 }

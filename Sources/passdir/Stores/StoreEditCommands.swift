@@ -125,11 +125,29 @@ struct VisibilityOptions: ParsableArguments {
             let store = try context.registry.configured(name)
             var values: [(key: String, value: String?)] = []
             let text = isVisible ? nil : "false"
-            if mount || !autofill { values.append(("mount", text)) }
+            let isForMount = mount || !autofill
+            if !isVisible, isForMount { try Self.checkSaved(store.name, context.daemon) }
+            if isForMount { values.append(("mount", text)) }
             if autofill || !mount { values.append(("autofill", text)) }
             try context.registry.configuration.setStore(name: store.name, values: values)
             context.daemon.reload()
+            if !isVisible, isForMount, context.daemon.isRunning {
+                Output.print(
+                    "\(store.name) is hidden in the mount: it is not fetched or pushed until passdir store unhide "
+                        + store.name)
+            }
         }
+    }
+
+    /// What could not be saved is seen, and mended or given up, in the mount only.
+    private static func checkSaved(_ name: String, _ daemon: ServingDaemonClient) throws {
+        let unsaved = daemon.stillUnsaved(store: name)
+        guard !unsaved.isEmpty else { return }
+        let more = unsaved.count > 3 ? " and \(unsaved.count - 3) more" : ""
+        throw CommandFailure(
+            unsaved.prefix(3).map { "\(name)/\($0)" }.joined(separator: ", ") + more
+                + " could not be saved and \(unsaved.count == 1 ? "is" : "are") in memory only: passdir status says why; "
+                + "hide the store when that is mended, or remove the file in the mount to give its text up")
     }
 }
 
@@ -140,7 +158,8 @@ struct StoreHideCommand: ParsableCommand {
         abstract: "Hide a store in the mount, in look-ups for other programs, or both.",
         discussion: """
             Files of it that are open can be read and saved until they are closed. Without an option it is hidden \
-            everywhere.
+            everywhere. A store that is hidden in the mount is not fetched or pushed, and 'passdir sync' passes it \
+            over. It cannot be hidden while secrets of it are unsaved.
             """
     )
 

@@ -1,0 +1,92 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// What cannot be saved stays within reach when its store is hidden, and what hiding a store means is said.
+@Suite struct HiddenStoreTests {
+    /// Two stores; in one of them a new secret and an edit of another could not be saved.
+    private func unsaved(_ body: (TestHome, TestStore) throws -> Void) throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let one = try home.makeStore("one", recipients: [key], remote: true)
+            let two = try home.makeStore("two", recipients: [key])
+            try one.insert("mail/imap", "old\n")
+            try one.git("push", "-q")
+            try home.addStores([one, two])
+            try home.succeed(["git", "config", "-f", "config/passdir/config", "save.retry", "1s"])
+            try home.mount()
+            try home.write("a@example.org\nnobody@example.org\n", to: "one/.gpg-id")
+            for name in ["new", "mail/imap"] {
+                let file = home.mountPoint.pushing(FilePath("one/\(name)")).string
+                let result = try home.run(["perl", "-e", Self.save, file])
+                #expect(result.output == "not saved")
+            }
+            try body(home, one)
+        }
+    }
+
+    private static let save = """
+        open(my $file, ">", $ARGV[0]) or die; print $file "text\\n"; print close($file) ? "saved" : "not saved"
+        """
+
+    private func names(_ home: TestHome) throws -> [String] {
+        String(decoding: try home.succeed(["ls", home.mountPoint.string]), as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+    }
+
+    @Test func aStoreWithUnsavedSecretsIsNotHidden() throws {
+        try unsaved { home, _ in
+            var result = try home.passdir("store", "hide", "one")
+            #expect(result.exitCode == 1)
+            #expect(
+                result.errors.hasPrefix(
+                    "passdir: one/mail/imap, one/new could not be saved and are in memory only: "),
+                "\(result.errors)")
+            #expect(try names(home) == ["one", "two"])
+            #expect(try home.passdir("store", "list").output.contains("one   yes"))
+            // As the sentence says, removing a file gives its text up.
+            for name in ["new", "mail/imap"] {
+                try home.succeed(["rm", home.mountPoint.pushing(FilePath("one/\(name)")).string])
+            }
+            result = try home.passdir("store", "hide", "one")
+            #expect(result.exitCode == 0 && result.output.contains("passdir store unhide one"), "\(result)")
+            #expect(try names(home) == ["two"])
+            #expect(try home.passdir("status").output.contains("hidden   one: not fetched or pushed until"))
+            result = try home.passdir("sync", "one")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("is hidden in the mount"), "\(result.errors)")
+            try home.unmount()
+        }
+    }
+
+    /// Who edits the configuration is not asked: what is unsaved is told, and is there again with the store.
+    @Test func unsavedSecretsComeBackWithTheirStore() throws {
+        try unsaved { home, one in
+            try home.succeed(["git", "config", "-f", "config/passdir/config", "store.one.mount", "false"])
+            try home.waitUntil("the store is hidden") { try names(home) == ["two"] }
+            var result = try home.passdir("status")
+            #expect(result.output.contains("unsaved  mail/imap: "), "\(result.output)")
+            #expect(result.output.contains("note     it is hidden in the mount: passdir store unhide one"))
+            result = try home.passdir("sync")
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("one: mail/imap is not saved: "), "\(result.errors)")
+            result = try home.passdir("unmount")
+            #expect(result.exitCode == 1 && result.errors.contains("one/mail/imap"), "\(result.errors)")
+            try home.succeed(["passdir", "store", "unhide", "one"])
+            for name in ["new", "mail/imap"] {
+                let file = home.mountPoint.pushing(FilePath("one/\(name)"))
+                #expect(try home.bytes(at: file) == Array("text\n".utf8))
+            }
+            let mail = home.mountPoint.pushing("one/mail").string
+            #expect(try home.succeed(["ls", mail]) == Array("imap\n".utf8))
+            try home.succeed(["sh", "-c", "rm '\(mail)/imap' && mkdir '\(mail)/more'"])
+            try home.write("a@example.org\n", to: "one/.gpg-id")
+            try home.waitUntil("it is saved and pushed") {
+                try one.remoteGit("ls-tree", "-r", "--name-only", "main").hasSuffix(".gpg-id\nnew.gpg")
+            }
+            #expect(try one.show("new") == Array("text\n".utf8))
+            try home.unmount()
+        }
+    }
+}
