@@ -77,9 +77,9 @@ import Testing
                 #expect(!result.timedOut && result.output == "EINTR")
 
                 // Ctrl-C on a program that does not handle it. gpg-agent keeps the first prompt open and asks no
-                // second question meanwhile, so nothing tells when the program waits.
+                // second question meanwhile: only the kernel tells when the program waits.
                 let killed = try home.start(["cat", home.visible("work/locked/s1").string])
-                usleep(1_000_000)
+                try home.waitUntilBlocked(killed)
                 #expect(!killed.hasEnded)
                 killed.signal(SIGINT)
                 #expect(try killed.wait(limit: .seconds(20)).exitCode == 128 + SIGINT)
@@ -87,7 +87,8 @@ import Testing
                 // Of two who wait for the same secret, one is interrupted; the other one goes on to wait.
                 let first = try home.start(["perl", "-e", script, home.visible("work/locked/s0").string])
                 let second = try home.start(["cat", home.visible("work/locked/s0").string])
-                usleep(1_000_000)
+                try home.waitUntilBlocked(first)
+                try home.waitUntilBlocked(second)
                 first.signal(SIGINT)
                 #expect(try first.wait(limit: .seconds(20)).output == "EINTR")
                 #expect(!second.hasEnded)

@@ -57,8 +57,12 @@ import Testing
             #expect(try isWrittenByGpg(home.bytes(of: "work/large.gpg")))
             try home.write("", to: "gnupg/gpg.conf")
             try home.succeed(["gpg", "--batch", "--quick-set-expire", key.fingerprint, "seconds=1"])
-            sleep(2)
-            #expect(throws: Errno(rawValue: 127)) { try save() }
+            try home.waitUntil("the key has run out, and says so") {
+                do {
+                    try save()
+                    return false
+                } catch { return error as? Errno == Errno(rawValue: 127) }
+            }
             try home.succeed(["gpg", "--batch", "--quick-set-expire", key.fingerprint, "0"])
             try save()
             #expect(try !isWrittenByGpg(home.bytes(of: "work/large.gpg")))

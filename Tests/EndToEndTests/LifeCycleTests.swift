@@ -31,10 +31,14 @@ import Testing
     ///   pushes what waits.
     @Test func unmountingCommitsAndPushesWhatWaits() throws {
         try prepared(["commit.delay": "1h"], remote: true) { home, store in
+            try store.insert("old", "text\n")
+            try home.succeed(["cp", "work/old.gpg", "work/left.gpg"])
             try home.mount()
             // Until then the start would commit it as what a crash left.
-            try home.waitUntil("the store was looked at") { try home.status().store("work").branch != nil }
-            usleep(500_000)
+            try home.waitUntil("what was left is committed") {
+                try store.git("ls-files").contains("left.gpg")
+            }
+            try home.waitUntil("nothing waits") { try home.status().store("work").pendingChanges == 0 }
             try FileCalls.save([1], to: home.visible("work/s"))
             #expect(try home.status().store("work").pendingChanges == 1)
             try home.unmount()

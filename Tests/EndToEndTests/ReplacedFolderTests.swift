@@ -102,13 +102,12 @@ import Testing
         _ instead: String
     ) throws {
         try withStore(["commit.delay": "10ms", "save.retry": "100ms"]) { home, store in
-            let file = try FileDescriptor.open(home.visible("work/s"), .writeOnly, options: [.truncate])
-            _ = try file.writeAll("two\n".utf8)
+            let file = try Editor(home, home.visible("work/s"), .truncate)
+            try file.write("two\n")
             try FileCalls.rename(store.path, to: home.path("elsewhere"))
             if instead == "empty" { try FileCalls.makeDirectory(store.path) }
             if instead == "file" { try home.write("", to: "work") }
-            #expect(fsync(file.rawValue) == -1)
-            #expect(errno == ESTALE)
+            #expect(throws: Errno.staleNFSFileHandle) { try file.synchronize() }
             #expect(open(home.visible("work/new").string, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600) == -1)
             #expect(errno == ESTALE)
             #expect(unlink(home.visible("work/t").string) == -1)
@@ -137,8 +136,8 @@ import Testing
     ///   stays beside it.
     @Test func anOpenEditGoesAlong() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
-            let file = try FileDescriptor.open(home.visible("work/s"), .writeOnly, options: [.append])
-            _ = try file.writeAll("two\n".utf8)
+            let file = try Editor(home, home.visible("work/s"), .append)
+            try file.write("two\n")
             try replace(.cloned, home)
             try file.close()
             #expect(try store.show("s") == Array("one\ntwo\n".utf8))

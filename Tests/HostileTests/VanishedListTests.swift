@@ -38,10 +38,8 @@ import Testing
             let home = shared.home
             try home.succeed(["mkdir", "work/team"])
             try home.mount()
-            let file = try FileDescriptor.open(
-                home.mountPoint.appending("work/team/.gpg-id"), .writeOnly, options: [.create, .closeOnExec],
-                permissions: .ownerReadWrite)
-            try file.writeAll("\(shared.ann.fingerprint)\n".utf8)
+            let file = try Editor(home, home.mountPoint.appending("work/team/.gpg-id"), .truncate)
+            try file.write("\(shared.ann.fingerprint)\n")
             guard rmdir(home.path("work/team").string) == 0 else { throw Errno(rawValue: errno) }
             #expect(throws: Errno.noSuchFileOrDirectory) { try file.close() }
             #expect(try home.passdir("status").output.contains("kept in"))

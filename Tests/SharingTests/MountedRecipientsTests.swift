@@ -68,9 +68,8 @@ import Testing
             try store.insert("a", "one")
             let head = try store.git("rev-parse", "HEAD")
             try home.mount()
-            let file = try FileDescriptor.open(
-                home.mountPoint.appending("work/.gpg-id"), .writeOnly, options: .truncate)
-            try file.writeAll("\(fixture.ann.fingerprint)\nnobody@example.org\n".utf8)
+            let file = try Editor(home, home.mountPoint.appending("work/.gpg-id"), .truncate)
+            try file.write("\(fixture.ann.fingerprint)\nnobody@example.org\n")
             let error = #expect(throws: Errno.self) { try file.close() }
             #expect(error == Errno(rawValue: 126))
             #expect(try home.passdir("status").output.contains("nobody@example.org"))

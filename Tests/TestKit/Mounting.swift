@@ -42,6 +42,18 @@ extension TestHome {
         for point in mountPoints() { try succeed(["fusermount3", "-uz", point], in: "/") }
     }
 
+    /// Waits until a program waits for a mount's answer; proc_pid_wchan(5). Where the kernel does not say what a program
+    /// waits for, that it waits has to do.
+    public func waitUntilBlocked(_ program: Program) throws {
+        try waitUntil("process \(program.pid) waits for the mount") {
+            let place = SystemFile.text("/proc/\(program.pid)/wchan") ?? ""
+            let status = SystemFile.text("/proc/\(program.pid)/stat") ?? ""
+            let state = status.split(separator: ")").last?.first { $0 != " " }
+            return place.contains("fuse") || place.contains("request_wait")
+                || (place == "0" && (state == "S" || state == "D"))
+        }
+    }
+
     /// Waits for something that gives no event, looking every 20 ms.
     public func waitUntil(
         _ what: String, limit: Duration = .seconds(20), _ condition: () throws -> Bool
