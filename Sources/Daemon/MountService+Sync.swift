@@ -39,7 +39,7 @@ extension MountService {
                 SyncReport(
                     name: store.name,
                     error: [unsavedSentence(store.name), notShown(store)].compactMap(\.self)
-                        .joined(separator: " "), chosen: [])
+                        .joined(separator: "; "), chosen: [])
             }
     }
 
