@@ -1,4 +1,5 @@
 import CGit
+import SystemPackage
 
 /// The branch of a remote that a branch follows.
 public struct Upstream: Sendable, Equatable {
@@ -30,8 +31,9 @@ extension Repository {
             throw GitError(
                 code: .notFound, message: "there is no remote '\(remote)', which branch.\(name).remote names")
         }
+        let place = configured ?? located(remote)
         return Upstream(
-            remote: remote, url: configured ?? remote, remoteRef: merge,
+            remote: configured == nil ? place : remote, url: place, remoteRef: merge,
             trackingRef: configured == nil ? nil : try trackingRef(of: merge, remote: remote))
     }
 
@@ -90,14 +92,23 @@ extension Repository {
         return names.count == 1 ? names[0] : names.first { $0 == "origin" }
     }
 
-    /// The URL that a remote is fetched from; nil when there is no such remote.
+    /// The URL that a remote is fetched from, a path as an absolute one; nil when there is no such remote.
     public func url(ofRemote name: String) -> String? {
-        config("remote.\(name).url")
+        config("remote.\(name).url").map(located)
     }
 
-    /// The URL that a remote is pushed to; nil when there is no such remote.
+    /// The URL that a remote is pushed to, a path as an absolute one; nil when there is no such remote.
     public func pushURL(ofRemote name: String) -> String? {
-        config("remote.\(name).pushurl") ?? url(ofRemote: name)
+        config("remote.\(name).pushurl").map(located) ?? url(ofRemote: name)
+    }
+
+    /// A relative path is one from the top of the working tree, where git(1) goes before it looks at remotes.
+    private func located(_ url: String) -> String {
+        // What is no path: a scheme, or as in scp(1) a colon before the first slash (urls(7) in git's manual).
+        guard !url.hasPrefix("/"), !url.contains("://"), !url.isEmpty,
+            !url.prefix(while: { $0 != "/" }).contains(":")
+        else { return url }
+        return (workingDirectory ?? gitDirectory).pushing(FilePath(url)).string
     }
 
     /// How many commits of a branch its upstream lacks, as far as the last fetch or push knows; all of them when
