@@ -63,8 +63,20 @@ public final class TestHome: Sendable {
         return result
     }
 
-    /// As `with`, for a test that awaits.
-    public static func with<Result>(_ body: (TestHome) async throws -> Result) async throws -> Result {
+    /// As `with`, for a test that awaits; it begins when few others of its kind are under way.
+    public static func with<Result: Sendable>(_ body: (TestHome) async throws -> Result) async throws
+        -> Result
+    {
+        try await withTaskExecutorPreference(AwaitingTests.executor) {
+            await AwaitingTests.begin()
+            defer { AwaitingTests.end() }
+            return try await inHome(body)
+        }
+    }
+
+    private static func inHome<Result: Sendable>(_ body: (TestHome) async throws -> Result) async throws
+        -> Result
+    {
         let home = try TestHome()
         let result: Result
         do {
