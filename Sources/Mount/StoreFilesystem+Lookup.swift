@@ -46,7 +46,8 @@ extension StoreFilesystem {
             return (known, nil)
         }
         if let known {
-            if known.matches(found), !hasOutdatedReaders(known, found.status) {
+            if known.matches(found), backs(known, found.name, name), !hasOutdatedReaders(known, found.status)
+            {
                 tree.countLookup(of: known)
                 return (known, found.status)
             }
@@ -97,11 +98,21 @@ extension StoreFilesystem {
         }
     }
 
-    /// Something else now lies on disk under a node's visible name. A secret that is not saved yet moves to the name
-    /// that it has on disk, so that nothing is lost; anything else loses its name.
+    /// Whether a node is the file on disk that its visible name stands for: that may have become another one, as `x.gpg`
+    /// is `x.gpg.gpg` or `x.gpg`, by what else is there.
+    private func backs(_ node: Node, _ found: Name, _ visible: Name) -> Bool {
+        let backing = tree.backingName(of: node)
+        // What is not saved yet goes to where it was read, though somebody has removed that.
+        return backing == found || backing == visible && node.isOnlyInMemory
+    }
+
+    /// Something else now lies on disk under a node's visible name. A file that is still there, and a secret that is not
+    /// saved yet, moves to the name that it has on disk, so that nothing is lost; anything else loses its name.
     private func giveWay(_ node: Node, in parent: Node) {
         if let file = node.secret, file.state.withLock({ $0.isScratch }) { return dropScratch(node) }
-        guard node.isOnlyInMemory, let backing = tree.backingPath(of: node)?.lastComponent else {
+        guard let backing = tree.backingName(of: node),
+            node.isOnlyInMemory || backing != tree.visiblePath(of: node)?.lastComponent
+        else {
             tree.detach(node)
             return
         }

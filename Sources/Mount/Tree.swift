@@ -91,6 +91,9 @@ final class Tree: Sendable {
         path(of: node) { $0.backing == .suffixed ? $0.name + Name.suffix : $0.name }
     }
 
+    /// What a node is called on disk; nil when it has no name any more.
+    func backingName(of node: Node) -> Name? { backingPath(of: node)?.lastComponent }
+
     /// The path of a node below its store as the mount shows it; nil when it has no name any more.
     func visiblePath(of node: Node) -> FilePath? {
         path(of: node, \.name)
