@@ -207,9 +207,11 @@ final class LiveStores: Sendable {
     }
 
     /// Commits and pushes what waits in all stores, also in those that have left.
-    func finish(timeout: Duration) {
+    /// - Returns: what that did not come to, a sentence a store.
+    func finish(timeout: Duration) -> [String] {
         let done = DispatchGroup()
-        for committer in (all + departed.withLock { $0 }).compactMap(\.committer) {
+        let served = all + departed.withLock { $0 }
+        for committer in served.compactMap(\.committer) {
             done.enter()
             Task {
                 await committer.finish(timeout: timeout)
@@ -217,5 +219,11 @@ final class LiveStores: Sendable {
             }
         }
         done.wait()
+        var told: Set<FilePath> = []
+        return served.compactMap { store in
+            // One that has left and come back is there twice.
+            guard told.insert(store.path).inserted else { return nil }
+            return store.committer?.unsharedSentence.map { "\(store.name): \($0)" }
+        }
     }
 }

@@ -33,7 +33,8 @@ extension MountService {
                 \.self)
             return SyncReport(
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
-                chosen: results.chosen(by: store.name))
+                chosen: results.chosen(by: store.name),
+                note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil)
         }
             + (names == nil ? unsavedRest : []).map { store in
                 SyncReport(

@@ -27,6 +27,8 @@ final class MountService: Sendable {
     /// Signalled when everything is committed and pushed.
     private let finished = DispatchGroup()
     private let isStopping = Mutex(false)
+    /// What was not committed or pushed in the end.
+    private let leftOver = Mutex<[String]>([])
     /// Why changes of the configuration file are not followed; nil when they are.
     private let watchComplaint = Mutex<String?>(nil)
 
@@ -228,12 +230,18 @@ final class MountService: Sendable {
         for secret in filesystem.unsaved {
             log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
         }
-        stores.finish(timeout: unmountTimeout)
+        let left = stores.finish(timeout: unmountTimeout)
+        for sentence in left { log.warning("\(sentence)") }
+        leftOver.withLock { $0 = left }
     }
 }
 
 extension MountService: ControlService {
-    func retrySaves() { filesystem.retryFailedSaves() }
+    func retrySaves() {
+        filesystem.retryFailedSaves()
+        // A command that has committed asks for this.
+        for store in stores.all { store.committer?.lookAtBranch() }
+    }
 
     func status() -> StatusReport {
         let unsaved = filesystem.unsaved
@@ -249,6 +257,7 @@ extension MountService: ControlService {
             stores: (stores.all + unsavedRest).map { store in
                 var report = store.report(
                     unsaved: unsaved.filter { $0.store == store.name },
+                    beingWritten: filesystem.beingWritten(ofStore: store.name),
                     failedOpen: filesystem.lastFailedOpen(ofStore: store.name))
                 if let note = notShown(store) { report.notes.append(note) }
                 return report
@@ -264,7 +273,7 @@ extension MountService: ControlService {
         }
     }
 
-    func unmount(discardUnsaved: Bool) throws(ControlError) {
+    func unmount(discardUnsaved: Bool) throws(ControlError) -> [String] {
         filesystem.retryFailedSaves()
         let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
@@ -274,6 +283,7 @@ extension MountService: ControlService {
             throw ControlError(error.code == .busy ? .busy : .failed, error.message)
         }
         finished.wait()
+        return leftOver.withLock { $0 }
     }
 }
 

@@ -82,14 +82,16 @@ final class ServedStore: Sendable {
         }
     }
 
-    func report(unsaved: [UnsavedSecret], failedOpen: String?) -> StoreReport {
+    func report(unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: String?) -> StoreReport {
         guard let status = committer?.wholeStatus else {
             return StoreReport(
                 name: name, path: path.string, state: .failed, lastError: failure)
         }
+        let isWaiting = status.pendingChanges > 0 || status.unpushedCommits > 0
         let state: StoreState =
             switch status.state {
-            case .starting, .ready: status.lastError == nil && unsaved.isEmpty ? .ready : .waiting
+            case .starting, .ready:
+                status.lastError == nil && unsaved.isEmpty && !isWaiting ? .ready : .waiting
             case .noRepository, .noCommits: unsaved.isEmpty ? .noCommits : .waiting
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
@@ -110,6 +112,6 @@ final class ServedStore: Sendable {
             unsaved: unsaved.map {
                 UnsavedReport(
                     path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            }, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            }, beingWritten: beingWritten, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }
 }

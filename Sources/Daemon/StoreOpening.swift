@@ -15,6 +15,7 @@ final class StoreOpening: Sendable {
     private let learned: LearnedState?
     private let credentials: any CredentialStore
     private let log: Logger
+    private let branches = BranchWatch()
     /// One for each keyring; nil is that of GNUPGHOME.
     private let engines = Mutex<[FilePath?: GnuPG]>([:])
 
@@ -61,7 +62,7 @@ final class StoreOpening: Sendable {
         let fixed: ServedStore.Fixed
         let options: Store.Options
         let encryption: EncryptionWay
-        let committing: Committer.Options
+        var committing: Committer.Options
         do {
             fixed = try self.fixed(definition)
             committing = try CommitterSettings.options(
@@ -94,6 +95,9 @@ final class StoreOpening: Sendable {
                 name: definition.name, identifier: definition.identifier, root: root, engine: engine,
                 options: options,
                 learned: learned)
+            committing.branchFolders = { [branches] folders in
+                branches.follow(folders) { firstUse.branchMayHaveMoved() }
+            }
             let committer = Committer(store: store, options: committing, log: log)
             let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
             firstUse.set(served)
@@ -170,5 +174,10 @@ private final class FirstUse: Sendable {
         guard let store = served.withLock({ $0.store }) else { return }
         try? store.store?.removeLeftTemporaries()
         store.start()
+    }
+
+    func branchMayHaveMoved() {
+        guard let committer = served.withLock({ $0.store })?.committer else { return }
+        Task { await committer.branchMayHaveMoved() }
     }
 }

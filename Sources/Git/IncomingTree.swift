@@ -12,9 +12,9 @@ public struct TreeBounds: Sendable {
     public var time = Duration.seconds(60)
 
     /// How many folders deep.
-    static let depth = 100
-    /// The bytes of a path: PATH_MAX of Linux without the NUL.
-    static let path = 4095
+    static let depth = PathBounds.depth
+    /// The bytes of a path.
+    static let path = PathBounds.bytes
     /// The bytes of one folder's list.
     static let list = 16 << 20
     /// The bytes of all paths.

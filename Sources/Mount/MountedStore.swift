@@ -21,8 +21,8 @@ final class MountedStore: Sendable {
     /// Files that go on being shown with their `.gpg`.
     let kept = KeptNames()
 
-    /// The last secret that could not be opened, for `status`; cleared when it can.
-    let failedOpen = Mutex<FailedOpen?>(nil)
+    /// The last secret that could not be opened, or list that could not be saved, for `status`.
+    let lastFailure = Mutex<FileFailure?>(nil)
 
     /// Nothing is changed through the mount: EROFS.
     let isReadOnly: Atomic<Bool>
@@ -56,12 +56,4 @@ extension MountedStore {
             throw Errno(error)
         }
     }
-}
-
-/// A secret that could not be decrypted, or a `.gpg-id` that could not be saved and is given up.
-struct FailedOpen: Sendable, Equatable {
-    var path: FilePath
-    var message: String
-    /// What was to be saved is kept elsewhere: opening the path does not make up for it.
-    var isKept = false
 }

@@ -125,7 +125,7 @@ extension StoreFilesystem {
     /// Why a secret could not be saved, or else could not be opened.
     private func failure(of node: Node) -> String? {
         if let failure = node.secret?.state.withLock({ $0.failure }) { return failure.message }
-        guard let failed = node.store?.failedOpen.withLock({ $0 }), failed.path == tree.visiblePath(of: node)
+        guard let failed = node.store?.standingFailure, failed.path == tree.visiblePath(of: node)
         else {
             return nil
         }

@@ -42,6 +42,7 @@ extension StoreFilesystem {
             let isToSecret = isNamedSo || leadsThere
             let backing = isToSecret ? try self.newBackingName(name, in: path, of: store) : name
             let linkPath = path.appending(backing)
+            try self.checkLength(linkPath)
             try store.store.root.makeSymbolicLink(
                 linkPath, to: isToSecret ? target + Array(".gpg".utf8) : target)
             return (self.tree.insert(.symbolicLink, name: name, backing: backing, in: folderNode), linkPath)

@@ -83,14 +83,12 @@ extension StoreFilesystem {
         let path = tree.visiblePath(of: node)
         switch outcome {
         case .success:
-            node.store?.failedOpen.withLock { if $0?.path == path, $0?.isKept == false { $0 = nil } }
+            node.store?.lastFailure.withLock { if $0?.path == path, $0?.keptAt == nil { $0 = nil } }
         case .failure(let error) where mayRetry && error.isOfAnother(decryption): return
         case .failure(let error):
             let errno = Errno(error)
-            if let path, errno != .interrupted {
-                node.store?.failedOpen.withLock {
-                    $0 = FailedOpen(path: path, message: error.message)
-                }
+            if let path, let backing = tree.backingPath(of: node), errno != .interrupted {
+                node.store?.note(error.message, about: path, at: backing)
             }
             throw errno
         }

@@ -20,7 +20,7 @@ extension StoreFilesystem {
             let status = try changeRecipients(snapshot, at: path, store, from: tried)
             file.state.withLock { $0.markSaved(snapshot.version, as: status) }
             store.parked.remove(path)
-            store.failedOpen.withLock { if $0?.path == path { $0 = nil } }
+            store.lastFailure.withLock { if $0?.path == path { $0 = nil } }
         } catch {
             file.state.withLock { state in
                 state.triedFrom = tried
@@ -28,9 +28,7 @@ extension StoreFilesystem {
             }
             if error.isKept {
                 // No program may be there any more that could be told.
-                store.failedOpen.withLock {
-                    $0 = FailedOpen(path: path, message: error.message, isKept: true)
-                }
+                store.note(error.message, about: path, at: path, keptAt: error.place)
             }
             throw error
         }
@@ -71,7 +69,7 @@ extension StoreFilesystem {
         } catch {
             // Seen in status although the program may not say why it could not rename.
             let path = move.destination
-            move.store.failedOpen.withLock { $0 = FailedOpen(path: path, message: error.message) }
+            move.store.note(error.message, about: path, at: path)
             throw Errno(error)
         }
         let isDone = try move.store.namespace.withLock { _ throws(Errno) -> Bool in

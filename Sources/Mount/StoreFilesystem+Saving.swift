@@ -220,10 +220,4 @@ extension StoreFilesystem {
         }
         return count
     }
-
-    /// The sentence of the last secret of a store that could not be opened; nil when the last one could.
-    public func lastFailedOpen(ofStore name: String) -> String? {
-        let store = stores.withLock { stores in stores.first { $0.store.store.name == name }?.store }
-        return store?.failedOpen.withLock { $0 }.map { "\($0.path.string): \($0.message)" }
-    }
 }

@@ -38,10 +38,14 @@ public struct StoreError: Error, Sendable, Equatable {
     /// One sentence: what is wrong, where, and where it can be said what to do. Never holds plaintext.
     public var message: String
 
+    /// Where what was to be saved is kept, an absolute path; nil where it is not.
+    public var place: FilePath?
+
     /// An error with its sentence.
-    public init(_ code: Code, _ message: String) {
+    public init(_ code: Code, _ message: String, keptAt place: FilePath? = nil) {
         self.code = code
         self.message = message
+        self.place = place
     }
 
     /// An error of the system on a path of the store.

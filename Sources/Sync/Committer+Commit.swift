@@ -247,44 +247,4 @@ extension Committer {
         }
         return groups
     }
-
-    /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
-    func refreshStatus(_ repository: Repository) {
-        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else {
-            return
-        }
-        var status = shared.withLock { $0.status }
-        var complaint: String?
-        do {
-            switch try repository.head() {
-            case .branch(let name, let ref, let commit):
-                status.state = .ready
-                status.branch = name
-                status.notes = disagreements(with: repository, branch: name)
-                status.lastCommit = nil
-                if let commit {
-                    let info = try repository.commitInfo(commit)
-                    status.lastCommit = CommitterStatus.Commit(
-                        id: commit.hex, subject: String(info.message.prefix { !$0.isNewline }),
-                        time: info.committer.time)
-                }
-                status.unpushedCommits = try unpushedCount(ref, commit, in: repository)
-            case .detached(let commit):
-                status.state = .noCommits
-                status.branch = nil
-                complaint =
-                    "commits are off for this store because no branch is checked out (HEAD is at "
-                    + "\(commit.hex.prefix(10))): reading and saving work."
-            }
-        } catch {
-            log.warning("the state of the repository cannot be read: \(error.message)")
-        }
-        shared.withLock {
-            let (pending, inWork) = ($0.status.pendingChanges, $0.inWork)
-            $0.status = status
-            $0.status.pendingChanges = pending
-            $0.inWork = inWork
-            $0.headError = complaint
-        }
-    }
 }

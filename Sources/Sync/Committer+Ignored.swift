@@ -30,6 +30,7 @@ extension Committer {
             $0.ignored.subtract(looked)
             $0.ignored.formUnion(present)
         }
+        try leaveOutRefused(&share, onto: parent)
         return share
     }
 

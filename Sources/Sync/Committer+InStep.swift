@@ -1,5 +1,7 @@
+import Git
 import Stores
 import Synchronization
+import SystemPackage
 
 extension Committer {
     /// Brings store and remote together now: fetches, merges, pushes. Returns when that is done or has failed.
@@ -42,6 +44,22 @@ extension Committer {
                     + "known whether all is committed: run passdir sync again when it has ended.")
     }
 
+    /// What there is to say where there is nothing to be in step with, as one sentence without a full stop; nil where a
+    /// repository of the store has a remote.
+    public nonisolated var reasonForNoRemote: String? {
+        let tops = shared.withLock { $0.nestedTops }
+        var hasRepository = false
+        for place in [FilePath()] + tops {
+            guard let share = try? repository(at: place) else { continue }
+            hasRepository = true
+            guard case .branch(_, let ref, _) = try? share.repository.head() else { return nil }
+            if let target = try? target(of: ref, in: share.repository), !target.remote.isEmpty { return nil }
+        }
+        return hasRepository
+            ? "all is committed; there is no remote to be in step with"
+            : "there is no git repository: what is saved is neither committed nor pushed"
+    }
+
     /// Returns when no exchange with a remote is under way.
     private func exchangeHasEnded() async {
         while sync.isRunning { await withCheckedContinuation { sync.waiting.append($0) } }
@@ -64,7 +82,10 @@ extension Committer {
     /// Why store and remote are not in step, as one sentence; nil when they are.
     private var whatIsNotInStep: String? {
         let (complaint, waiting) = shared.withLock { shared in
-            (shared.commitError ?? shared.headError ?? shared.syncError, shared.pending.count + shared.inWork)
+            (
+                shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError,
+                shared.pending.count + shared.inWork
+            )
         }
         if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
@@ -73,7 +94,10 @@ extension Committer {
                 "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
                 + "resume \(store.name) finishes it, passdir recipients abort \(store.name) takes it back."
         }
-        guard waiting > 0 else { return stagedSentence }
+        guard waiting > 0 else {
+            let left = shared.withLock { $0.refusedSentence ?? $0.ignoredSentence }
+            return stagedSentence ?? left.map { "\($0)." }
+        }
         return waiting == 1 ? "1 change waits to be committed." : "\(waiting) changes wait to be committed."
     }
 }

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import Synchronization
 import SystemPackage
 
 /// What lies in the working tree where the remote has something else, and is not ours to commit.
@@ -9,6 +10,40 @@ import SystemPackage
 /// secrets, lists and links, which the store commits anyway. Anything else was never to leave this machine: others name
 /// the paths of what they push.
 extension Committer {
+    /// What a merge waits for.
+    struct Obstacle: Sendable {
+        /// Absolute.
+        var path: FilePath
+        /// What is said of it.
+        var message: String
+    }
+
+    /// What `status` tells of files goes with them: an ignored secret that was removed, an obstacle that was moved away.
+    nonisolated func forgetWhatIsGone() {
+        let (left, obstacle) = shared.withLock { (Array($0.ignored) + $0.refused.keys, $0.obstacle) }
+        let gone = left.filter { path in
+            do throws(Errno) {
+                return try store.root.statusIfPresent(of: path) == nil
+            } catch {
+                return error == .notDirectory
+            }
+        }
+        if !gone.isEmpty {
+            shared.withLock { shared in
+                shared.ignored.subtract(gone)
+                for path in gone { shared.refused[path] = nil }
+            }
+        }
+        guard let obstacle, Self.kind(obstacle.path) == nil else { return }
+        let isWaiting = shared.withLock { shared in
+            shared.obstacle = nil
+            guard shared.syncError?.contains(obstacle.message) == true else { return false }
+            shared.syncError = nil
+            return true
+        }
+        if isWaiting { Task { await self.synchronize(.everything) } }
+    }
+
     /// Throws what a commit would have to hold and must not, for the paths at which something else lies than our branch
     /// says.
     func checkNothingInTheWay(
@@ -16,11 +51,11 @@ extension Committer {
     ) throws(GitError) {
         for path in paths {
             guard let file = try obstacle(at: path, ours, share) else { continue }
-            throw GitError(
-                code: .invalid,
-                message:
-                    "\(share.inStore(file)) lies here and is not in git, and the remote has a file that needs its place: "
-                    + "move it away, or commit it with git")
+            let message =
+                "\(share.inStore(file)) lies here and is not in git, and the remote has a file that needs its place: "
+                + "move it away, or commit it with git"
+            shared.withLock { $0.obstacle = Obstacle(path: share.top.pushing(file), message: message) }
+            throw GitError(code: .invalid, message: message)
         }
     }
 
@@ -73,7 +108,7 @@ extension Committer {
         return isCommitted && !share.repository.ignores(path)
     }
 
-    private static func kind(_ path: FilePath) -> mode_t? {
+    private nonisolated static func kind(_ path: FilePath) -> mode_t? {
         var facts = stat()
         return path.withPlatformString { lstat($0, &facts) } == 0 ? facts.st_mode & S_IFMT : nil
     }

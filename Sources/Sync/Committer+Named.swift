@@ -39,7 +39,7 @@ extension Committer {
             guard let repository = try store.repositories.own(),
                 case .branch(_, _, let commit?) = try repository.head()
             else { return false }
-            let ignored = try repository.ignored(paths, parent: commit)
+            let ignored = try repository.ignored(paths, parent: commit).union(refused(paths))
             return try repository.plannedTree(parent: commit, paths: paths.filter { !ignored.contains($0) })
                 .changes.isEmpty
         } catch {

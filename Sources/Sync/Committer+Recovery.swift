@@ -38,7 +38,7 @@ extension Committer {
                 share.repository.removeLeftReferenceLocks()
                 removeLeftPacks(share.repository)
             }
-            hasRepository = own != nil || !nestedTops.isEmpty
+            hasRepository = own != nil || shared.withLock { !$0.nestedTops.isEmpty }
         } catch {
             complain(error)
             hasRepository = false
@@ -48,7 +48,7 @@ extension Committer {
     }
 
     /// The store has no repository of its own that is opened; where there is one that is not, `status` says why.
-    func noteMissingRepository() {
+    nonisolated func noteMissingRepository() {
         let repositories = store.repositories
         let note =
             repositories.reasonToLeaveTopAlone
@@ -56,6 +56,7 @@ extension Committer {
                 "the store lies in the repository \($0), which passdir leaves alone: nothing is committed"
             }
         shared.withLock {
+            $0.seen = nil
             $0.status.state = .noRepository
             $0.status.branch = nil
             $0.status.notes = [note].compactMap(\.self)
@@ -137,11 +138,17 @@ extension Committer {
         switch result {
         case .disturbed: return false
         case .failed(let error):
-            complain(error)
+            log.warning("\(error.message)")
+            shared.withLock {
+                $0.lookError =
+                    "what lies uncommitted in the store cannot be looked for because \(error.message)."
+            }
             return true
-        case .found(let changes, let before, let after):
+        case .found(let changes, let refused, let before, let after):
             guard moved(from: before, to: after) else { return false }
+            shared.withLock { $0.lookError = nil }
             note(ignored: changes, share)
+            note(refused: refused, share, after)
             note(staged: changes, share)
             // What a change of recipients that was killed has put in place is that change's to commit or to take back.
             let inChange = Reencryption.paths(underWayIn: store)

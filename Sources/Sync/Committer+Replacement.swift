@@ -38,6 +38,8 @@ extension Committer {
             shared.generation = generation
             shared.pending = PendingChanges()
             shared.ignored = []
+            shared.refused = [:]
+            shared.lookError = nil
             shared.commitError = nil
             let left = LeftBehind(generation: old, paths: paths)
             if !paths.isEmpty { shared.leftBehind.append(left) }
@@ -78,10 +80,11 @@ extension Committer {
     /// The repository is another one: what is known of the old one does not hold.
     private func beginInNewFolder() async {
         hasRepository = nil
-        nestedTops = []
         lastRewriting = [:]
         hasLooked = false
         shared.withLock {
+            $0.nestedTops = []
+            $0.seen = nil
             $0.syncError = nil
             $0.status.branch = nil
             $0.status.lastCommit = nil

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import Synchronization
 import SystemPackage
 
 extension Committer {
@@ -57,7 +58,7 @@ extension Committer {
     }
 
     /// A repository of the store's as seen from the store; nil for every other.
-    func share(of repository: Repository) -> Share? {
+    nonisolated func share(of repository: Repository) -> Share? {
         guard let top = repository.workingDirectory?.lexicallyNormalized() else { return nil }
         var nested = top
         guard nested.removePrefix(store.root.path) else { return nil }
@@ -65,18 +66,20 @@ extension Committer {
     }
 
     /// The store's own repository; nil when it has none.
-    func ownRepository() throws(GitError) -> Share? { try repository(at: FilePath()) }
+    nonisolated func ownRepository() throws(GitError) -> Share? { try repository(at: FilePath()) }
 
     /// The store's own repository, or the one with this top below its folder; nil when there is none.
-    func repository(at nested: FilePath) throws(GitError) -> Share? {
+    nonisolated func repository(at nested: FilePath) throws(GitError) -> Share? {
         guard let repository = try store.repositories.open(nested) else { return nil }
         repository.conversionProgram = ConversionProgram.run
         return share(of: repository)
     }
 
     private func remember(nested share: Share) {
-        guard !share.nested.isEmpty, !nestedTops.contains(share.nested) else { return }
-        nestedTops.append(share.nested)
+        guard !share.nested.isEmpty else { return }
+        shared.withLock {
+            if !$0.nestedTops.contains(share.nested) { $0.nestedTops.append(share.nested) }
+        }
     }
 
     /// The repositories inside the store, below its own one. Looks at every folder: for the start only.

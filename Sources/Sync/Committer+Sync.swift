@@ -50,7 +50,7 @@ extension Committer {
     /// it.
     /// - Throws: what keeps the first of them apart from its remote.
     private func bringAllTogether(fetching: Bool) async throws(SyncFailure) {
-        let places = [FilePath()] + nestedTops
+        let places = [FilePath()] + shared.withLock({ $0.nestedTops })
         for place in places where !sync.waitsForUser.contains(place) {
             do throws(SyncFailure) {
                 try await bringTogether(place, fetching: fetching)

@@ -5,7 +5,7 @@ import SystemPackage
 extension Committer {
     /// The counterpart of a branch: its upstream, or, where it has none, the branch of the same name on the only
     /// remote; nil where there is none.
-    func target(
+    nonisolated func target(
         of ref: String, in repository: Repository, nested: FilePath = FilePath()
     ) throws(GitError) -> SyncTarget? {
         let remote: String
@@ -33,7 +33,7 @@ extension Committer {
 
     /// Where the configuration says something else of the store's remote or branch than the repository, whose word holds;
     /// each a sentence.
-    func disagreements(with repository: Repository, branch: String) -> [String] {
+    nonisolated func disagreements(with repository: Repository, branch: String) -> [String] {
         var found: [String] = []
         if let wanted = options.configuredBranch, wanted != branch {
             found.append(
@@ -67,7 +67,7 @@ extension Committer {
     }
 
     /// What the remote branch was last seen at, by us or by git, whoever looked later; nil when nobody has seen it.
-    func known(_ target: SyncTarget, in repository: Repository) throws(GitError) -> ObjectID? {
+    nonisolated func known(_ target: SyncTarget, in repository: Repository) throws(GitError) -> ObjectID? {
         let ours = try repository.commit(at: target.knownRef)
         guard let gitRef = target.gitRef, let gits = try repository.commit(at: gitRef) else { return ours }
         guard let ours, try repository.commit(at: target.seenRef) == gits else { return gits }
@@ -75,7 +75,7 @@ extension Committer {
     }
 
     /// How many commits of a branch its remote lacks; 0 where there is no remote.
-    func unpushedCount(
+    nonisolated func unpushedCount(
         _ ref: String, _ tip: ObjectID?, in repository: Repository
     ) throws(GitError) -> Int {
         guard let tip, let target = try target(of: ref, in: repository) else { return 0 }

@@ -43,6 +43,10 @@ public actor Committer: ChangeSink {
         /// Tells the user something that cannot wait for `status`: the store's name, a sentence.
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
+        /// Called with the folders in which something changes when the branch moves, whoever moves it, as soon as they are
+        /// known; whoever watches them calls `branchMayHaveMoved()`.
+        public var branchFolders: (@Sendable ([FilePath]) -> Void)?
+
         /// Whether what others left uncommitted in the store is looked for; a command that commits one change does not.
         public var recovers = true
 
@@ -65,13 +69,24 @@ public actor Committer: ChangeSink {
         var status = CommitterStatus()
         /// Files of the store that git ignores: saved, and not committed.
         var ignored: Set<FilePath> = []
+        /// Files of the store that no other machine would take: saved, and not committed; why, in words that follow the path.
+        var refused: [FilePath: String] = [:]
         var commitError: String?
+        /// Why it is not known what lies uncommitted in the store.
+        var lookError: String?
         /// Why nothing can be committed as long as HEAD is where it was last seen; nil when it is on a branch.
         var headError: String?
         var syncError: String?
+        /// What lies in the way of a merge.
+        var obstacle: Obstacle?
         /// Which of the folders that had the store's path `pending` is about.
         var generation = 0
         var leftBehind: [LeftBehind] = []
+        /// What `status` was read from; nil before anybody looked, or where there is no repository.
+        var seen: SeenBranch?
+        /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
+        /// something was committed to since.
+        var nestedTops: [FilePath] = []
     }
 
     nonisolated let shared = Mutex(Shared())
@@ -82,9 +97,6 @@ public actor Committer: ChangeSink {
     var sync = SyncState()
     /// Force-moved branches that were noticed, by repository: what was remembered of them may not be written yet.
     var lastRewriting: [FilePath: (old: ObjectID, new: ObjectID)] = [:]
-    /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
-    /// something was committed to since.
-    var nestedTops: [FilePath] = []
     /// Whether the store has a repository; nil before anybody looked.
     var hasRepository: Bool?
     /// What a crash left uncommitted was looked for, and nobody disturbed it.
@@ -135,15 +147,21 @@ public actor Committer: ChangeSink {
         shared.withLock { shared in
             var status = shared.status
             status.pendingChanges = shared.pending.count + shared.inWork
-            status.lastError = shared.commitError ?? shared.headError ?? shared.syncError
-            status.notes += [shared.ignoredSentence].compactMap(\.self)
+            status.lastError =
+                shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
+            status.notes += [shared.ignoredSentence, shared.refusedSentence].compactMap(\.self)
             return status
         }
     }
 
-    /// As `status`, with what a folder that was replaced has left behind; looks at the disk.
+    /// As `status`, with what a folder that was replaced has left behind, and of the branch as it is now; looks at the
+    /// disk.
     public nonisolated var wholeStatus: CommitterStatus {
         let complaint = followFolder()
+        if complaint == nil {
+            lookAtBranch()
+            forgetWhatIsGone()
+        }
         var status = status
         status.lastError = complaint ?? leftBehindSentence ?? status.lastError
         // A folder that is gone is not a store without a repository: what is saved waits for it.
@@ -151,7 +169,7 @@ public actor Committer: ChangeSink {
         return status
     }
 
-    private nonisolated func schedule(after delay: Duration) {
+    nonisolated func schedule(after delay: Duration) {
         Task { await self.commitWhenQuiet(after: delay) }
     }
 

@@ -39,6 +39,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let report = try sharing.check(path, days: days)
+            UnsavedLists.tell(sharing, at: path)
             if json { Output.print(json: report) } else { Self.tell(report) }
             let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
             isClean = isMended && report.problems.isEmpty
@@ -125,6 +126,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let shown = try sharing.foreignChanges(ofStore: store)
+            UnsavedLists.tell(sharing, ofStore: store)
             guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
             if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
             Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })

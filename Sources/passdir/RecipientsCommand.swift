@@ -37,7 +37,9 @@ struct RecipientsShowCommand: ParsableCommand {
 
     func run() throws {
         do throws(DaemonError) {
-            let report = try Sharing(environment: CallerEnvironment.variables()).recipients(of: path)
+            let sharing = try Sharing(environment: CallerEnvironment.variables())
+            let report = try sharing.recipients(of: path)
+            UnsavedLists.tell(sharing, at: path)
             if json { return Output.print(json: report) }
             let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
             Output.print("\(report.place): \(source)")
@@ -81,6 +83,7 @@ struct ChangeOptions: ParsableArguments {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let planned = try sharing.plan(edit, at: path)
+            UnsavedLists.tell(sharing, at: path)
             let change = planned.change
             for key in change.added { Output.print("+ " + key.key.title) }
             for key in change.removed { Output.print("- " + key.key.title) }
@@ -187,6 +190,7 @@ struct RecipientsResumeCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let change = try sharing.interrupted(store: store)
+            UnsavedLists.tell(sharing, ofStore: store)
             for key in change.rest.added { Output.print("+ " + key.key.title) }
             for key in change.rest.removed { Output.print("- " + key.key.title) }
             Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
@@ -219,6 +223,7 @@ struct RecipientsAbortCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let outcome = try sharing.abort(store: store)
+            UnsavedLists.tell(sharing, ofStore: store)
             sharing.retrySaves()
             switch outcome {
             case .undone: Output.print("the change is taken back: everything is as it was before")

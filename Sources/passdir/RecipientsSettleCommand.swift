@@ -42,6 +42,7 @@ struct RecipientsSettleCommand: ParsableCommand {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let lists = try sharing.partedLists(ofStore: store)
+            UnsavedLists.tell(sharing, ofStore: store)
             guard !lists.isEmpty else {
                 return Output.print("no list of recipients was changed on both sides")
             }

@@ -31,7 +31,7 @@ struct SyncCommand: ParsableCommand {
             discussion: "What the remote has is kept here on a branch that is named."))
     var ours = false
 
-    @Flag(help: "Print a JSON array of {name, error, chosen}.")
+    @Flag(help: "Print a JSON array of {name, error, chosen}, with a note where there is no remote.")
     var json = false
 
     func validate() throws {
@@ -71,7 +71,7 @@ struct SyncCommand: ParsableCommand {
                 StandardError.print("passdir: \(report.name): \(error)")
                 Self.anyFailed.store(true, ordering: .relaxed)
             } else if !json {
-                Output.print("\(report.name): in step")
+                Output.print("\(report.name): \(report.note ?? "in step")")
             }
         }
     }

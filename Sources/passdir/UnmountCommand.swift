@@ -8,7 +8,8 @@ struct UnmountCommand: ParsableCommand {
         commandName: "unmount",
         abstract: "End the mount.",
         discussion: """
-            Commits what waits and pushes it, then returns. Refused while files in the mount are open, or \
+            Commits what waits and pushes it, then returns; what could not be committed or pushed in time is said, and \
+            the exit status is 0 all the same. Refused while files in the mount are open, or \
             while saves that failed are still in memory; 'passdir status' lists those.
             """
     )
@@ -29,7 +30,9 @@ struct UnmountCommand: ParsableCommand {
                     throw ControlError(.failed, "\(mountpoint) is not our mount point, \(mounted) is")
                 }
             }
-            try client.unmount(discardUnsaved: discardUnsaved)
+            for sentence in try client.unmount(discardUnsaved: discardUnsaved) {
+                StandardError.print("passdir: \(sentence)")
+            }
         } catch {
             throw error.code == .noDaemon ? CommandFailure("nothing is mounted") : CommandFailure(error)
         }

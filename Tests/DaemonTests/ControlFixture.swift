@@ -28,10 +28,11 @@ final class ChosenService: ControlService {
         if let failure { throw failure }
     }
 
-    func unmount(discardUnsaved: Bool) throws(ControlError) {
+    func unmount(discardUnsaved: Bool) throws(ControlError) -> [String] {
         calls.withLock { $0.append(discardUnsaved) }
         gate?()
         if let failure { throw failure }
+        return []
     }
 }
 

@@ -46,6 +46,27 @@ import Testing
     }
 
     /// Holds:
+    /// - `passdir status` tells of a file that cannot be read until it can, is replaced, or is gone.
+    @Test(arguments: [
+        "rm mnt/work/s", "rm work/s.gpg", "mv work/s.gpg work/t.gpg", "cp work/good.gpg work/s.gpg",
+    ])
+    func anErrorGoesWithItsCause(_ deed: String) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: false)
+            try store.insert("good", "text")
+            try home.write("not encrypted", to: "work/s.gpg")
+            try home.addStores([store])
+            try home.mount()
+            #expect(throws: Errno.ioError) { try FileCalls.read(home.visible("work/s")) }
+            for _ in 0..<2 { #expect(try home.status().store("work").lastError?.hasPrefix("s: ") == true) }
+            try home.succeed(["sh", "-c", deed], in: home.folder)
+            #expect(try home.status().store("work").lastError == nil)
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
     /// - A secret larger than `limits.secret` is EFBIG on write(2), truncate(2) and open(2).
     @Test func aSecretBeyondTheLimitIsRefused() throws {
         try TestHome.guarded { home in

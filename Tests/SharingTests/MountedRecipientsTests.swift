@@ -84,6 +84,48 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - The commands under `recipients` tell of a list that was edited in the mount and is not saved.
+    @Test func theCommandsTellOfAnUnsavedList() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann])
+            try home.addStores([store])
+            try store.insert("sub/a", "one")
+            try home.mount()
+            let commands = [
+                ["show", "work"], ["check", "work/sub"], ["confirm", "work"], ["settle", "work"],
+                ["add", "work", fixture.bob.fingerprint, "--dry-run"],
+            ]
+            func expect(_ part: String?) throws {
+                for command in commands {
+                    let told = try home.run(["passdir", "recipients"] + command).errors
+                    let isTold = told.contains("passdir: work/.gpg-id") && told.contains(part ?? "")
+                    #expect(isTold == (part != nil), "\(command): \(told)")
+                }
+            }
+            try expect(nil)
+            // Being written, by a program of its own: whatever else ends would save it.
+            let writing = """
+                import os, time
+                file = os.open("mnt/work/.gpg-id", os.O_WRONLY)
+                os.write(file, b"\(fixture.ann.fingerprint)\\n")
+                open("written", "w").close()
+                while not os.path.exists("enough"): time.sleep(0.02)
+                """
+            let writer = try home.start(["python3", "-c", writing])
+            try home.waitUntil("it is written") { try home.run(["test", "-e", "written"]).exitCode == 0 }
+            try expect("not saved yet")
+            try home.write("", to: "enough")
+            #expect(try writer.wait(limit: .seconds(20)).exitCode == 0)
+            try expect(nil)
+            // Saved in vain, which a shell does not tell.
+            _ = try home.run(["sh", "-c", "echo nobody@example.org > mnt/work/.gpg-id"])
+            try expect("nobody@example.org")
+            try home.unmount(discardUnsaved: true)
+        }
+    }
+
     @Test func anEditorSavesIt() throws {
         try Fixture.with { fixture in
             let home = fixture.home

@@ -96,6 +96,42 @@ import Testing
         }
     }
 
+    /// What a store has that git ignores is in nobody else's clone.
+    @Test func whatGitIgnoresIsSaid() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            await machine.committer.start()
+            try home.write("local/\n", to: "m0/.git/info/exclude")
+            try machine.write("local/a", "A")
+            for _ in 0..<2 {
+                let said = await machine.committer.synchronizeNow()
+                #expect(said?.contains(".gitignore matches: local/a") == true, "\(said ?? "in step")")
+            }
+            #expect(machine.committer.wholeStatus.notes.contains { $0.contains("local/a") })
+            try home.succeed(["rm", "m0/local/a.gpg"], in: home.folder)
+            #expect(machine.committer.wholeStatus.notes.isEmpty)
+            #expect(await machine.committer.synchronizeNow() == nil)
+        }
+    }
+
+    /// It is not said for the quarter of an hour until the remote is asked again.
+    @Test func anObstacleThatIsMovedAwayIsForgotten() async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try home.write("theirs", to: "m0/README")
+            try machines[0].git("add", "README")
+            try machines[0].git("commit", "-qm", "README")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            try home.write("mine", to: "m1/README")
+            #expect(await machines[1].committer.synchronizeNow()?.contains("README lies here") == true)
+            #expect(machines[1].committer.wholeStatus.lastError?.contains("README lies here") == true)
+            try home.succeed(["mv", "m1/README", "mine"], in: home.folder)
+            #expect(machines[1].committer.wholeStatus.lastError == nil)
+            #expect(await machines[1].committer.synchronizeNow() == nil)
+            #expect(try machines[1].git("ls-files", "README") == "README")
+        }
+    }
+
     @Test func aStaleLockIsSaid() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)

@@ -27,16 +27,22 @@ public struct ControlClient: Sendable {
     /// - Parameters:
     ///   - discardUnsaved: lose saves that failed and are still in memory.
     ///   - limit: how long commits and pushes may take; the daemon goes on unmounting after that.
+    /// - Returns: what is not committed or not pushed, a sentence a store; empty when all is.
     /// - Throws: `noDaemon`, `busy`, `unsaved`; `timedOut`, `refused`, `failed`.
-    public func unmount(discardUnsaved: Bool, limit: Duration = .seconds(120)) throws(ControlError) {
+    @discardableResult
+    public func unmount(
+        discardUnsaved: Bool, limit: Duration = .seconds(120)
+    ) throws(ControlError) -> [String] {
+        struct Reply: Decodable { let left: [String]? }
         let deadline = ContinuousClock.now + limit
         let daemon = passdir_pidfd_open(try status().mount.pid)
         defer { if daemon >= 0 { close(daemon) } }
-        _ = try call(
+        let reply = try call(
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
-            returning: NoParameters.self)
+            returning: Reply.self)
         // The answer is its last act but for letting go of what it holds.
         if daemon >= 0 { _ = try? Wait.until(POLLIN, on: daemon, deadline: deadline) }
+        return reply.left ?? []
     }
 
     /// Makes the daemon follow the configuration; returns when it does.

@@ -71,8 +71,8 @@ struct ControlDispatch: Sendable {
             return error(ControlInterface.invalidParameter, ["parameter": "discardUnsaved"])
         }
         do throws(ControlError) {
-            try service.unmount(discardUnsaved: call.parameters?.discardUnsaved ?? false)
-            return result(NoParameters())
+            let left = try service.unmount(discardUnsaved: call.parameters?.discardUnsaved ?? false)
+            return left.isEmpty ? result(NoParameters()) : result(["left": left])
         } catch {
             switch error.code {
             case .busy: return self.error(ControlInterface.busy, ["message": error.message])

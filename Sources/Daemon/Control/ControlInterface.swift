@@ -70,20 +70,23 @@ enum ControlInterface {
           otherErrors: []string,
           notes: []string,
           unsaved: []Unsaved,
+          beingWritten: []string,
           recipientChanges: []RecipientChange
         )
 
         method Status() -> (mount: Mount, stores: []Store)
 
-        type Synced (name: string, error: ?string, chosen: []string)
+        # `note` says why there is nothing to be in step with.
+        type Synced (name: string, error: ?string, chosen: []string, note: ?string)
 
         # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status tells
         # meanwhile how far it is. Where the remote's branch was moved by force, `choose` says which history goes on, for
         # one store; `chosen` then says what became of that.
         method Synchronize(stores: ?[]string, choose: ?(theirs, ours)) -> (stores: []Synced)
 
-        # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed.
-        method Unmount(discardUnsaved: ?bool) -> ()
+        # Replies when the mount is gone, what waited is committed and, within a bounded time, pushed. `left` says of which
+        # stores something is not, a sentence each.
+        method Unmount(discardUnsaved: ?bool) -> (left: ?[]string)
 
         # Follows the configuration as it is now. Before that, what waits in the store `settle` is saved, committed and
         # pushed; `reopen` is the id of a store whose folder was replaced.

@@ -9,8 +9,9 @@ public protocol ControlService: Sendable {
     /// the daemon allows itself, pushed.
     ///
     /// - Parameter discardUnsaved: unmount although saves that failed are still in memory, and lose them.
+    /// - Returns: what is not committed or not pushed, a sentence a store; empty when all is.
     /// - Throws: `busy` while files are open, `unsaved` with the paths of failed saves, else `failed`.
-    func unmount(discardUnsaved: Bool) throws(ControlError)
+    func unmount(discardUnsaved: Bool) throws(ControlError) -> [String]
 
     /// Follows the configuration as it is now; returns when that is done.
     ///

@@ -81,6 +81,8 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var notes: [String]
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport]
+    /// Files that a program is writing, as the mount shows them: what it wrote is not saved yet.
+    public var beingWritten: [String]
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport]
 
@@ -90,7 +92,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
         lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
         lastError: String? = nil, otherErrors: [String] = [], notes: [String] = [],
-        unsaved: [UnsavedReport] = [],
+        unsaved: [UnsavedReport] = [], beingWritten: [String] = [],
         recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
@@ -108,13 +110,14 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.otherErrors = otherErrors
         self.notes = notes
         self.unsaved = unsaved
+        self.beingWritten = beingWritten
         self.recipientChanges = recipientChanges
     }
 
     private enum CodingKeys: CodingKey {
         case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
-        case conflicts, lastError, otherErrors, notes, unsaved, recipientChanges
+        case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, recipientChanges
     }
 
     /// What `encode(to:)` wrote.
@@ -135,6 +138,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         otherErrors = try container.decodeIfPresent([String].self, forKey: .otherErrors) ?? []
         notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
+        beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
     }
@@ -158,6 +162,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         if !otherErrors.isEmpty { try container.encode(otherErrors, forKey: .otherErrors) }
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
     }
 }
@@ -204,19 +209,23 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var error: String?
     /// What became of the user's choice between two histories; sentences without a full stop.
     public var chosen: [String]
+    /// Why there is nothing to be in step with; a sentence without a full stop, nil where there is a remote.
+    public var note: String?
 
     /// A store's result.
-    public init(name: String, error: String?, chosen: [String] = []) {
+    public init(name: String, error: String?, chosen: [String] = [], note: String? = nil) {
         self.name = name
         self.error = error
         self.chosen = chosen
+        self.note = note
     }
 
-    /// Writes all keys.
+    /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode(error, forKey: .error)
         try container.encode(chosen, forKey: .chosen)
+        try container.encodeIfPresent(note, forKey: .note)
     }
 }

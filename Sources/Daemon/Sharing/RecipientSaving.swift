@@ -65,7 +65,7 @@ enum RecipientSaving {
                     + ".gpg-id could not be saved, so it is not saved now"
             let sentence = "\(reason): what was to be saved is kept in \(place)."
             DesktopNotification.show(store.name, sentence)
-            return StoreError(isGone ? .keptElsewhere : .overtaken, sentence)
+            return StoreError(isGone ? .keptElsewhere : .overtaken, sentence, keptAt: place)
         } catch {
             return StoreError(.system(isGone ? .noSuchFileOrDirectory : .staleNFSFileHandle), error.message)
         }

@@ -99,8 +99,9 @@ private struct FuzzService: ControlService {
         StatusReport(mount: MountReport(path: "/", pid: 1, since: Timestamp(seconds: 0)), stores: [])
     }
 
-    func unmount(discardUnsaved: Bool) throws(ControlError) {
+    func unmount(discardUnsaved: Bool) throws(ControlError) -> [String] {
         if !discardUnsaved { throw .unsaved(["a"]) }
+        return ["a: 1 commit is not pushed"]
     }
 
     func reload(settling: String?, reopening: String?) throws(ControlError) {

@@ -1,0 +1,28 @@
+import Stores
+import SystemPackage
+
+extension Sharing {
+    /// The lists of a store that were edited in the mount and are not saved, a sentence each: what a command says and does
+    /// is of the lists without these edits.
+    public func unsavedLists(ofStore name: String) -> [String] {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        guard let report = try? client.status(limit: .seconds(5)),
+            let store = report.stores.first(where: { $0.name == name })
+        else { return [] }
+        let failed = store.unsaved.filter { Self.isList($0.path) }.map { list in
+            "\(name)/\(list.path) has an edit in the mount that is not saved and does not count here: \(list.error)"
+        }
+        let written = store.beingWritten.filter(Self.isList).map { path in
+            "\(name)/\(path) is being written in the mount and not saved yet: that edit does not count here"
+        }
+        return failed + written
+    }
+
+    /// As `unsavedLists(ofStore:)`, of the store that a path leads to.
+    public func unsavedLists(at path: String) -> [String] {
+        guard let place = try? place(path) else { return [] }
+        return unsavedLists(ofStore: place.store.name)
+    }
+
+    private static func isList(_ path: String) -> Bool { Store.isRecipientFile(FilePath(path)) }
+}

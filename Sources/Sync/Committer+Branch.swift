@@ -1,0 +1,151 @@
+import Git
+import Logging
+import Stores
+import Synchronization
+import SystemPackage
+
+/// What is told of the branch. Others move it, too: whoever asks looks at it, on whatever thread.
+extension Committer {
+    /// What decides about the status of a branch: as long as it is the same, nothing has to be counted anew.
+    struct SeenBranch: Sendable, Equatable {
+        var gitDirectory: FilePath
+        var head: Head
+        /// What the remote branch was last seen at.
+        var known: ObjectID?
+    }
+
+    /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
+    nonisolated func refreshStatus(_ repository: Repository) {
+        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else {
+            return
+        }
+        do throws(GitError) {
+            refreshStatus(repository, try seen(repository))
+        } catch {
+            log.warning("the state of the repository cannot be read: \(error.message)")
+        }
+    }
+
+    /// Brings the status in step with the store's own repository where others have moved its branch, or made or removed
+    /// the repository; commits of others are pushed as ours are. Opens the repository and reads two references; no network.
+    public nonisolated func lookAtBranch() {
+        let (before, state) = shared.withLock { ($0.seen, $0.status.state) }
+        // Nothing of a store is looked at before it is used.
+        guard store.root.isOpen, state != .starting else { return }
+        do throws(GitError) {
+            guard let own = try ownRepository() else {
+                if before != nil { noteMissingRepository() }
+                return
+            }
+            let now = try seen(own.repository)
+            guard now != before else { return }
+            refreshStatus(own.repository, now)
+        } catch {
+            log.warning("the state of the repository cannot be read: \(error.message)")
+            return
+        }
+        if shared.withLock({ $0.status.unpushedCommits > 0 }) { pushSoon() }
+    }
+
+    /// As `lookAtBranch()`, after the work that is going on.
+    public func branchMayHaveMoved() {
+        lookAtBranch()
+    }
+
+    private nonisolated func seen(_ repository: Repository) throws(GitError) -> SeenBranch {
+        let head = try repository.head()
+        var known: ObjectID?
+        if case .branch(_, let ref, .some) = head, let target = try target(of: ref, in: repository) {
+            known = try self.known(target, in: repository)
+        }
+        return SeenBranch(gitDirectory: repository.gitDirectory, head: head, known: known)
+    }
+
+    private nonisolated func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {
+        var fresh = CommitterStatus()
+        var complaint: String?
+        do throws(GitError) {
+            switch seen.head {
+            case .branch(let name, let ref, let commit):
+                fresh.state = .ready
+                fresh.branch = name
+                fresh.notes = disagreements(with: repository, branch: name)
+                if let commit {
+                    let info = try repository.commitInfo(commit)
+                    fresh.lastCommit = CommitterStatus.Commit(
+                        id: commit.hex, subject: String(info.message.prefix { !$0.isNewline }),
+                        time: info.committer.time)
+                }
+                fresh.unpushedCommits = try unpushedCount(ref, commit, in: repository)
+            case .detached(let commit):
+                fresh.state = .noCommits
+                complaint =
+                    "commits are off for this store because no branch is checked out (HEAD is at "
+                    + "\(commit.hex.prefix(10))): reading and saving work."
+            }
+        } catch {
+            log.warning("the state of the repository cannot be read: \(error.message)")
+            return
+        }
+        let isNew = shared.withLock {
+            let isNew = $0.seen?.gitDirectory != seen.gitDirectory
+            $0.seen = seen
+            $0.status.state = fresh.state
+            $0.status.branch = fresh.branch
+            if complaint == nil {
+                $0.status.notes = fresh.notes
+                $0.status.lastCommit = fresh.lastCommit
+                $0.status.unpushedCommits = fresh.unpushedCommits
+            }
+            $0.headError = complaint
+            return isNew
+        }
+        if isNew { options.branchFolders?([seen.gitDirectory, seen.gitDirectory.appending("logs")]) }
+    }
+
+    /// Pushes after a while, with what is saved meanwhile.
+    private nonisolated func pushSoon() {
+        let mustSchedule = shared.withLock { shared in
+            shared.lastChange = .now
+            guard !shared.isScheduled, !shared.isFinishing else { return false }
+            shared.isScheduled = true
+            return true
+        }
+        if mustSchedule { schedule(after: options.delay) }
+    }
+}
+
+/// What a mount that ends leaves.
+extension Committer {
+    /// What is not committed or not pushed, as one sentence without a full stop; nil when all is. Looks at the disk, and
+    /// waits for no work that goes on.
+    public nonisolated var unsharedSentence: String? {
+        let (waiting, tops) = shared.withLock { ($0.pending.count + $0.inWork, $0.nestedTops) }
+        let commits = ([FilePath()] + tops).reduce(0) { $0 + unpushedCount(at: $1) }
+        let (commitError, syncError) = shared.withLock { ($0.commitError ?? $0.headError, $0.syncError) }
+        var parts: [String] = []
+        if waiting > 0 {
+            parts.append("\(Self.count(waiting, "change")) not committed" + Self.reason(commitError))
+        }
+        if commits > 0 {
+            parts.append("\(Self.count(commits, "commit")) not pushed" + Self.reason(syncError))
+        }
+        guard !parts.isEmpty else { return nil }
+        return parts.joined(separator: "; ") + "; the next mount tries again"
+    }
+
+    private nonisolated func unpushedCount(at place: FilePath) -> Int {
+        guard let share = try? repository(at: place),
+            case .branch(_, let ref, let tip) = try? share.repository.head()
+        else { return 0 }
+        return (try? unpushedCount(ref, tip, in: share.repository)) ?? 0
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        number == 1 ? "1 \(noun) is" : "\(number) \(noun)s are"
+    }
+
+    private static func reason(_ error: String?) -> String {
+        error.map { " (\($0.last == "." ? String($0.dropLast()) : $0))" } ?? ""
+    }
+}
