@@ -54,6 +54,13 @@ public final class WorkingTreeUpdate {
         }
         root = top
         let folder = try WorkingRoot(top)
+        // Without core.fileMode nothing is meant by whether a file can be executed.
+        let hasModes = repository.configBool("core.fileMode") ?? true
+        func isSame(_ one: TreeItem?, _ other: TreeItem?) -> Bool {
+            guard let one, let other else { return one == nil && other == nil }
+            return one.id == other.id
+                && (one.kind == other.kind || !hasModes && one.kind != .link && other.kind != .link)
+        }
         var excused = repository.excusedAbsences
         for (number, step) in steps.enumerated() {
             try checkedPath(step.path)
@@ -61,7 +68,7 @@ public final class WorkingTreeUpdate {
             guard step.old?.kind != .submodule, step.new?.kind != .submodule else { continue }
             let found = try WorkingFile.read(step.path, in: folder)
             let (item, metadata) = try Self.item(found, at: step.path, repository)
-            if item?.id == step.new?.id, item != nil || !found.isDirectory { continue }
+            if isSame(item, step.new), item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
             if item == nil, !found.isDirectory, step.old != nil, try excused.contains(step.path) {
                 guard let new = step.new else { continue }

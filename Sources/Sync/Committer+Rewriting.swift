@@ -62,7 +62,7 @@ extension Committer {
         return nil
     }
 
-    private func forgetRewriting(_ target: SyncTarget) {
+    func forgetRewriting(_ target: SyncTarget) {
         store.remember(nil, as: fact(target))
         lastRewriting[target.nested] = nil
     }

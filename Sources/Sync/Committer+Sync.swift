@@ -75,12 +75,15 @@ extension Committer {
         var mustFetch = fetching
         for round in 0..<20 {
             guard let target = try currentTarget(place) else { return }
-            if mustFetch {
-                let isThere = try await fetch(target)
+            // What was seen of another remote says nothing of this one.
+            let isOther = try isOtherRemote(target)
+            if mustFetch || isOther {
+                let isThere = try await fetch(target, isOther: isOther)
                 mustFetch = false
                 commitPending()
+                if isOther, !isThere { return try await push(target, isThere: false) }
                 if let choice = sync.choice {
-                    guard isThere else { return try await push(target) }
+                    guard isThere else { return try await push(target, isThere: false) }
                     try await choose(choice, target)
                 }
             } else {

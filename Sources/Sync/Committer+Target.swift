@@ -51,7 +51,7 @@ extension Committer {
     }
 
     /// Whether two URLs differ at most in user and password.
-    private static func areSame(_ one: String, _ other: String) -> Bool {
+    static func areSame(_ one: String, _ other: String) -> Bool {
         if one == other { return true }
         guard let one = RemoteURL(one), let other = RemoteURL(other) else { return false }
         func bare(_ url: RemoteURL) -> String {

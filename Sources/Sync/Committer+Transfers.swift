@@ -7,13 +7,29 @@ import SystemPackage
 
 /// Fetches and pushes of one branch, and which program does them.
 extension Committer {
+    /// Whether the remote's name stands for another URL than the one that was last fetched from.
+    func isOtherRemote(_ target: SyncTarget) throws(SyncFailure) -> Bool {
+        guard let last = store.fact(target.fact("remote")) else { return false }
+        return try !Self.areSame(last, GitError.withoutPasswords(url(target)))
+    }
+
+    /// - Parameter isOther: whether it is another remote than the last time.
     /// - Returns: false when the remote has no such branch, and nobody minds.
-    func fetch(_ target: SyncTarget) async throws(SyncFailure) -> Bool {
+    func fetch(_ target: SyncTarget, isOther: Bool = false) async throws(SyncFailure) -> Bool {
         setActivity("fetching")
         let repository = try open(target)
         removeLeftLocks(target, repository)
-        let before = (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
+        let before =
+            isOther
+            ? nil : (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
         let isThere = try await transfer(.fetch, target)
+        if isOther {
+            forgetRewriting(target)
+            if let ref = target.gitRef, let seen = (try? repository.commit(at: ref)) ?? nil {
+                try? repository.set(target.seenRef, to: seen)
+            }
+        }
+        store.remember(GitError.withoutPasswords(try url(target)), as: target.fact("remote"))
         if !isThere, sync.choice != .ours, let before = before ?? nil {
             throw SyncFailure(
                 kind: .passing,
@@ -63,13 +79,20 @@ extension Committer {
         }
     }
 
-    /// - Parameter lease: what is there and gives way; nil: nothing does.
-    func push(_ target: SyncTarget, replacing lease: ObjectID? = nil) async throws(SyncFailure) {
+    /// Puts our branch in the place of what was last seen there, and of nothing else: who took a branch or commits away, or
+    /// moved the branch, may have done so on purpose.
+    /// - Parameters:
+    ///   - lease: what is there and gives way although ours does not follow it; nil: nothing does.
+    ///   - isThere: false where the branch is gone and the user wants it back.
+    func push(
+        _ target: SyncTarget, replacing lease: ObjectID? = nil, isThere: Bool = true
+    ) async throws(SyncFailure) {
         setActivity("pushing")
         let repository = try open(target)
         let tip = try? repository.commit(at: target.localRef)
         Fault.point("sync.before-push")
-        try await transfer(.push, target, replacing: lease)
+        let expected = isThere ? lease ?? followed(target, by: tip ?? nil, in: repository) : nil
+        try await transfer(.push, target, replacing: expected)
         Fault.point("sync.after-push")
         if let tip {
             try? repository.set(target.knownRef, to: tip)
@@ -80,6 +103,18 @@ extension Committer {
         store.remember(String(now), as: "lastPush")
         shared.withLock { $0.status.lastPush = now }
         refreshStatus(repository)
+    }
+
+    /// What was last seen there, where our tip follows it: a push then replaces it without a loss.
+    private func followed(
+        _ target: SyncTarget, by tip: ObjectID?, in repository: Repository
+    ) -> ObjectID? {
+        // A remote that is pushed to elsewhere than it is fetched from may be anywhere.
+        guard repository.pushURL(ofRemote: target.remote) == repository.url(ofRemote: target.remote),
+            let tip, let known = (try? known(target, in: repository)) ?? nil,
+            (try? repository.isAncestor(known, of: tip)) == true
+        else { return nil }
+        return known
     }
 
     /// `git status` and its kind go by the reference that `git fetch` keeps. Nobody's fetch may fail because of us,

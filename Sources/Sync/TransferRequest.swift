@@ -44,7 +44,7 @@ struct TransferRequest: Sendable, Equatable {
     var offers = OfferedCredentials.all
     /// How many bytes a fetch may bring.
     var limit = 1 << 30
-    /// The commit that a push takes off the branch there; nil: a push only adds.
+    /// Where the branch there must be, for a push to put ours in its place; nil: anywhere that ours follows.
     var lease: ObjectID?
 
     /// The words behind the program's name that ask for it; `init(arguments:)` reads them.

@@ -1,0 +1,70 @@
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Sync
+
+/// What others took away on the remote is not put there again by the next save.
+@Suite struct TakenAwayTests {
+    @Test(arguments: [
+        ("git update-ref -d refs/heads/main", "is gone"), ("git branch -m main other", "is gone"),
+        ("rm -rf refs packed-refs; mkdir -p refs/heads", "is gone"),
+        ("git update-ref refs/heads/main main~1", "was moved by force"),
+    ])
+    func aSavePutsNothingBack(_ deed: String, _ says: String) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            let remote = FilePath(try machine.git("remote", "get-url", "origin"))
+            try machine.save("a", "one\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try home.succeed(["sh", "-ec", deed], in: remote)
+            let before = try home.succeed(["git", "for-each-ref"], in: remote)
+            try machine.save("b", "two\n")
+            try await machine.commit()
+            await machine.committer.push()
+            #expect(machine.committer.status.lastError?.contains(says) == true)
+            #expect(try home.succeed(["git", "for-each-ref"], in: remote) == before)
+            #expect(try machine.dirt == "")
+        }
+    }
+
+    /// What was seen of one remote is not missed on another that takes its place.
+    @Test(arguments: ["main", "main~1", ""]) func anotherRemoteIsAnother(_ tip: String) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "one\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try home.succeed(["git", "init", "-q", "--bare", "-b", "main", "other.git"])
+            let other = home.path("other.git").string
+            if !tip.isEmpty { try machine.git("push", "-q", other, "\(tip):refs/heads/main") }
+            try machine.git("remote", "set-url", "origin", other)
+            try machine.save("b", "two\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            #expect(
+                try machine.git("ls-remote", "origin", "main").hasPrefix(machine.git("rev-parse", "HEAD")))
+            #expect(machine.committer.status.unpushedCommits == 0)
+        }
+    }
+
+    /// Nobody but who pushed it has changed a file that can be executed.
+    @Test(arguments: [false, true]) func aPushedModeIsNoChangeOfOurs(_ isIgnored: Bool) async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[0].save("a", "one\n")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            #expect(await machines[1].committer.synchronizeNow() == nil)
+            if isIgnored { try machines[1].git("config", "core.fileMode", "false") }
+            try machines[0].git("update-index", "--chmod=+x", "a.gpg", ".gpg-id")
+            try machines[0].git("commit", "-qm", "modes")
+            try home.succeed(["chmod", "+x", "a.gpg", ".gpg-id"], in: machines[0].path)
+            try machines[0].git("push", "-q")
+            let pushed = try machines[0].git("rev-parse", "HEAD")
+            for machine in machines {
+                // The second look is for what lies there uncommitted.
+                for _ in 0..<2 { #expect(await machine.committer.synchronizeNow(looking: true) == nil) }
+                #expect(try machine.git("rev-parse", "HEAD") == pushed)
+                #expect(try machine.dirt == "")
+            }
+        }
+    }
+}
