@@ -156,7 +156,19 @@ public final class Repository {
 
     /// A merge, rebase, cherry-pick, revert or bisect of the user is under way: leave the branch alone.
     public var operationInProgress: Bool {
-        git_repository_state(pointer) != Int32(GIT_REPOSITORY_STATE_NONE.rawValue)
+        operation != nil
+    }
+
+    /// What a user has begun and not finished, as a noun with its article.
+    public var operation: String? {
+        switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
+        case GIT_REPOSITORY_STATE_NONE: nil
+        case GIT_REPOSITORY_STATE_MERGE: "a merge"
+        case GIT_REPOSITORY_STATE_REVERT, GIT_REPOSITORY_STATE_REVERT_SEQUENCE: "a revert"
+        case GIT_REPOSITORY_STATE_CHERRYPICK, GIT_REPOSITORY_STATE_CHERRYPICK_SEQUENCE: "a cherry-pick"
+        case GIT_REPOSITORY_STATE_BISECT: "a bisect"
+        default: "a rebase"
+        }
     }
 
     /// The value of a setting as git sees it for this repository (`user.name`); nil when unset.

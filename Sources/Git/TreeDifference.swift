@@ -33,6 +33,9 @@ public struct TreeItem: Sendable, Hashable {
     /// What kind of thing it is.
     public var kind: Kind
 
+    /// Whether it is a file, executable or not.
+    public var isFile: Bool { kind == .file || kind == .executable }
+
     /// An item of these parts.
     public init(id: ObjectID, kind: Kind) {
         self.id = id
@@ -133,5 +136,10 @@ extension Repository {
         var made: OpaquePointer?
         defer { git_reference_free(made) }
         try check(git_reference_create(&made, pointer, ref, &oid, 1, "passdir"), "cannot set \(ref)")
+    }
+
+    /// Removes a reference, wherever it stands.
+    public func remove(_ ref: String) throws(GitError) {
+        try check(git_reference_remove(pointer, ref), "cannot remove \(ref)")
     }
 }

@@ -79,7 +79,7 @@ public final class WorkingTreeUpdate {
                 self.steps.append(prepared)
                 continue
             }
-            guard item?.id == step.old?.id, !found.isDirectory || step.old == nil,
+            guard isSame(item, step.old), !found.isDirectory || step.old == nil,
                 item == nil || metadata != nil
             else {
                 edited.append(step.path)

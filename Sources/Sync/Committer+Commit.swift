@@ -22,15 +22,20 @@ extension Committer {
     }
 
     private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {
-        guard !share.repository.operationInProgress else {
+        if let operation = share.repository.operation {
+            keepWaiting(share)
             throw CommitFailure(
                 message:
-                    "changes wait because a merge or rebase is unfinished in \(share.top.string): finish it "
-                    + "with git.")
+                    "changes wait because \(operation) is unfinished in \(share.top.string): finish it with git."
+            )
         }
         do throws(GitError) {
             try mend(share)
+            try takeUpWaiting(share)
         } catch {
+            guard error.code != .locked else {
+                throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
+            }
             throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
         }
         // Others may move the branch or work on the index meanwhile: build again on the new tip.

@@ -22,7 +22,9 @@ extension Committer {
     func integrate(_ target: SyncTarget) async throws(SyncFailure) {
         try await noteFirstRecipients()
         sync.lock = nil
-        for _ in 0..<50 {
+        // A lock that is held for long is no reason to hold up whoever waits for this exchange.
+        let end = ContinuousClock.now + .seconds(3)
+        for _ in 0..<50 where sync.lock == nil || .now < end {
             let repository = try open(target)
             let ours: ObjectID?
             let theirs: ObjectID
@@ -87,10 +89,10 @@ extension Committer {
 
     /// What a user's own merge or rebase has begun is left alone.
     func refuseUnfinished(_ target: SyncTarget, _ repository: Repository) throws(SyncFailure) {
-        guard repository.operationInProgress else { return }
+        guard let operation = repository.operation else { return }
         throw SyncFailure(
             kind: .lasting,
-            message: "changes of the remote wait because a merge or rebase is unfinished in "
+            message: "changes of the remote wait because \(operation) is unfinished in "
                 + "\(store.root.path.pushing(target.nested)): finish it with git.")
     }
 

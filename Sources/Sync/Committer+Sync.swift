@@ -68,7 +68,10 @@ extension Committer {
     private func bringTogether(_ place: FilePath, fetching: Bool) async throws(SyncFailure) {
         do throws(GitError) {
             // A store may be asked for before its committer was started.
-            if let share = try repository(at: place) { try mend(share) }
+            if let share = try repository(at: place) {
+                try mend(share)
+                try takeUpWaiting(share)
+            }
         } catch {
             throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
         }

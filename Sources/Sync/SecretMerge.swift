@@ -154,7 +154,3 @@ struct SecretMerge: Sendable {
         return memcmp(first, second, one.count) == 0
     }
 }
-
-extension TreeItem {
-    fileprivate var isFile: Bool { kind == .file || kind == .executable }
-}

@@ -58,8 +58,17 @@ struct TreeMerge {
         // Edited on one side, removed on the other: the edit stays.
         case (nil, let theirs?): edits.append((path, theirs))
         case (_?, nil): break
-        case (let ours?, let theirs?):
-            if ours.id == theirs.id { return }
+        case (var ours?, var theirs?):
+            if let base = our.old, base.isFile, ours.isFile, theirs.isFile {
+                // The executable bit is merged by itself: whoever changed it meant to.
+                let kind = ours.kind == base.kind ? theirs.kind : ours.kind
+                (ours.kind, theirs.kind) = (kind, kind)
+                if theirs.id == base.id || ours.id == theirs.id { return edits.append((path, ours)) }
+                if ours.id == base.id { return edits.append((path, theirs)) }
+            }
+            if ours == theirs || our.old == nil && ours.isFile && theirs.isFile && ours.id == theirs.id {
+                return
+            }
             if RecipientPaths.include(path) {
                 recipientFiles.append(path)
             } else {
