@@ -100,7 +100,7 @@ final class ServedStore: Sendable {
             status.lastError, isInUse ? recipients?.trouble : nil, failedOpen,
         ].compactMap(\.self)
         return StoreReport(
-            name: name, path: path.string, state: state, branch: status.branch,
+            name: name, path: (store?.root.path ?? path).string, state: state, branch: status.branch,
             pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits,
             lastCommit: status.lastCommit.map {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))

@@ -86,7 +86,7 @@ final class StoreOpening: Sendable {
             let firstUse = FirstUse()
             let environment = environment
             let needsList = options.recipientOverride == nil
-            let root = Root(lazily: path) { folder in
+            let root = Root(lazily: path, named: definition.path) { folder in
                 Self.objection(toReplacement: folder, needsList: needsList, environment)
             } whenOpened: {
                 firstUse.use()

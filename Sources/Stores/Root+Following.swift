@@ -40,26 +40,37 @@ extension Root {
     /// Rises each time another folder takes the place of the one that is open.
     public var generation: Int { state.withLock { $0.generation } }
 
-    /// Goes over to the folder that the path leads to now, when it is another one. Costs one stat(2) when it is not.
+    /// Whether the path leads to a folder, be it this one.
+    public var isThere: Bool {
+        var facts = stat()
+        return named.withPlatformString { stat($0, &facts) } == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Goes over to the folder that the path leads to now, when it is another one. Costs a stat(2) and two calls on the open
+    /// folder when it is not.
     /// - Throws: `.system(.staleNFSFileHandle)` when the path leads to no folder that can be the store: nothing may be
     ///   saved then.
     public func follow() throws(StoreError) {
         guard let objection else { return }
         do throws(Errno) {
-            if try isCurrent() { return }
+            if try isCurrent() {
+                // It may have moved, with a link to it in its place.
+                state.withLock { if let place = $0.folder?.location { $0.path = place } }
+                return
+            }
         } catch {
             throw StoreError(error, "open", FilePath())
         }
-        guard let new = try? Folder(path) else {
+        guard let new = try? Folder(named), let place = new.location else {
             throw StoreError(
                 .system(.staleNFSFileHandle),
-                "the store's folder \(path) is gone\(whereabouts): put a folder of the store there, or tell passdir with "
+                "the store's folder \(named) is gone\(whereabouts): put a folder of the store there, or tell passdir with "
                     + "passdir store move or remove.")
         }
-        if let reason = objection(path) {
+        if let reason = objection(place) {
             throw StoreError(
                 .system(.staleNFSFileHandle),
-                "the store's folder \(path) was replaced by another one, which cannot be used: it \(reason)"
+                "the store's folder \(named) was replaced by another one, which cannot be used: it \(reason)"
                     + "\(whereabouts).")
         }
         state.withLock { state in
@@ -69,6 +80,7 @@ extension Root {
             state.former[state.generation - 16] = nil
             state.generation += 1
             state.folder = new
+            state.path = place
         }
     }
 
@@ -84,7 +96,7 @@ extension Root {
             opened = try folder()
         }
         var facts = stat()
-        return path.withPlatformString { stat($0, &facts) } == 0 && opened.isSame(as: facts)
+        return named.withPlatformString { stat($0, &facts) } == 0 && opened.isSame(as: facts)
     }
 
     /// Whether what is read should be compared with the path once more: now and then is enough there.

@@ -11,7 +11,9 @@ public import SystemPackage
 /// and throw the errno of the system call.
 public final class Root: Sendable {
     /// The absolute path of the folder, links resolved, as it was when it was opened.
-    public let path: FilePath
+    public var path: FilePath { state.withLock { $0.path } }
+    /// The path by which the user named it, which may lead to another folder some day.
+    let named: FilePath
     let state: Mutex<State>
     let lastLook = Atomic<Int64>(0)
     private let whenOpened: (@Sendable () -> Void)?
@@ -19,6 +21,7 @@ public final class Root: Sendable {
     let objection: (@Sendable (FilePath) -> String?)?
 
     struct State: Sendable {
+        var path: FilePath
         var folder: Folder?
         /// Those that had the path before, by their generations.
         var former: [Int: Folder] = [:]
@@ -29,8 +32,9 @@ public final class Root: Sendable {
     public init(path: FilePath) throws(Errno) {
         guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { throw Errno.last }
         defer { free(resolved) }
-        self.path = FilePath(platformString: resolved)
-        state = Mutex(State(folder: try Folder(self.path)))
+        let absolute = FilePath(platformString: resolved)
+        named = absolute
+        state = Mutex(State(path: absolute, folder: try Folder(absolute)))
         whenOpened = nil
         objection = nil
     }
@@ -39,14 +43,15 @@ public final class Root: Sendable {
     /// when another one takes its path.
     /// - Parameters:
     ///   - resolved: its absolute path without links.
+    ///   - named: the path that leads there now, and is looked at again; it may go through links.
     ///   - objection: why a folder that has taken the path is not to be used, as the end of a sentence; nil: it is.
     ///   - whenOpened: called once, by the thread that uses it first, when it is open.
     public init(
-        lazily resolved: FilePath, objection: @escaping @Sendable (FilePath) -> String?,
+        lazily resolved: FilePath, named: FilePath, objection: @escaping @Sendable (FilePath) -> String?,
         whenOpened: @escaping @Sendable () -> Void
     ) {
-        path = resolved
-        state = Mutex(State())
+        self.named = named
+        state = Mutex(State(path: resolved))
         self.whenOpened = whenOpened
         self.objection = objection
     }
@@ -58,7 +63,7 @@ public final class Root: Sendable {
     func folder() throws(Errno) -> Folder {
         let (folder, isNew) = try state.withLock { (state) throws(Errno) -> (Folder, Bool) in
             if let folder = state.folder { return (folder, false) }
-            let folder = try Folder(path)
+            let folder = try Folder(named)
             state.folder = folder
             return (folder, true)
         }

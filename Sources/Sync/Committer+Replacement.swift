@@ -21,7 +21,13 @@ extension Committer {
     public nonisolated func followFolder() -> String? {
         var complaint: String?
         do throws(StoreError) {
-            if store.root.isOpen { try store.root.follow() }
+            if store.root.isOpen {
+                try store.root.follow()
+            } else if !store.root.isThere {
+                complaint =
+                    "the store's folder \(store.root.path) is gone: put a folder of the store there, or tell passdir "
+                    + "with passdir store move or remove."
+            }
         } catch {
             complaint = error.message
         }

@@ -125,7 +125,7 @@ import Testing
             try home.waitUntilCommitted(store)
             #expect(try store.show("s") == Array("two\n".utf8))
             #expect(try store.show("t") == Array("keep\n".utf8))
-            #expect(try home.status().store("work").state == "ready")
+            try home.waitUntil("it is pushed") { try home.status().store("work").state == "ready" }
             try file.close()
             try home.unmount()
         }
@@ -146,6 +146,58 @@ import Testing
             let all = try store.git("ls-files").split(separator: "\n").map(String.init)
             #expect(all.filter { $0.hasPrefix("s.conflict-") }.count == 1)
             #expect(all.contains("t.gpg"))
+        }
+    }
+
+    /// The folder lies elsewhere, and a link leads there: it is the same store.
+    @Test func aLinkInThePlaceOfTheFolder() throws {
+        try withStore(["commit.delay": "10ms"]) { home, store in
+            try FileCalls.rename(home.path("work"), to: home.path("real"))
+            try home.succeed(["ln", "-s", home.path("real").string, home.path("work").string])
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try store.git("status", "--porcelain") == "")
+            try FileCalls.unlink(home.path("work"))
+            try FileCalls.rename(home.path("real"), to: home.path("work"))
+            try FileCalls.save(Array("three\n".utf8), to: home.visible("work/s"))
+            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try store.git("rev-list", "--count", "origin/main..main") == "0")
+            #expect(try store.show("s") == Array("three\n".utf8))
+            try home.unmount()
+        }
+    }
+
+    /// A link that the user named leads to another folder from now on.
+    @Test func aLinkThatIsSwitched() throws {
+        try withStore(["commit.delay": "10ms"]) { home, store in
+            try home.unmount()
+            try FileCalls.rename(home.path("work"), to: home.path("one"))
+            try home.succeed(["git", "clone", "-q", home.path("work.git").string, home.path("two").string])
+            try home.succeed(["ln", "-s", home.path("one").string, home.path("work").string])
+            try home.mount()
+            #expect(try FileCalls.read(home.visible("work/s")) == Array("one\n".utf8))
+            try home.succeed(["ln", "-sfn", home.path("two").string, home.path("work").string])
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try store.show("s") == Array("two\n".utf8))
+            #expect(try home.passdir("status").output.contains("path     \(home.path("two"))\n"))
+            #expect(try home.succeed(["git", "-C", home.path("one").string, "status", "--porcelain"]) == [])
+            try home.unmount()
+        }
+    }
+
+    /// Moved away before the daemon has looked at it for the first time.
+    @Test func aFolderThatIsGoneAtOnce() throws {
+        try withStore(["commit.delay": "10ms"]) { home, _ in
+            try home.unmount()
+            try home.mount()
+            try FileCalls.rename(home.path("work"), to: home.path("away"))
+            let synced = try home.passdir("sync")
+            #expect(
+                synced.exitCode == 1 && synced.errors.contains("is gone"), "\(synced.output)\(synced.errors)")
+            try FileCalls.rename(home.path("away"), to: home.path("work"))
+            #expect(try home.passdir("sync").output == "work: in step\n")
+            try home.unmount()
         }
     }
 }
