@@ -21,6 +21,9 @@ final class MountedStore: Sendable {
     /// Files that go on being shown with their `.gpg`.
     let kept = KeptNames()
 
+    /// Links whose secrets may still come.
+    let dangling = DanglingLinks()
+
     /// The last secret that could not be opened, or list that could not be saved, for `status`.
     let lastFailure = Mutex<FileFailure?>(nil)
 

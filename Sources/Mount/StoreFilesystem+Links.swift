@@ -20,11 +20,24 @@ extension StoreFilesystem {
         }
         let target = try store.store.root.target(ofLink: path)
         guard staysInside(target, from: path.removingLastComponent()) else { throw .permissionDenied }
-        let suffix = Array(".gpg".utf8)
-        guard tree.visiblePath(of: node)?.lastComponent != backing, target.count > suffix.count,
-            target.suffix(suffix.count).elementsEqual(suffix)
-        else { return target }
-        return Array(target.dropLast(suffix.count))
+        guard backing.strippingSuffix() != nil, let name = target.lastName, let bare = name.strippingSuffix()
+        else {
+            return target
+        }
+        // What is there tells its name; what is not there gets the one that it would have.
+        let isAnothers = tree.visiblePath(of: node)?.lastComponent == backing
+        guard let shown = shownName(of: target, in: path.removingLastComponent(), store) else {
+            return isAnothers ? target : target.replacing(name, with: bare)
+        }
+        return target.replacing(name, with: shown)
+    }
+
+    /// The name by which the mount shows what a link on disk leads to; nil where there is nothing.
+    private func shownName(of target: [UInt8], in folder: FilePath, _ store: MountedStore) -> Name? {
+        guard let path = place(of: target, in: folder), let name = path.lastComponent else { return nil }
+        let shown = try? VisibleName.ofEntry(
+            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
+        return shown ?? nil
     }
 
     /// symlink(2): inside the store, else EPERM; a link to a secret is made as pass would make it.
@@ -34,21 +47,24 @@ extension StoreFilesystem {
         let (folderNode, store, path) = try writableFolder(parent)
         if scratchNames.match(name) { return try makeMemoryLink(name, target, folderNode, store, path) }
         guard !VisibleName.isHidden(name), staysInside(target, from: path) else { throw .notPermitted }
-        let (node, linkPath) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath) in
+        let (node, linkPath, others) = try store.namespace.withLock { _ throws(Errno) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
+            let found = self.place(of: target, in: path).flatMap { self.resolveTarget($0, of: store) }
             // A link that is called `.gpg` would be shown without it.
-            let isNamedSo = name.strippingSuffix() != nil
-            let leadsThere = try self.leadsToSecret(target, from: path, of: store)
-            let isToSecret = isNamedSo || leadsThere
-            let backing = isToSecret ? try self.newBackingName(name, in: path, of: store) : name
+            let hasSuffix = name.strippingSuffix() != nil || found?.isToSecret == true
+            let backing = hasSuffix ? try self.newBackingName(name, in: path, of: store) : name
             let linkPath = path.appending(backing)
             try self.checkLength(linkPath)
-            try store.store.root.makeSymbolicLink(
-                linkPath, to: isToSecret ? target + Array(".gpg".utf8) : target)
-            return (self.tree.insert(.symbolicLink, name: name, backing: backing, in: folderNode), linkPath)
+            let stored =
+                found.map { $0.replacingName(in: target) } ?? (hasSuffix ? target + Name.suffix : target)
+            try store.store.root.makeSymbolicLink(linkPath, to: stored)
+            let node = self.tree.insert(.symbolicLink, name: name, backing: backing, in: folderNode)
+            let changes = hasSuffix ? [] : self.watch(node, of: store)
+            return (node, linkPath, changes + self.settleLinks(to: node, of: store))
         }
         try store.store.root.synchronizeParent(of: linkPath)
         store.sink.note(.saved(linkPath))
+        tell(others, of: store)
         return try entry(node)
     }
 
@@ -87,26 +103,44 @@ extension StoreFilesystem {
         return true
     }
 
-    /// Whether the visible target names a secret that lies on disk with `.gpg` behind its name.
-    private func leadsToSecret(
-        _ target: [UInt8], from directory: FilePath, of store: MountedStore
-    ) throws(Errno) -> Bool {
-        guard let relative = FilePath(bytes: target) else { return false }
-        let path = directory.pushing(relative).lexicallyNormalized()
-        guard let name = path.lastComponent, name.kind == .regular else { return false }
-        do {
-            let found = try VisibleName.resolve(
-                name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
-            guard let found else { return false }
-            return (found.kind == .secret || found.kind == .symbolicLink)
-                && found.name == name.appendingSuffix()
-        } catch .noSuchFileOrDirectory {
-            return false
-        } catch .notDirectory {
-            return false
-        } catch .tooManySymbolicLinkLevels {
-            return false
-        }
+    /// Where a target leads by its text, as a path in the store; nil where that is the store's folder itself.
+    func place(of target: [UInt8], in folder: FilePath) -> FilePath? {
+        guard let relative = FilePath(bytes: target) else { return nil }
+        let path = folder.pushing(relative).lexicallyNormalized()
+        return path.lastComponent?.kind == .regular ? path : nil
+    }
+
+    /// What a path, as the mount shows it, stands for on disk; nil where there is nothing that a link could name.
+    func resolveTarget(_ path: FilePath, of store: MountedStore) -> BackingEntry? {
+        guard let name = path.lastComponent else { return nil }
+        let found = try? VisibleName.resolve(
+            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
+        return found ?? nil
+    }
+}
+
+extension BackingEntry {
+    /// Whether a link to it is one that pass follows to a secret, with `.gpg` in its own name and in its target.
+    var isToSecret: Bool { (kind == .secret || kind == .symbolicLink) && name.strippingSuffix() != nil }
+
+    /// A target that leads here, with the name on disk.
+    func replacingName(in target: [UInt8]) -> [UInt8] {
+        target.lastName.map { target.replacing($0, with: name) } ?? target
+    }
+}
+
+extension [UInt8] {
+    /// The last component of a path that ends with one; nil for `..` and for what ends with a slash.
+    fileprivate var lastName: Name? {
+        guard last != UInt8(ascii: "/"), let name = FilePath(bytes: self)?.lastComponent,
+            name.kind == .regular
+        else { return nil }
+        return name
+    }
+
+    /// The path with another last component.
+    fileprivate func replacing(_ last: Name, with other: Name) -> [UInt8] {
+        dropLast(last.byteCount) + other.bytes
     }
 }
 

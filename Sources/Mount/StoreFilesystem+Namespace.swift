@@ -61,6 +61,7 @@ extension StoreFilesystem {
             if status != nil { try store.store.root.unlink(backing) }
             store.kept.remove(backing)
             try self.keepName(besides: backing, shownAs: name, of: store)
+            self.unwatch(node, of: store)
             self.tree.detach(node)
             // Open handles go on with what they have; it is not saved any more.
             node.secret?.state.withLock { $0.abandonEdits() }

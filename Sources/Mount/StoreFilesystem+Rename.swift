@@ -159,8 +159,8 @@ extension StoreFilesystem {
     /// Nothing but names change.
     func renameOnDisk(_ move: Move) throws(Errno) -> Bool {
         let root = move.store.store.root
-        let isDone = try move.store.namespace.withLock { _ throws(Errno) -> Bool in
-            guard self.stands(move) else { return false }
+        let links = try move.store.namespace.withLock { _ throws(Errno) -> [Change]? in
+            guard self.stands(move) else { return nil }
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
             try self.removeSuperseded(move)
@@ -172,12 +172,13 @@ extension StoreFilesystem {
                 if let earlier = move.sourceStatus { move.store.store.keepSize(of: earlier, as: status) }
                 move.node.secret?.state.withLock { $0.base = status }
             }
-            return true
+            return self.settleLinks(of: move)
         }
-        guard isDone else { return false }
+        guard let links else { return false }
         try synchronizeParents(move)
         move.store.sink.note(.renamed(from: move.source, to: move.destination))
         if let path = move.superseded { move.store.sink.note(.removed(path)) }
+        tell(links, of: move.store)
         return true
     }
 
@@ -216,6 +217,7 @@ extension StoreFilesystem {
     /// The names in the tree follow those on disk. Under the namespace lock.
     func settle(_ move: Move) {
         if let replaced = move.replaced {
+            unwatch(replaced, of: move.store)
             if isScratch(replaced) {
                 dropScratch(replaced)
             } else if let file = replaced.secret {
@@ -271,7 +273,7 @@ extension StoreFilesystem {
         guard try haveSameRecipients(store.store, onePath, otherPath) else { throw .invalidArgument }
         try checkLength(of: first, from: onePath, to: otherPath, store)
         try checkLength(of: second, from: otherPath, to: onePath, store)
-        try store.namespace.withLock { _ throws(Errno) in
+        let links = try store.namespace.withLock { _ throws(Errno) in
             guard self.tree.backingPath(of: first) == onePath, self.tree.backingPath(of: second) == otherPath
             else {
                 throw .resourceBusy
@@ -287,10 +289,12 @@ extension StoreFilesystem {
                 store.store.keepSize(of: earlier[index], as: status)
                 node.secret?.state.withLock { $0.base = status }
             }
+            return first.kind == .directory ? self.settleAllLinks(of: store) : []
         }
         try store.store.root.synchronizeParent(of: onePath)
         try store.store.root.synchronizeParent(of: otherPath)
         store.sink.note(.saved(onePath))
         store.sink.note(.saved(otherPath))
+        tell(links, of: store)
     }
 }

@@ -128,19 +128,20 @@ extension StoreFilesystem {
     /// Writes the content to the new place, encrypted to who may read there, then removes the old file. A crash in
     /// between leaves both.
     private func encryptAtDestination(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        let links: [Change]?
         do throws(StoreError) {
-            let isDone = try file.saving.withLock { _ throws(StoreError) -> Bool in
+            links = try file.saving.withLock { _ throws(StoreError) -> [Change]? in
                 let snapshot = try self.content(of: file)
                 let staged = try move.store.store.stage(
                     snapshot.bytes, for: move.destination, accessed: snapshot.accessed,
                     modified: snapshot.modified ?? move.sourceStatus?.identity.modified)
-                guard try self.place(staged, move, file, version: snapshot.version) else { return false }
+                let links = try self.place(staged, move, file, version: snapshot.version)
+                guard links != nil else { return nil }
                 if !move.store.store.isForItsRecipients(staged, at: move.destination) {
                     file.state.withLock { $0.requireSave() }
                 }
-                return true
+                return links
             }
-            guard isDone else { return false }
         } catch {
             let errno = Errno(error)
             file.state.withLock { state in
@@ -150,12 +151,14 @@ extension StoreFilesystem {
             }
             throw errno
         }
+        guard let links else { return false }
         unmarkIfSaved(move.node, file)
         try synchronizeParents(move)
         move.store.sink.note(
             move.sourceStatus == nil
                 ? .saved(move.destination) : .renamed(from: move.source, to: move.destination))
         if let path = move.superseded { move.store.sink.note(.removed(path)) }
+        tell(links, of: move.store)
         if file.state.withLock({ $0.isDirty }) {
             // The recipients changed meanwhile. The rename is done; a failure is kept for `status`.
             markDirty(move.node)
@@ -166,9 +169,9 @@ extension StoreFilesystem {
 
     private func place(
         _ staged: StagedSecret, _ move: Move, _ file: SecretFile, version: UInt64
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> [Change]? {
         try move.store.namespace.withLock { _ throws(StoreError) in
-            guard self.stands(move) else { return false }
+            guard self.stands(move) else { return nil }
             let status = try staged.publish(as: move.destination)
             do throws(Errno) {
                 if move.sourceStatus != nil {
@@ -182,7 +185,7 @@ extension StoreFilesystem {
             }
             self.settle(move)
             file.state.withLock { $0.markSaved(version, as: status) }
-            return true
+            return self.settleLinks(of: move)
         }
     }
 

@@ -107,7 +107,7 @@ extension StoreFilesystem {
                 let status = try staged.publish(as: path)
                 file.state.withLock { $0.markSaved(version, as: status) }
                 store.parked.remove(path)
-                return Placed(keptAs: kept)
+                return Placed(keptAs: kept, links: self.settleLinks(to: node, of: store))
             }
             guard let conflict else { continue }
             do {
@@ -119,6 +119,7 @@ extension StoreFilesystem {
             }
             if let kept = conflict.keptAs { store.sink.note(.saved(kept)) }
             store.sink.note(.saved(path))
+            tell(conflict.links, of: store)
             if store.store.isForItsRecipients(staged, at: path) { return }
             // Their list changed while it was encrypted.
             file.state.withLock { $0.requireSave() }
@@ -130,6 +131,7 @@ extension StoreFilesystem {
 
     private struct Placed {
         var keptAs: FilePath?
+        var links: [Change]
     }
 
     private func snapshot(

@@ -93,6 +93,21 @@ enum VisibleName {
         }
     }
 
+    /// The visible name of what is called `name` on disk; nil where there is nothing that is shown.
+    static func ofEntry(
+        _ name: Name, in directory: FilePath, of root: Root, keeping kept: KeptNames
+    ) throws(Errno) -> Name? {
+        func isKept(_ name: Name) -> Bool { kept.include(directory.appending(name)) }
+        func kind(_ name: Name) throws(Errno) -> EntryKind? {
+            try root.statusIfPresent(of: directory.appending(name))?.kind
+        }
+        guard !isHidden(name), let found = try kind(name), found != .other else { return nil }
+        guard found != .directory, let stripped = name.strippingSuffix(), !isKept(name),
+            try !isTaken(stripped, isKept, kind)
+        else { return name }
+        return stripped
+    }
+
     /// The visible names of a folder's entries, with what each is on disk.
     static func visible(
         _ entries: [DirectoryEntry], in directory: FilePath, keeping kept: KeptNames
