@@ -22,7 +22,9 @@ enum IncomingName {
             if plain.hasPrefix(ours) { return "has a name that is passdir's own" }
             guard isLink || isTree else { continue }
             let kind = isLink ? "symbolic link" : "folder"
-            if RuleFiles.names.contains(plain) { return "is a \(kind) in place of git's own file" }
+            if RuleFiles.names.contains(plain) || isLink && isShortRule(plain) {
+                return "is a \(kind) in place of git's own file"
+            }
             if plain == ".gpg-id" || plain == ".gpg-id.sig" {
                 return "is a \(kind) in place of a list of recipients"
             }
@@ -48,6 +50,16 @@ enum IncomingName {
         case 0x200c...0x200f, 0x202a...0x202e, 0x206a...0x206f, 0xfeff: true
         default: false
         }
+    }
+
+    /// What Windows makes of `.gitmodules` and its kind: `gitmod~1` to `gitmod~4`, then `gi7eba~1`, `gi7eb~10` and so on,
+    /// as in git's `is_ntfs_dot_generic`.
+    private static func isShortRule(_ name: String) -> Bool {
+        guard name.utf8.count == 8, let tilde = name.lastIndex(of: "~") else { return false }
+        let (start, number) = (name[..<tilde], name[tilde...].dropFirst())
+        guard !number.isEmpty, number.allSatisfy(\.isNumber) else { return false }
+        return ["gitmod", "gitatt", "gitign"].contains { $0 == start }
+            || ["gi7eba", "gi7d29", "gi250a"].contains { $0.hasPrefix(start) }
     }
 
     /// `git~1`, which Windows makes of `.git`.

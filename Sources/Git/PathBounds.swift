@@ -24,21 +24,25 @@ extension Repository {
         let names = path.components
         for (index, name) in names.enumerated() {
             let isLast = index == names.count - 1
-            if let objection = objection(to: name, isLink: isLast && isLink, isTree: !isLast) {
+            if let objection = objection(toName: name, isLink: isLast && isLink, isTree: !isLast) {
                 return objection
             }
         }
         return nil
     }
 
+    /// Why no other machine would take something of this name, in words that follow it; nil when it would.
+    /// - Parameters:
+    ///   - name: one component, as it is on disk.
+    ///   - isTree: it is a folder.
+    public static func objection(toName name: FilePath.Component, isLink: Bool, isTree: Bool) -> String? {
+        IncomingName.objection(name.bytes, isLink: isLink, isTree: isTree)
+    }
+
     /// As `objection(toCommitting:isLink:)`, of an entry of a folder of which that is known.
     public static func objection(toEntry path: FilePath, isLink: Bool, isTree: Bool) -> String? {
         guard let name = path.lastComponent else { return nil }
-        return PathBounds.objection(to: path) ?? objection(to: name, isLink: isLink, isTree: isTree)
-    }
-
-    private static func objection(to name: FilePath.Component, isLink: Bool, isTree: Bool) -> String? {
-        IncomingName.objection(name.bytes, isLink: isLink, isTree: isTree)
+        return PathBounds.objection(to: path) ?? objection(toName: name, isLink: isLink, isTree: isTree)
     }
 }
 

@@ -54,7 +54,7 @@ extension StoreFilesystem {
             let hasSuffix = name.strippingSuffix() != nil || found?.isToSecret == true
             let backing = hasSuffix ? try self.newBackingName(name, in: path, of: store) : name
             let linkPath = path.appending(backing)
-            try self.checkLength(linkPath)
+            try self.checkPlace(linkPath, of: .symbolicLink)
             let stored =
                 found.map { $0.replacingName(in: target) } ?? (hasSuffix ? target + Name.suffix : target)
             try store.store.root.makeSymbolicLink(linkPath, to: stored)

@@ -11,8 +11,7 @@ extension StoreFilesystem {
         let (folderNode, store, path) = try writableFolder(parent)
         guard !VisibleName.isHidden(name) else { throw .notPermitted }
         let child = path.appending(name)
-        // What no file can be made in, git cannot look into either.
-        try checkLength(child.appending("s"))
+        try checkPlace(child, of: .directory)
         let node = try store.namespace.withLock { _ throws(Errno) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
             try store.store.root.makeDirectory(child)

@@ -184,29 +184,4 @@ extension StoreFilesystem {
             inode: node.inode, attributes: try attributes(of: node), attributeTimeout: timeout,
             entryTimeout: timeout)
     }
-
-    /// Refuses to make what no other machine would take from a branch.
-    func checkLength(_ path: FilePath) throws(Errno) {
-        if Store.isTooLong(path) { throw .fileNameTooLong }
-    }
-
-    /// The name on disk for a secret that is to be made.
-    func newBackingName(_ name: Name, in directory: FilePath, of store: MountedStore) throws(Errno) -> Name {
-        guard !VisibleName.isHidden(name), name != Store.signatureFileName else { throw .notPermitted }
-        if name == Store.recipientFileName {
-            guard store.changeRecipients != nil else { throw .notPermitted }
-            try checkLength(directory.appending(name))
-            return name
-        }
-        let backing = name.appendingSuffix()
-        guard backing.byteCount <= 255 else { throw .fileNameTooLong }
-        // A folder `x.gpg` leaves no place for a secret `x`.
-        let path = directory.appending(backing)
-        try checkLength(path)
-        if let status = try store.store.root.statusIfPresent(of: path) {
-            guard status.kind == .regular, store.parked.status(at: path) != nil else { throw .fileExists }
-        }
-        store.kept.remove(path)
-        return backing
-    }
 }

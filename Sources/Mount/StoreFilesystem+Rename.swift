@@ -69,7 +69,8 @@ extension StoreFilesystem {
                 try newBackingName(move.name, in: move.folder.path, of: move.store))
         }
         guard !move.isToScratch else { return }
-        try checkLength(of: move.node, from: move.source, to: move.destination, move.store)
+        try checkPlace(
+            of: move.node, from: move.source, to: move.destination, isNew: move.replaced == nil, move.store)
         move.replacedStatus = try root.statusIfPresent(of: move.destination)
         // Something lies there that is shown under another name: a secret `x` where a folder is to become `x.gpg`.
         let isHeldByAnother = move.replaced == nil || move.superseded != nil
@@ -78,18 +79,6 @@ extension StoreFilesystem {
         {
             throw .fileExists
         }
-    }
-
-    /// As `checkLength`, with all that lies in a folder which gets a longer name.
-    private func checkLength(
-        of node: Node, from source: FilePath, to destination: FilePath, _ store: MountedStore
-    ) throws(Errno) {
-        try checkLength(node.kind == .directory ? destination.appending("s") : destination)
-        guard node.kind == .directory,
-            destination.string.utf8.count > source.string.utf8.count
-                || destination.components.count > source.components.count
-        else { return }
-        if try store.store.root.isTooLong(below: source, as: destination) { throw .fileNameTooLong }
     }
 
     /// Where a file lies on disk that takes the visible name of another.
@@ -271,8 +260,8 @@ extension StoreFilesystem {
             throw .noSuchFileOrDirectory
         }
         guard try haveSameRecipients(store.store, onePath, otherPath) else { throw .invalidArgument }
-        try checkLength(of: first, from: onePath, to: otherPath, store)
-        try checkLength(of: second, from: otherPath, to: onePath, store)
+        try checkPlace(of: first, from: onePath, to: otherPath, isNew: false, store)
+        try checkPlace(of: second, from: otherPath, to: onePath, isNew: false, store)
         let links = try store.namespace.withLock { _ throws(Errno) in
             guard self.tree.backingPath(of: first) == onePath, self.tree.backingPath(of: second) == otherPath
             else {

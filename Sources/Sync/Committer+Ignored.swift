@@ -20,6 +20,7 @@ extension Committer {
         if !exactly {
             share.paths += ignoredPaths(in: share).filter { !own.contains($0) }
         }
+        leaveOutRefused(&share, onto: parent)
         let ignored = try share.repository.ignored(share.paths, parent: parent)
         let looked = share.paths.map { share.inStore($0) }
         share.paths.removeAll { ignored.contains($0) }
@@ -30,7 +31,6 @@ extension Committer {
             $0.ignored.subtract(looked)
             $0.ignored.formUnion(present)
         }
-        try leaveOutRefused(&share, onto: parent)
         return share
     }
 

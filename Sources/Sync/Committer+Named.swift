@@ -39,8 +39,10 @@ extension Committer {
             guard let repository = try store.repositories.own(),
                 case .branch(_, _, let commit?) = try repository.head()
             else { return false }
-            let ignored = try repository.ignored(paths, parent: commit).union(refused(paths))
-            return try repository.plannedTree(parent: commit, paths: paths.filter { !ignored.contains($0) })
+            let refused = refused(paths)
+            let taken = paths.filter { !refused.contains($0) }
+            let ignored = try repository.ignored(taken, parent: commit)
+            return try repository.plannedTree(parent: commit, paths: taken.filter { !ignored.contains($0) })
                 .changes.isEmpty
         } catch {
             throw CommitError(message: "the newest commit cannot be read: \(error.message).")

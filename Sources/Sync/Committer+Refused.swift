@@ -7,16 +7,18 @@ import SystemPackage
 /// there and, after a clone, here.
 extension Committer {
     /// Takes the files out of a share that the parent does not have and that no other machine would take, and remembers
-    /// them.
-    func leaveOutRefused(_ share: inout Share, onto parent: ObjectID?) throws(GitError) {
+    /// those that are there. libgit2 fails at such a path as a whole, also where nothing is.
+    func leaveOutRefused(_ share: inout Share, onto parent: ObjectID?) {
         var found: [FilePath: String] = [:]
+        var gone: Set<FilePath> = []
         for path in share.paths {
-            guard let reason = objection(to: path, share.inStore(path)) else { continue }
-            if let parent, try share.repository.item(at: path, in: parent) != nil { continue }
-            found[path] = reason
+            let (reason, isThere) = objection(to: path, share.inStore(path))
+            // A path that cannot even be asked for is in no branch that git made.
+            guard let reason, !isIn(parent, path, share) else { continue }
+            if isThere { found[path] = reason } else { gone.insert(path) }
         }
         let looked = share.paths.map { share.inStore($0) }
-        share.paths.removeAll { found[$0] != nil }
+        share.paths.removeAll { found[$0] != nil || gone.contains($0) }
         let places = found.map { (share.inStore($0.key), $0.value) }
         shared.withLock {
             for path in looked { $0.refused[path] = nil }
@@ -28,11 +30,7 @@ extension Committer {
     func note(refused found: [FilePath: String], _ share: Share, _ head: Head) {
         var places: [FilePath: String] = [:]
         for (path, reason) in found {
-            if case .branch(_, _, let commit?) = head,
-                ((try? share.repository.item(at: path, in: commit)) ?? nil) != nil
-            {
-                continue
-            }
+            if case .branch(_, _, let commit?) = head, isIn(commit, path, share) { continue }
             places[share.inStore(path)] = reason
         }
         let before = shared.withLock { Array($0.refused.keys) }
@@ -44,15 +42,21 @@ extension Committer {
     }
 
     /// Which of these files, relative to the repository, a commit leaves out.
-    func refused(_ paths: [FilePath]) -> Set<FilePath> { Set(paths.filter { objection(to: $0, $0) != nil }) }
+    func refused(_ paths: [FilePath]) -> Set<FilePath> {
+        Set(paths.filter { objection(to: $0, $0).reason != nil })
+    }
 
-    private func objection(to path: FilePath, _ inStore: FilePath) -> String? {
+    private func isIn(_ commit: ObjectID?, _ path: FilePath, _ share: Share) -> Bool {
+        commit.flatMap { try? share.repository.item(at: path, in: $0) } != nil
+    }
+
+    private func objection(to path: FilePath, _ inStore: FilePath) -> (reason: String?, isThere: Bool) {
         do throws(Errno) {
-            // What is gone is gone from the branch, too.
-            guard let status = try store.root.statusIfPresent(of: inStore) else { return nil }
-            return Repository.objection(toCommitting: path, isLink: status.kind == .symbolicLink)
+            let status = try store.root.statusIfPresent(of: inStore)
+            let isLink = status?.kind == .symbolicLink
+            return (Repository.objection(toCommitting: path, isLink: isLink), status != nil)
         } catch {
-            return error == .fileNameTooLong ? PathBounds.objection(to: path) : nil
+            return (Repository.objection(toCommitting: path, isLink: false), error == .fileNameTooLong)
         }
     }
 }

@@ -45,6 +45,7 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             TreeAttack(file: String(repeating: "n", count: 256), says: "a name of 256 bytes"),
             TreeAttack(file: ".gitmodules", mode: "120000", says: "symbolic link in place of git's own file"),
             TreeAttack(file: ".gitignore", mode: "120000", says: "symbolic link in place of git's own file"),
+            TreeAttack(file: "gitmod~1", mode: "120000", says: "symbolic link in place of git's own file"),
             TreeAttack(file: ".gpg-id.sig", mode: "120000", says: "in place of a list of recipients"),
             TreeAttack("a folder .gitattributes", says: "folder in place of git's own file") {
                 [.init("40000", ".gitattributes", try $0.tree(files: ["x": [1]]))]
