@@ -131,6 +131,12 @@ extension GitError {
     /// A URL for a sentence: without the password in it.
     public static func cleanedURL(_ url: String) -> String { withoutPasswords(url) }
 
+    /// Whether git says on a server that the branch moved between its list and our turn: "cannot lock ref 'refs/heads/main':
+    /// is at ... but expected ...".
+    public static func isOvertaken(_ said: String) -> Bool {
+        said.contains("cannot lock ref") && said.contains(" but expected ")
+    }
+
     /// `scheme://user:password@host` becomes `scheme://user@host`.
     public static func withoutPasswords(_ text: String) -> String {
         var result = ""

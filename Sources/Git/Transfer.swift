@@ -78,7 +78,10 @@ final class Transfer {
     /// A status that push_update_reference brought: libgit2 itself returns 0 then.
     private func refusal(_ ref: String, _ reason: String, _ doing: String) -> GitError {
         let behind = ["non-fast-forward", "fetch first", "incorrect old value", "stale info"]
-        let code: GitError.Code = behind.contains { reason.contains($0) } ? .nonFastForward : .rejected
+        let isBehind =
+            behind.contains { reason.contains($0) } || GitError.isOvertaken(reason)
+            || GitError.isOvertaken(printed)
+        let code: GitError.Code = isBehind ? .nonFastForward : .rejected
         let said = printed.isEmpty ? "" : ": \(printed)"
         return GitError(
             code: code, message: "\(doing): the server refused \(ref): \(GitError.cleaned(reason))\(said)")

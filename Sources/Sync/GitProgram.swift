@@ -119,7 +119,9 @@ enum GitProgram {
                 "terminal prompts disabled",
             ]) {
                 .authentication
-            } else if has(["(fetch first)", "(non-fast-forward)", "(stale info)"]) {
+            } else if has(["(fetch first)", "(non-fast-forward)", "(stale info)"])
+                || GitError.isOvertaken(said)
+            {
                 .nonFastForward
             } else if has(["[remote rejected]", "pre-receive hook declined", "! [rejected]"]) {
                 .rejected

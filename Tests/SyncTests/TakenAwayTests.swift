@@ -1,3 +1,4 @@
+import Glibc
 import SystemPackage
 import TestKit
 import Testing
@@ -25,6 +26,35 @@ import Testing
             #expect(machine.committer.status.lastError?.contains(says) == true)
             #expect(try home.succeed(["git", "for-each-ref"], in: remote) == before)
             #expect(try machine.dirt == "")
+        }
+    }
+
+    /// Somebody pushes between the server's list and our turn: that is taken in, as what came before.
+    @Test func whoWasFasterIsTakenIn() async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[1].save("theirs", "two\n")
+            try await machines[1].commit()
+            try machines[1].git("push", "-q", "origin", "main:refs/heads/side")
+            let remote = FilePath(try machines[0].git("remote", "get-url", "origin"))
+            let hook = remote.appending("hooks").appending("pre-receive")
+            try home.write(
+                """
+                #!/bin/sh
+                rm "$0"
+                unset GIT_QUARANTINE_PATH
+                git update-ref refs/heads/main refs/heads/side
+
+                """, to: "pre-receive", mode: [.ownerReadWriteExecute])
+            try home.succeed(["mkdir", "-p", hook.removingLastComponent().string])
+            try home.succeed(["mv", home.path("pre-receive").string, hook.string])
+            try machines[0].save("ours", "one\n")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            #expect(access(hook.string, F_OK) != 0)
+            #expect(try machines[0].read("theirs") == "two\n")
+            #expect(
+                try machines[0].git("ls-remote", "origin", "main").hasPrefix(
+                    machines[0].git("rev-parse", "HEAD")))
         }
     }
 
