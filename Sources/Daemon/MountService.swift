@@ -67,7 +67,7 @@ final class MountService: Sendable {
         notification = ServiceNotification(environment: environment)
         guard !definitions.isEmpty else {
             throw DaemonError(
-                message: "there is no store to mount: make one with pass init, or name one with "
+                message: "there is no store to mount: make one with pass init KEY, or name one with "
                     + "passdir store add NAME --path FOLDER")
         }
         try Self.refuseSecondDaemon(environment)

@@ -142,7 +142,9 @@ extension StoreFilesystem {
         guard try haveSameRecipientsBelow(move) else { throw .improperLink }
         // Their names would not follow.
         if !move.store.parked.isEmpty { expireParked(move.store, below: move.source) }
-        return try renameOnDisk(move)
+        return try withLists(of: move.source, movedTo: move.destination, in: move.store) { () throws(Errno) in
+            try renameOnDisk(move)
+        }
     }
 
     /// Nothing but names change.
@@ -234,56 +236,5 @@ extension StoreFilesystem {
         let own = move.source.appending(Store.recipientFileName)
         if try move.store.store.root.statusIfPresent(of: own) != nil { return true }
         return try haveSameRecipients(move.store.store, move.source, move.destination)
-    }
-
-    /// Swaps two names of the same kind where the same recipients apply; EINVAL otherwise, as a file system that
-    /// cannot.
-    private func exchange(
-        _ oldName: Name, in one: FolderPlace, with newName: Name, in other: FolderPlace,
-        of store: MountedStore
-    ) throws(Errno) {
-        let (first, second) = try store.namespace.withLock { _ throws(Errno) in
-            let (first, _) = try self.find(oldName, in: one.node, at: one.path, of: store)
-            defer { self.tree.forget(first.inode, count: 1) }
-            let (second, _) = try self.find(newName, in: other.node, at: other.path, of: store)
-            defer { self.tree.forget(second.inode, count: 1) }
-            return (first, second)
-        }
-        guard !isScratch(first), !isScratch(second), first.kind == second.kind,
-            !isRecipientFile(first), !isRecipientFile(second),
-            first.kind == .secret || first.kind == .directory
-        else { throw .invalidArgument }
-        for node in [first, second] {
-            if let file = node.secret { try save(node, file) }
-        }
-        guard let onePath = tree.backingPath(of: first), let otherPath = tree.backingPath(of: second) else {
-            throw .noSuchFileOrDirectory
-        }
-        guard try haveSameRecipients(store.store, onePath, otherPath) else { throw .invalidArgument }
-        try checkPlace(of: first, from: onePath, to: otherPath, isNew: false, store)
-        try checkPlace(of: second, from: otherPath, to: onePath, isNew: false, store)
-        let links = try store.namespace.withLock { _ throws(Errno) in
-            guard self.tree.backingPath(of: first) == onePath, self.tree.backingPath(of: second) == otherPath
-            else {
-                throw .resourceBusy
-            }
-            let root = store.store.root
-            let earlier = [try root.status(of: onePath), try root.status(of: otherPath)]
-            try root.rename(onePath, to: otherPath, flags: .exchange)
-            self.tree.exchange(first, second)
-            if first.kind == .directory { store.kept.exchange(onePath, otherPath) }
-            for (index, (node, path)) in [(first, otherPath), (second, onePath)].enumerated() {
-                let status = try root.status(of: path)
-                guard node.kind == .secret else { continue }
-                store.store.keepSize(of: earlier[index], as: status)
-                node.secret?.state.withLock { $0.base = status }
-            }
-            return first.kind == .directory ? self.settleAllLinks(of: store) : []
-        }
-        try store.store.root.synchronizeParent(of: onePath)
-        try store.store.root.synchronizeParent(of: otherPath)
-        store.sink.note(.saved(onePath))
-        store.sink.note(.saved(otherPath))
-        tell(links, of: store)
     }
 }

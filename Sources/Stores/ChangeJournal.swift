@@ -20,6 +20,8 @@ struct ChangeJournal: Sendable, Equatable {
         case placing
         /// Everything is in place; the commit is to come.
         case committing
+        /// It is taken back, but for secrets that have to be encrypted again to the lists in force.
+        case aborting
         /// Over; the folder is to be removed.
         case finished
     }

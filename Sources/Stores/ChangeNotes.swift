@@ -9,6 +9,7 @@ import SystemPackage
 /// never in the working tree, where a push could put it. Whoever works on the change holds a lock on the folder.
 final class ChangeNotes: Sendable {
     private static let stagedFile = "staged"
+    private static let limit = 1 << 28
 
     let folder: FilePath
     private let lock: OwnedDescriptor
@@ -83,11 +84,24 @@ final class ChangeNotes: Sendable {
         return ChangeNotes(folder: folder, lock: descriptor)
     }
 
-    /// The journal of a store, for whoever only looks: no lock is taken.
-    static func look(at store: Store) -> ChangeJournal? {
+    /// What is noted of a change, for whoever only looks.
+    struct Look: Sendable {
+        var journal: ChangeJournal
+        var added: AddedReaders?
+        var noted: Set<String>
+    }
+
+    /// The notes of a store; no lock is taken.
+    static func look(at store: Store) -> Look? {
         for folder in folders(of: store) {
-            if let bytes = (try? PrivateFile.read(folder.appending(ChangeJournal.name))) ?? nil {
-                return ChangeJournal(bytes)
+            func read(_ name: String) -> [UInt8]? {
+                (try? PrivateFile.read(folder.appending(name), limit: limit)) ?? nil
+            }
+            if let bytes = read(ChangeJournal.name) {
+                guard let journal = ChangeJournal(bytes) else { return nil }
+                return Look(
+                    journal: journal, added: read(AddedReaders.name).flatMap { AddedReaders($0) },
+                    noted: names(in: read(stagedFile) ?? []))
             }
         }
         return nil
@@ -112,7 +126,7 @@ final class ChangeNotes: Sendable {
     /// The bytes of a file; nil when it is not there.
     func read(_ name: String) throws(StoreError) -> [UInt8]? {
         do {
-            return try PrivateFile.read(folder.appending(name), limit: 1 << 28)
+            return try PrivateFile.read(folder.appending(name), limit: Self.limit)
         } catch {
             throw StoreError(.system(error), "cannot read \(folder.appending(name)): \(error).")
         }
@@ -168,7 +182,10 @@ final class ChangeNotes: Sendable {
 
     /// The names of ciphertexts that this machine has staged. One that was cut off had no name in the store yet.
     func noted() throws(StoreError) -> Set<String> {
-        let bytes = try read(Self.stagedFile) ?? []
+        Self.names(in: try read(Self.stagedFile) ?? [])
+    }
+
+    private static func names(in bytes: [UInt8]) -> Set<String> {
         let end = bytes.lastIndex(of: 0) ?? 0
         return Set(bytes[..<end].split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) })
     }

@@ -54,20 +54,29 @@ public final class RecipientRecord: Sendable {
 
     /// The keys of a store that others brought and nobody has agreed to since.
     func offered(to names: [String]) -> Set<String> {
-        state.withLock { state in
-            refresh(&state)
-            guard case .entries(let entries) = state.content else { return [] }
-            return Set(
-                entries.filter { names.contains($0.store) && $0.kind == .offered }.flatMap(\.fingerprints))
-        }
+        Set(entries(of: names).filter { $0.kind == .offered }.flatMap(\.fingerprints))
     }
 
     /// The names that lists of a store had when they were agreed to.
     func names(of names: [String]) -> [RecordContent.Entry] {
+        entries(of: names).filter { $0.kind == .named }
+    }
+
+    /// Moves of folders of a store that were begun and not ended.
+    func moves(of names: [String]) -> [RecordContent.Entry] {
+        entries(of: names).filter { $0.kind == .moving }
+    }
+
+    /// The lists of a store of which anything is recorded.
+    func files(of names: [String]) -> [FilePath] {
+        entries(of: names).filter { $0.kind != .moving }.map(\.file)
+    }
+
+    private func entries(of names: [String]) -> [RecordContent.Entry] {
         state.withLock { state in
             refresh(&state)
             guard case .entries(let entries) = state.content else { return [] }
-            return entries.filter { names.contains($0.store) && $0.kind == .named }
+            return entries.filter { names.contains($0.store) }
         }
     }
 

@@ -17,12 +17,14 @@ enum RecordContent {
             /// These lines, which are no fingerprints, were there when the user agreed: nobody has added them since,
             /// whatever they mean now.
             case named
+            /// The user moves this folder: where to, which one, and how (`ListMove`).
+            case moving
         }
 
         var kind = Kind.agreed
         var store: String
         var file: FilePath
-        /// Of `named`: the lines.
+        /// Of `named`: the lines; of `moving`: what `ListMove` says of it.
         var fingerprints: [String]
     }
 
@@ -76,7 +78,9 @@ enum RecordContent {
             else { return damaged }
             var fingerprints: [String] = []
             for _ in 0..<count {
-                guard let word = text(), kind == .named || Fingerprint(word)?.description == word else {
+                guard let word = text(),
+                    kind == .named || kind == .moving || Fingerprint(word)?.description == word
+                else {
                     return damaged
                 }
                 fingerprints.append(word)

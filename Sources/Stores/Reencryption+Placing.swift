@@ -23,7 +23,7 @@ extension Reencryption {
         for _ in 0..<3 {
             let late = try lateSecrets()
             if late.isEmpty { return }
-            let count = try append(late)
+            let count = try append(late.map { ($0, PlannedSecret(content: nil)) })
             for index in count..<(count + late.count) { try place(index, recipients) }
             try synchronizeFolders(of: late)
         }
@@ -66,11 +66,11 @@ extension Reencryption {
     }
 
     /// More secrets for the journal; gives the index of the first.
-    private func append(_ secrets: [FilePath]) throws(StoreError) -> Int {
+    func append(_ secrets: [(path: FilePath, plan: PlannedSecret)]) throws(StoreError) -> Int {
         let (count, next) = state.withLock { state in
             let count = state.journal.secrets.count
-            state.journal.secrets += secrets
-            state.journal.planned += secrets.map { _ in PlannedSecret(content: nil) }
+            state.journal.secrets += secrets.map(\.path)
+            state.journal.planned += secrets.map(\.plan)
             return (count, state.journal)
         }
         try notes.write(next.bytes, as: ChangeJournal.name)
@@ -78,7 +78,7 @@ extension Reencryption {
     }
 
     /// Puts one secret in place. One that changed since it was staged, or was never staged, is staged now.
-    private func place(_ index: Int, _ recipients: [Recipient]?) throws(StoreError) {
+    func place(_ index: Int, _ recipients: [Recipient]?) throws(StoreError) {
         let secret = journal.secrets[index]
         for _ in 0..<16 {
             if let name = state.withLock({ $0.staged[index] }) {

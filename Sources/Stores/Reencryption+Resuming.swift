@@ -1,4 +1,5 @@
 public import OpenPGP
+import Synchronization
 import SystemPackage
 
 extension Reencryption {
@@ -18,12 +19,13 @@ extension Reencryption {
     /// `.gpg-id` is signed where that is asked for, that all of its keys were agreed to, and that nobody has changed the
     /// file meanwhile.
     public func rest() throws(StoreError) -> Rest {
+        if journal.phase == .aborting { throw beingTakenBack }
         guard let folder = journal.folder, let after = try newRecipients() else {
             return Rest(folder: nil, added: [], removed: [], secrets: journal.secrets.count)
         }
         let place = folder.appending(Store.recipientFileName)
         let old = try notes.read(ChangeJournal.oldFile)
-        if journal.phase != .committing, journal.phase != .finished {
+        if journal.phase != .finished {
             try checkUnchanged(place)
             try store.verifySignature(
                 try notes.read(ChangeJournal.newSignature), of: try notes.read(ChangeJournal.newFile) ?? [],
@@ -41,6 +43,55 @@ extension Reencryption {
         return Rest(
             folder: folder, added: keys(after, without: before), removed: keys(before, without: after),
             secrets: journal.secrets.count)
+    }
+
+    /// Why a change cannot be resumed that is being taken back.
+    var beingTakenBack: StoreError { StoreError(.changeUnderWay, Self.beingTakenBack(store.name)) }
+
+    private static func beingTakenBack(_ store: String) -> String {
+        "the change of recipients of the store \"\(store)\" is being taken back, and some secrets are still for whom it "
+            + "added and are not committed: run passdir recipients abort \(store)."
+    }
+
+    /// A sentence about a change that is taken back but for some secrets; nil when there is none. Looks at this machine's
+    /// own state only.
+    public static func unfinishedAbort(in store: Store) -> String? {
+        ChangeNotes.look(at: store)?.journal.phase == .aborting ? beingTakenBack(store.name) : nil
+    }
+
+    /// Goes back to placing where a change was interrupted after it: `git checkout`, `git stash` and others may have put
+    /// back what lay there before. That is what the user was asked about, and no news from others.
+    func resumePlacing() throws(StoreError) {
+        var putBack: [(index: Int, name: StagedName, content: ContentIdentity)] = []
+        let (secrets, staged) = state.withLock { ($0.journal.secrets, $0.staged) }
+        for (index, name) in staged where index < secrets.count {
+            do {
+                guard let held = try? identity(name.path), held == name.old,
+                    let now = try store.root.statusIfPresent(of: secrets[index])
+                else { continue }
+                let content = ContentIdentity(now.identity)
+                guard content != name.new, content.size == held.size,
+                    try store.read(name.path, limit: store.options.ciphertextLimit)
+                        == store.read(secrets[index], limit: store.options.ciphertextLimit)
+                else { continue }
+                putBack.append((index, name, content))
+            } catch {
+                throw StoreError(error, "look at", secrets[index])
+            }
+        }
+        let found = putBack
+        state.withLock { state in
+            for one in found { state.journal.planned[one.index].content = one.content }
+        }
+        if journal.phase == .committing || !found.isEmpty { try enter(.placing) }
+        for one in found {
+            do {
+                try store.root.unlink(one.name.path)
+            } catch {
+                throw StoreError(error, "remove", one.name.path)
+            }
+            state.withLock { $0.staged[one.index] = nil }
+        }
     }
 
     /// Those of whom a `.gpg-id` names that are known here.

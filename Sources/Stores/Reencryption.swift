@@ -101,6 +101,7 @@ public final class Reencryption: Sendable {
                 (ChangeJournal.newFile, change.file.bytes), (ChangeJournal.oldFile, old),
                 (ChangeJournal.appliedFile, old == nil ? list.bytes : nil),
                 (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
+                (AddedReaders.name, try AddedReaders(adding: change.added, in: store).bytes),
             ])
     }
 
@@ -169,7 +170,9 @@ public final class Reencryption: Sendable {
     /// What a change that was begun and not finished will commit itself, or take back: the paths that its journal names.
     /// Empty when there is none.
     public static func paths(underWayIn store: Store) -> Set<FilePath> {
-        guard let journal = ChangeNotes.look(at: store) else { return [] }
+        guard let journal = ChangeNotes.look(at: store)?.journal, journal.phase != .aborting else {
+            return []
+        }
         var paths = Set(journal.secrets)
         if let folder = journal.folder {
             paths.insert(folder.appending(Store.recipientFileName))
@@ -190,7 +193,9 @@ public final class Reencryption: Sendable {
         threads: Int = 4, cancellation: Cancellation? = nil,
         progress: @escaping @Sendable (Progress) -> Void = { _ in }, commit: Commit
     ) throws(StoreError) -> [FilePath] {
-        let isResumedLate = journal.phase == .committing
+        if journal.phase == .aborting { throw beingTakenBack }
+        // What git did to the files since an interruption is done again.
+        if [.placing, .committing].contains(journal.phase) { try resumePlacing() }
         if journal.phase == .staging {
             try stageAll(threads: threads, cancellation: cancellation, progress)
             try enter(.placing)
@@ -200,8 +205,7 @@ public final class Reencryption: Sendable {
             try enter(.committing)
         }
         if journal.phase == .committing {
-            // What was left before an interruption is to be told, too.
-            if isResumedLate { _ = try lateSecrets() }
+            FaultPoint.mayDie("recipients.placed")
             progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
             try commit(changedPaths, journal.message)
             if let folder = journal.folder, let recipients = (try? newRecipients()) ?? nil {

@@ -3,13 +3,14 @@ public import SystemPackage
 
 extension Store {
     /// What the record files the store under: its identifier, and the one from before it had an id.
-    private var recordNames: [String] {
+    var recordNames: [String] {
         let older = "path:\(root.path)"
         return identifier == older ? [identifier] : [identifier, older]
     }
 
     var agreement: RecipientRecord.Agreement {
-        options.record?.agreement(of: recordNames) ?? .never
+        settleMoves()
+        return options.record?.agreement(of: recordNames) ?? .never
     }
 
     /// Notes what the `.gpg-id` files say now as agreed to, where nothing was ever noted of this store: before that,
@@ -110,7 +111,7 @@ extension Store {
         options.record?.offered(to: recordNames).contains(recipient.key.fingerprint.description) ?? false
     }
 
-    private func updateRecord(
+    func updateRecord(
         _ change: ([RecordContent.Entry]) -> [RecordContent.Entry]
     ) throws(StoreError) {
         guard let record = options.record else { return }

@@ -189,6 +189,11 @@ extension Store {
         )
     }
 
+    /// The keys that a file means here, by their fingerprints.
+    func listedFingerprints(in file: FilePath) throws(StoreError) -> [String] {
+        try listed(in: file).fingerprints
+    }
+
     /// The keys that a file means here, each by its fingerprint. A line that is a fingerprint counts although its key is
     /// not here; any other name of a key that is not here could come to mean anybody's. Refused is a file that cannot be
     /// read, or has more lines than a secret may have recipients: each may start a gpg process.

@@ -48,7 +48,7 @@ extension Store {
                 throw StoreError(
                     .noRecipients,
                     "the store \"\(name)\" has no .gpg-id above \(secret.string), so nobody is named to encrypt it "
-                        + "to: run pass init, or write a key into \(root.path.appending(".gpg-id").string).")
+                        + "to: \(StoreRepositories.adviceForMissingList(in: root.path)).")
             }
         }
     }

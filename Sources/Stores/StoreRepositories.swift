@@ -82,7 +82,16 @@ public struct StoreRepositories: Sendable {
     public var reasonToLeaveTopAlone: String? {
         guard hasGit(FilePath()), !isMarked(FilePath()) else { return nil }
         return
-            "the repository in \(root.path) is left alone because there is no .gpg-id at its top: pass init makes one"
+            "the repository in \(root.path) is left alone because there is no .gpg-id at its top: "
+            + Self.adviceForMissingList(in: root.path)
+    }
+
+    /// How a folder gets a `.gpg-id`, as the end of a sentence.
+    static func adviceForMissingList(in folder: FilePath) -> String {
+        let name = ShellWord.quoted(folder.string)
+        return
+            "git -C \(name) checkout .gpg-id brings back the one that was committed, PASSWORD_STORE_DIR=\(name) pass init KEY "
+            + "makes a new one"
     }
 
     private func hasGit(_ folder: FilePath) -> Bool {

@@ -89,6 +89,7 @@ extension Committer {
         }
         if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
+        if let sentence = Reencryption.unfinishedAbort(in: store) { return sentence }
         if Reencryption.isUnderWay(in: store) {
             return
                 "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "

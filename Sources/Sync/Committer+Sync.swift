@@ -129,7 +129,10 @@ extension Committer {
             guard let share = try repository(at: target.nested),
                 share.repository.gitDirectory == target.repository
             else {
-                throw GitError(code: .notFound, message: "the repository \(target.repository) is gone")
+                throw GitError(
+                    code: .notFound,
+                    message: store.repositories.reasonToLeaveTopAlone
+                        ?? "the repository \(target.repository) is gone")
             }
             return share.repository
         } catch {

@@ -117,6 +117,11 @@ extension Committer {
         try checkNothingInTheWay(of: paths, ours: ours, share)
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
+        if let change = UnfinishedChange(of: store),
+            paths.contains(where: { change.holds(share.inStore($0), isEnding: false) })
+        {
+            throw GitError(code: .other, message: "a change of recipients is not resumed or taken back")
+        }
         if let complaint = shared.withLock({ $0.commitError }) {
             // A sentence by itself, part of one here.
             throw GitError(

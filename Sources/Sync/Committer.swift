@@ -191,14 +191,16 @@ public actor Committer: ChangeSink {
     /// Commits what waits; what cannot be committed now waits on.
     func commitPending() {
         followFolder()
-        let (batch, generation) = shared.withLock { shared in
+        let (all, generation) = shared.withLock { shared in
             defer {
                 shared.inWork = shared.pending.count
                 shared.pending = PendingChanges()
             }
             return (shared.pending, shared.generation)
         }
-        guard !batch.isEmpty else { return }
+        guard !all.isEmpty else { return }
+        let batch = withoutHeld(all)
+        guard !batch.isEmpty else { return shared.withLock { $0.inWork = 0 } }
         do throws(CommitFailure) {
             try commit(batch)
             failedCommits = 0

@@ -44,6 +44,16 @@ struct PendingChanges: Sendable {
         }
     }
 
+    /// Parts it by paths; a rename goes with its ends.
+    func split(_ isFirst: (FilePath) -> Bool) -> (PendingChanges, PendingChanges) {
+        var (first, second) = (self, self)
+        first.paths = paths.filter(isFirst)
+        second.paths = paths.filter { !isFirst($0) }
+        first.renames = renames.filter { isFirst($0.from) }
+        second.renames = renames.filter { !isFirst($0.from) }
+        return (first, second)
+    }
+
     /// Puts back what could not be committed, before what came since.
     mutating func putBack(_ earlier: PendingChanges) {
         var all = earlier

@@ -214,23 +214,50 @@ struct RecipientsResumeCommand: ParsableCommand {
 /// `passdir recipients abort`.
 struct RecipientsAbortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "abort", abstract: "Take back a change of recipients that was interrupted.")
+        commandName: "abort", abstract: "Take back a change of recipients that was interrupted.",
+        discussion: """
+            What was saved or copied meanwhile stays, and is encrypted again to the lists in force before it is \
+            committed.
+            """)
 
     @Argument(help: "The store's name.")
     var store: String
 
+    @Flag(help: "Leave secrets as they are that cannot be encrypted again.")
+    var skipUnreadable = false
+
     func run() throws {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let outcome = try sharing.abort(store: store)
+            let outcome = try sharing.abort(store: store, skipsUnreadable: skipUnreadable)
             UnsavedLists.tell(sharing, ofStore: store)
             sharing.retrySaves()
             switch outcome {
-            case .undone: Output.print("the change is taken back: everything is as it was before")
+            case .undone(let undone): Self.tell(undone)
             case .wasFinished: Output.print("the change was already complete and committed: it stays")
             }
         } catch {
             throw CommandFailure(error)
+        }
+    }
+
+    private static func tell(_ undone: Reencryption.Undone) {
+        guard !undone.isComplete else {
+            return Output.print("the change is taken back: everything is as it was before")
+        }
+        Output.print("the change is taken back")
+        for secret in undone.again {
+            Output.print("encrypted again, it was for whom the change added: \(secret.string)")
+        }
+        for secret in undone.left {
+            Output.print("left as it is, for whom the change added: \(secret.string)")
+        }
+        if let list = undone.foreignList {
+            Output.print("\(list.string) was changed or removed by somebody else meanwhile, and stays so")
+        }
+        if undone.isStashed {
+            Output.print(
+                "git's stash holds the change: git stash pop would bring it back, git stash drop removes it")
         }
     }
 }

@@ -45,6 +45,7 @@ final class RecipientWatch: Sendable {
     /// state only.
     var interruptedChange: String? {
         guard Reencryption.isUnderWay(in: store) else { return nil }
+        if let sentence = Reencryption.unfinishedAbort(in: store) { return sentence }
         return
             "a change of recipients is under way or was interrupted: passdir recipients resume \(store.name) "
             + "finishes it, passdir recipients abort \(store.name) takes it back."

@@ -183,15 +183,26 @@ extension Sharing {
     }
 
     /// Takes a change of a store back that was interrupted.
-    public func abort(store name: String) throws(DaemonError) -> Reencryption.Aborted {
+    /// - Parameter skipsUnreadable: Leave secrets as they are that were saved to its list and cannot be encrypted again.
+    public func abort(
+        store name: String, skipsUnreadable: Bool
+    ) throws(DaemonError) -> Reencryption.Aborted {
         let store = try store(named: name)
         try mend(store)
         let committer = try committer(of: store)
         do throws(StoreError) {
             guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
-            return try work.abort { paths throws(StoreError) in
+            let end = try work.abort(skipsUnreadable: skipsUnreadable) { paths throws(StoreError) in
                 try Self.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths) }
             }
+            guard case .undone(let undone) = end, !undone.committed.isEmpty else { return end }
+            try Self.wait { () throws(CommitError) in
+                try await committer.commit(
+                    paths: undone.committed,
+                    message: "Reencrypt password store to the recipients of its .gpg-id files.\n")
+            }
+            try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
+            return end
         } catch {
             throw DaemonError(message: error.message)
         }

@@ -128,8 +128,8 @@ public struct StoreAdministration: Sendable {
         let names = NameWalk.secrets(in: folder)
         if access(folder.appending(".gpg-id").string, F_OK) != 0 {
             warnings.append(
-                "there is no .gpg-id, so nothing can be saved: run pass init, or write a key into "
-                    + "\(folder.appending(".gpg-id"))")
+                "there is no .gpg-id, so nothing can be saved: "
+                    + StoreRepositories.adviceForMissingList(in: folder))
         }
         if !names.isEmpty, let sentence = unreadable(names, in: folder, keyring: keyring) {
             warnings.append(sentence)
