@@ -166,6 +166,9 @@ extension Catalogue {
         item(
             "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
             "Commits that were made anew on top of the remote's"),
+        item(
+            "last remote", "URL without passwords", .fact, "remote", .personal, .sync,
+            "Where was last fetched from, as the remote's name may come to mean another place"),
     ])
 
     /// The names that are declared more than once.
