@@ -38,12 +38,16 @@ extension Committer {
             }
             throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
         }
+        // Who holds a lock for seconds holds it on: an exchange that commits before each of its steps must not wait for it
+        // each time.
+        let isHeldOn = lockHeld.map { $0.duration(to: .now) < .seconds(10) } ?? false
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<64 {
             do throws(GitError) {
                 // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
-                let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
+                let isLate = attempt > 0 || isHeldOn || shared.withLock { $0.isFinishing }
                 if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : .seconds(3)) {
+                    lockHeld = nil
                     refreshStatus(share.repository)
                     return
                 }
@@ -53,7 +57,8 @@ extension Committer {
                     throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
-                guard attempt < 40 else {
+                guard attempt < (isHeldOn ? 3 : 40) else {
+                    lockHeld = .now
                     throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)

@@ -107,6 +107,8 @@ public actor Committer: ChangeSink {
     var ownMoves: [ObjectID: ObjectID]?
     /// The remote is asked every now and then.
     var isRegular = false
+    /// When a lock of another program was last found held for long.
+    var lockHeld: ContinuousClock.Instant?
     private var failedCommits = 0
     /// When this committer was made, in seconds since 1970: older locks are none of its process.
     let started = time(nil)
