@@ -39,6 +39,16 @@ import Testing
         }
     }
 
+    /// Who tries again at once does not meet the one that has just said no.
+    @Test func aRefusalIsToldWhenTheDaemonHasEnded() throws {
+        try TestHome.with { home in
+            let script = "echo $$ >~/pid; echo no >&3; exec 3>&-; sleep 0.5; touch ~/ended"
+            let error = #expect(throws: Detached.Failure.self) { try start(script, in: home) }
+            #expect(error?.message == "no")
+            #expect(access(home.path("ended").string, F_OK) == 0)
+        }
+    }
+
     @Test(arguments: [
         ("exit 7", "exit status 7"), ("kill -KILL $$", "signal 9"),
         ("printf rea >&3; kill -TERM $$", "signal 15"),

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SystemPackage
 
@@ -88,8 +89,20 @@ public enum Detached {
                 code: .died, message: "the daemon ended (\(waited(pid))) before it was ready; see \(logFile)")
         }
         let sentence = String(decoding: line.dropLast(), as: UTF8.self)
-        guard sentence == Readiness.ready else { throw Failure(code: .reported, message: sentence) }
+        guard sentence == Readiness.ready else {
+            awaitEnd(of: pid)
+            throw Failure(code: .reported, message: sentence)
+        }
         return pid
+    }
+
+    /// Who tries again must not meet the daemon that has just told why it ends.
+    private static func awaitEnd(of pid: pid_t) {
+        let handle = passdir_pidfd_open(pid)
+        guard handle >= 0 else { return }
+        defer { close(handle) }
+        guard (try? Wait.until(POLLIN, on: handle, deadline: .now + .seconds(10))) == true else { return }
+        _ = waited(pid)
     }
 
     private static func spawn(
