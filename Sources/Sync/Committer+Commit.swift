@@ -45,7 +45,7 @@ extension Committer {
         for attempt in 0..<64 {
             do throws(GitError) {
                 // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
-                let isLate = attempt > 0 || isHeldOn || shared.withLock { $0.isFinishing }
+                let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
                 if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : .seconds(3)) {
                     lockHeld = nil
                     refreshStatus(share.repository)
