@@ -93,7 +93,15 @@ extension StoreFilesystem {
                 return (known, false)
             }
             try store.checkWritable()
-            return (try self.make(name, in: folderNode, at: path, of: store), true)
+            do throws(Errno) {
+                return (try self.make(name, in: folderNode, at: path, of: store), true)
+            } catch .fileExists {
+                // Put there just now, by another program or with another folder that took the store's path.
+                guard let known = try self.findIfPresent(name, in: folderNode, at: path, of: store) else {
+                    throw .fileExists
+                }
+                return (known, false)
+            }
         }
         do throws(Errno) {
             guard isNew else {
@@ -120,7 +128,7 @@ extension StoreFilesystem {
     public func makeNode(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try folder(parent)
+        let (folderNode, store, path) = try writableFolder(parent)
         let node = try store.namespace.withLock { _ throws(Errno) in
             guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
             return try self.make(name, in: folderNode, at: path, of: store)

@@ -143,6 +143,8 @@ import Testing
                 ["sh", "-c", "echo x > '\(folder)/mail/imap'"], ["sh", "-c", "echo x > '\(folder)/new'"],
                 ["rm", "\(folder)/mail/imap"], ["mkdir", "\(folder)/d"], ["touch", "\(folder)/mail/imap"],
                 ["mv", "\(folder)/mail/imap", "\(folder)/mail/other"], ["rmdir", "\(folder)/mail"],
+                ["python3", "-c", "import os; os.mknod('\(folder)/node')"],
+                ["chmod", "400", "\(folder)/mail/imap"],
                 ["ln", "-s", "imap", "\(folder)/mail/link"], ["truncate", "-s", "1", "\(folder)/mail/imap"],
             ] {
                 let result = try home.run(command)

@@ -69,6 +69,27 @@ import Testing
     }
 
     /// Holds:
+    /// - A secret that only the new folder has is opened there by whoever would make it, right after the old folder was
+    ///   looked at.
+    @Test func whatTheNewFolderHasIsNotInTheWay() throws {
+        try withStore(["commit.delay": "10ms"]) { home, store in
+            for round in 0..<10 {
+                try home.succeed(["cp", "-a", store.path.string, home.path("next").string])
+                try home.succeed([
+                    "cp", home.path("next/t.gpg").string, home.path("next/n\(round).gpg").string,
+                ])
+                _ = try FileCalls.read(home.visible("work/s"))
+                try FileCalls.rename(store.path, to: home.path("old\(round)"))
+                try FileCalls.rename(home.path("next"), to: store.path)
+                try FileCalls.save(Array("new\n".utf8), to: home.visible("work/n\(round)"))
+                #expect(try store.show("n\(round)") == Array("new\n".utf8))
+                try home.waitUntilCommitted(store)
+            }
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
     /// - What was saved into a folder before another one took its path, and not committed, is told by `passdir status`
     ///   with the place where it lies, until it is gone from there; nothing is committed as missing.
     @Test func whatWasLeftBehindIsTold() throws {
