@@ -6,7 +6,7 @@ import SystemPackage
 /// Makes the names of locks unique in this process.
 private let lockCount = Atomic<UInt64>(0)
 
-/// The lock of a reference (`refs/heads/main.lock`), held, with the new value in it.
+/// The lock of a reference (`refs/heads/main.lock`), with the new value in it.
 ///
 /// libgit2's lock of a killed process looks like anybody's, and whoever takes away another program's lock lets two
 /// write at once. So a lock of ours is the second name of a file that says whose it is, `passdir-ref-PID-NUMBER` in the
@@ -20,14 +20,11 @@ struct BranchLock: ~Copyable {
     private let descriptor: Descriptor
     private let names: LockNames
 
-    /// - Throws: `.locked` when another process holds the lock.
-    /// - Returns: nil where the file system has no second names.
-    static func take(_ ref: String, writing value: ObjectID, _ repository: Repository) throws(GitError)
-        -> BranchLock?
-    {
+    /// Writes the lock, durably, under its own name only: nobody is locked out yet.
+    init(_ ref: String, writing value: ObjectID, _ repository: Repository) throws(GitError) {
         let common = repository.commonDirectory
         let own = common.appending(
-            "\(prefix)\(getpid())-\(lockCount.wrappingAdd(1, ordering: .relaxed).newValue)")
+            "\(Self.prefix)\(getpid())-\(lockCount.wrappingAdd(1, ordering: .relaxed).newValue)")
         let made = own.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666) }
         guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
         let names = LockNames(own)
@@ -35,29 +32,23 @@ struct BranchLock: ~Copyable {
         _ = flock(made, LOCK_EX | LOCK_NB)
         try descriptor.write(Array((value.hex + "\n").utf8), "cannot lock \(ref)")
         guard fsync(made) == 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
-        let file = common.pushing(FilePath(ref))
-        let lock = file.withSuffix(".lock")
-        if own.withPlatformString({ from in lock.withPlatformString { link(from, $0) } }) != 0 {
-            let error = Errno(rawValue: errno)
-            switch error {
-            case .fileExists:
-                throw GitError(code: .locked, message: "another program holds \(lock)")
-            // No folder for the reference yet, and file systems without second names.
-            default: return nil
-            }
-        }
-        names.lock = lock
-        return BranchLock(file: file, lock: lock, own: own, descriptor: descriptor, names: names)
+        file = common.pushing(FilePath(ref))
+        lock = file.withSuffix(".lock")
+        self.own = own
+        self.names = names
+        self.descriptor = descriptor
     }
 
-    private init(
-        file: FilePath, lock: FilePath, own: FilePath, descriptor: consuming Descriptor, names: LockNames
-    ) {
-        self.file = file
-        self.lock = lock
-        self.own = own
-        self.descriptor = descriptor
-        self.names = names
+    /// Locks the reference.
+    /// - Throws: `.locked` when another process holds the lock.
+    /// - Returns: false where there is no folder for the reference yet, and where the file system has no second names.
+    func take() throws(GitError) -> Bool {
+        if own.withPlatformString({ from in lock.withPlatformString { link(from, $0) } }) != 0 {
+            guard errno == EEXIST else { return false }
+            throw GitError(code: .locked, message: "another program holds \(lock)")
+        }
+        names.lock = lock
+        return true
     }
 
     /// Puts the new value in place, durably.
@@ -108,49 +99,6 @@ struct BranchLock: ~Copyable {
 }
 
 extension Repository {
-    /// Moves a reference that exists, as git does: lock, compare, log, rename.
-    /// - Returns: false, with nothing changed, where libgit2 has to do it: for a reference that leads to another, or
-    ///   whose folder is not there.
-    /// - Throws: as `move`.
-    func moveUnderOwnLock(
-        _ ref: String, from: ObjectID, to: ObjectID, as who: Signature, _ log: String
-    ) throws(GitError) -> Bool {
-        guard ref.hasPrefix("refs/"), try isDirect(ref) else { return false }
-        guard try ObjectReader(fresh: self).has(to) else {
-            throw GitError(code: .modified, message: "git removed the commit \(to)")
-        }
-        guard let lock = try BranchLock.take(ref, writing: to, self) else { return false }
-        guard try isDirect(ref), try commit(at: ref) == from else {
-            throw GitError(code: .modified, message: "\(ref) was moved by another program")
-        }
-        let line = ReferenceLog.line(from: from, to: to, who, log)
-        ReferenceLog.append(line, for: ref, in: commonDirectory, self)
-        if leadsHEAD(to: ref) { ReferenceLog.append(line, for: "HEAD", in: gitDirectory, self) }
-        return try lock.commit()
-    }
-
-    /// Whether a reference holds an object's name itself; true also for one that does not exist.
-    private func isDirect(_ ref: String) throws(GitError) -> Bool {
-        var facts = stat()
-        let path = commonDirectory.pushing(FilePath(ref))
-        if path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFREG {
-            return false
-        }
-        var reference: OpaquePointer?
-        let code = git_reference_lookup(&reference, pointer, ref)
-        if code == GIT_ENOTFOUND.rawValue { return true }
-        try check(code, "cannot read \(ref)")
-        defer { git_reference_free(reference) }
-        return git_reference_type(reference) == GIT_REFERENCE_DIRECT
-    }
-
-    private func leadsHEAD(to ref: String) -> Bool {
-        var head: OpaquePointer?
-        guard git_reference_lookup(&head, pointer, "HEAD") == 0 else { return false }
-        defer { git_reference_free(head) }
-        return git_reference_symbolic_target(head).map { String(cString: $0) } == ref
-    }
-
     /// Removes the locks of index and references that killed processes of passdir have left, and no others: each is
     /// another name of a file of ours. Also what they have kept from `git gc`. Call it when no other passdir is at work
     /// in the repository.

@@ -118,35 +118,6 @@ extension Repository {
         return ObjectID(oid)
     }
 
-    /// Moves a reference by compare-and-set; libgit2 writes the log of HEAD too when HEAD is on the branch.
-    /// - Parameters:
-    ///   - from: where it must stand; nil: it must not exist.
-    ///   - log: the line in the log of the reference.
-    /// - Throws: `.modified` when it stands elsewhere, `.locked` when another process holds its lock.
-    public func move(
-        _ ref: String, from: ObjectID?, to: ObjectID, as who: Signature, _ log: String
-    ) throws(GitError) {
-        if let from, try moveUnderOwnLock(ref, from: from, to: to, as: who, log) { return }
-        git_repository_set_ident(pointer, who.name, who.email)
-        defer { git_repository_set_ident(pointer, nil, nil) }
-        var target = to.oid
-        var made: OpaquePointer?
-        defer { git_reference_free(made) }
-        let code: Int32
-        if let from {
-            var expected = from.oid
-            code = git_reference_create_matching(&made, pointer, ref, &target, 1, &expected, log)
-        } else {
-            code = git_reference_create(&made, pointer, ref, &target, 0, log)
-        }
-        switch git_error_code(rawValue: code) {
-        case GIT_EEXISTS, GIT_EMODIFIED, GIT_ENOTFOUND:
-            git_error_clear()
-            throw GitError(code: .modified, message: "\(ref) was moved by another program", libgit2Code: code)
-        default: try check(code, "cannot move \(ref)")
-        }
-    }
-
     private func reflogMessage(_ message: String, _ parents: Int) -> String {
         let kind = parents == 0 ? "commit (initial)" : parents > 1 ? "commit (merge)" : "commit"
         return "\(kind): \(message.split(separator: "\n", maxSplits: 1).first ?? "")"

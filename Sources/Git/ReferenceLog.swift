@@ -14,7 +14,8 @@ enum ReferenceLog {
         return Array("\(old.hex) \(new.hex) \(name)\t\(words)\n".utf8)
     }
 
-    /// Adds a line, where there is a log or git would begin one. What fails is not told: the branch matters more.
+    /// Adds a line, where there is a log or git would begin one. What fails is not told, nor waited for, as by git: the
+    /// branch matters more.
     static func append(_ line: [UInt8], for ref: String, in folder: FilePath, _ repository: Repository) {
         let file = folder.appending("logs").pushing(FilePath(ref))
         let begins = begins(ref, repository)
@@ -25,7 +26,6 @@ enum ReferenceLog {
         guard opened >= 0 else { return }
         let descriptor = Descriptor(opened)
         try? descriptor.write(line, "cannot write a log")
-        _ = fdatasync(descriptor.raw)
     }
 
     /// `core.logAllRefUpdates` (git-config(1)); unset: yes, with a working tree.

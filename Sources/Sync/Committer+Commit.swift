@@ -46,7 +46,7 @@ extension Committer {
             do throws(GitError) {
                 // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
                 let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
-                if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : .seconds(3)) {
+                if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : GitTraffic.patience) {
                     lockHeld = nil
                     refreshStatus(share.repository)
                     return
@@ -114,10 +114,17 @@ extension Committer {
         let objects = try NewObjects(of: last.id, since: [parent], in: repository)
         try objects.keepUnlessHeld()
         Fault.point("commit.noted")
-        var index = try GitTraffic.quietly(in: share.top, limit: patience) { () throws(GitError) in
-            if let index = try early?.written() { return index }
-            return try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled)
+        let step = try GitTraffic.quietly(in: share.top, until: .now + patience) { () throws(GitError) in
+            try objects.ensure(collecting: GitTraffic.isCollecting)
+            let move = try repository.preparedMove(
+                ref, from: parent, to: last.id, as: last.who,
+                (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+            if let index = try early?.written() { return BranchStep(index: index, move: move) }
+            return BranchStep(
+                index: try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled),
+                move: move)
         }
+        var index = step.index
         Fault.point("commit.quiet")
         do throws(CommitFailure) {
             try checkFolder()
@@ -129,10 +136,7 @@ extension Committer {
         try index.publish()
         Fault.point("commit.before-ref")
         do throws(GitError) {
-            try objects.ensure(collecting: GitTraffic.isCollecting)
-            try repository.move(
-                ref, from: parent, to: last.id, as: last.who,
-                (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+            try step.move.publish()
         } catch {
             // It stays in its place, and the one before goes.
             try index.settle()

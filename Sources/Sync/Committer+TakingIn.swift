@@ -63,13 +63,16 @@ extension Committer {
             return false
         }
         Fault.point("merge.before-index")
-        try objects.ensure(collecting: GitTraffic.isCollecting)
-        try updateIndexPatiently(repository, paths, to: merge.result)
+        let move = try updateIndexPatiently(repository, paths, to: merge.result) {
+            () throws(GitError) -> PreparedMove in
+            try objects.ensure(collecting: GitTraffic.isCollecting)
+            let (_, who) = try self.signatures(repository, changed: 0)
+            return try repository.preparedMove(
+                target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)"
+            )
+        }
         Fault.point("merge.before-ref")
-        let (_, who) = try signatures(repository, changed: 0)
-        try objects.ensure(collecting: GitTraffic.isCollecting)
-        try repository.move(
-            target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)")
+        try move.publish()
         Fault.point("merge.after-ref")
         try objects.ensure(collecting: GitTraffic.isCollecting)
         objects.release()
@@ -84,15 +87,27 @@ extension Committer {
     }
 
     /// The files are in place already: better to wait here for a lock than to begin anew.
+    /// - Parameter prepareMove: prepares the move of the branch, which comes next.
     private func updateIndexPatiently(
-        _ repository: Repository, _ paths: [FilePath], to commit: ObjectID
-    ) throws(GitError) {
-        for attempt in 0..<100 {
+        _ repository: Repository, _ paths: [FilePath], to commit: ObjectID,
+        _ prepareMove: () throws(GitError) -> PreparedMove
+    ) throws(GitError) -> PreparedMove {
+        let end = ContinuousClock.now + GitTraffic.patience
+        var attempt = 0
+        while true {
             do throws(GitError) {
-                try repository.updateIndex(paths: paths, to: commit)
-                return
+                let step = try GitTraffic.quietly(in: repository.workingDirectory, until: end) {
+                    () throws(GitError) in
+                    BranchStep(
+                        index: try repository.preparedIndex(paths: paths, to: commit), move: try prepareMove()
+                    )
+                }
+                var index = step.index
+                try index.publish()
+                return step.move
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
+                attempt += 1
                 usleepMilliseconds(5)
             }
         }

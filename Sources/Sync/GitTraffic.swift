@@ -7,32 +7,32 @@ import SystemPackage
 /// `git commit` reads HEAD when it starts and fails when the branch has moved at its end; `git add` fails when it
 /// meets `index.lock`. Neither tries again. So that nobody's `pass insert` fails for us, the short moment in which
 /// index and branch move is put where no git program runs, nor has run for a few milliseconds: `pass` runs `git add`,
-/// `git status` and `git commit` in a row.
+/// `git status` and `git commit` in a row. A program can start between the last look and the move; so all that takes time
+/// is done before the look (`BranchStep`).
 enum GitTraffic {
     /// How long there must have been none.
     private static let quiet = Duration.milliseconds(4)
 
-    /// Waits until it is quiet, or until `limit` has passed: a git program that runs on and on must not keep
-    /// commits waiting for ever.
-    static func waitForQuiet(in top: FilePath, limit: Duration = .seconds(3)) {
-        let end = ContinuousClock.now + limit
-        var pause: UInt32 = 1000
-        while .now < end {
-            if !isBusy(top) {
-                usleep(UInt32(quiet.components.attoseconds / 1_000_000_000_000))
-                if !isBusy(top) { return }
-            }
-            usleep(pause)
-            pause = min(pause * 2, 8000)
-        }
+    /// How long a commit or merge waits: git programs that come one after another must not keep it waiting for ever.
+    static let patience = Duration.seconds(10)
+
+    /// One that has run for so long waits for somebody: `git commit` for its editor, `git log` for its pager.
+    private static let longest = 10.0
+
+    /// Waits until it is quiet, or the patience has come to its end.
+    static func waitForQuiet(in top: FilePath) {
+        quietly(in: top, until: .now + patience) {}
     }
 
-    /// Prepares something and waits until it is quiet, as `waitForQuiet` does, at the same time. What was prepared
-    /// before a git program came is prepared anew.
-    static func quietly<Prepared: ~Copyable>(
-        in top: FilePath, limit: Duration, _ prepare: () throws(GitError) -> Prepared
-    ) throws(GitError) -> Prepared {
-        let end = ContinuousClock.now + limit
+    /// Prepares something and waits until it is quiet, at the same time. What was prepared before a git program came is
+    /// prepared anew.
+    /// - Parameters:
+    ///   - top: nil: no program can be at work there.
+    ///   - end: when it is to go on in any case.
+    static func quietly<Prepared: ~Copyable, Failure>(
+        in top: FilePath?, until end: ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
+    ) throws(Failure) -> Prepared {
+        guard let top else { return try prepare() }
         var pause: UInt32 = 1000
         while true {
             let isFree = !isBusy(top)
@@ -65,21 +65,47 @@ enum GitTraffic {
 
     private static let collectors: Set = ["gc", "prune", "repack", "maintenance", "multi-pack-index"]
 
-    /// Whether a git program with its working directory in the tree runs. One that has run for long (a pager's
-    /// `git log`, a window) does not count.
+    /// Whether a git program runs that may work on the tree: one with its working directory in it, or one that has just
+    /// been started with words that may lead there (`git -C store commit`).
     static func isBusy(_ top: FilePath) -> Bool {
         var isFound = false
         let prefix = top.lexicallyNormalized().string
         forEachProcess { process in
             guard read("/proc/\(process)/comm").hasPrefix("git") else { return true }
+            let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
+            if let command = command(in: words), readers.contains(command) { return true }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
             guard count > 0 else { return true }
             let folder = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            isFound = (folder == prefix || folder.hasPrefix(prefix + "/")) && age(of: process) < 5
+            if folder == prefix || folder.hasPrefix(prefix + "/") {
+                isFound = age(of: process) < longest
+            } else if words.contains(where: { $0 == "-C" || $0.hasPrefix("--work-tree") }) {
+                isFound = age(of: process) < 0.1
+            }
             return !isFound
         }
         return isFound
+    }
+
+    /// Commands that read and change nothing that a commit of ours does: some of them run for as long as a window is open.
+    private static let readers: Set = [
+        "blame", "cat-file", "credential-cache--daemon", "diff", "fsmonitor--daemon", "grep", "gui", "log",
+        "rev-parse", "shortlog",
+        "show",
+    ]
+
+    /// The command among the words of a git program; nil when it cannot be told.
+    private static func command(in words: [String]) -> String? {
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "-C" || word == "-c" {
+                _ = rest.popFirst()
+            } else if !word.hasPrefix("-") {
+                return word
+            }
+        }
+        return nil
     }
 
     /// In seconds; 0 when it cannot be told.
@@ -94,6 +120,7 @@ enum GitTraffic {
         return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9 - ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// The first 512 bytes of a file.
     private static func read(_ file: String) -> String {
         let opened = open(file, O_RDONLY | O_CLOEXEC)
         guard opened >= 0 else { return "" }
@@ -115,4 +142,10 @@ enum GitTraffic {
             if !body(name) { return }
         }
     }
+}
+
+/// The step that others notice: a new index and then the branch, both finished but for their renames.
+struct BranchStep: ~Copyable {
+    var index: PreparedIndex
+    var move: PreparedMove
 }
