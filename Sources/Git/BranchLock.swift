@@ -51,6 +51,12 @@ struct BranchLock: ~Copyable {
         return true
     }
 
+    /// Lets others lock the reference until it is taken again.
+    func giveBack() {
+        if let lock = names.lock { _ = lock.withPlatformString { unlink($0) } }
+        names.lock = nil
+    }
+
     /// Puts the new value in place, durably.
     /// - Returns: false, with nothing changed, where something else than a file has the name.
     consuming func commit() throws(GitError) -> Bool {

@@ -15,6 +15,8 @@ public struct PreparedMove: ~Copyable {
     private let why: String
     /// Nil where libgit2 has to do it: for a new reference, and one that leads to another.
     private let lock: BranchLock?
+    /// The logs that get a line.
+    private let logs: [ReferenceLog]
 
     init(
         _ ref: String, from: ObjectID?, to: ObjectID, as who: Signature, _ why: String,
@@ -22,30 +24,46 @@ public struct PreparedMove: ~Copyable {
     ) throws(GitError) {
         self.repository = repository
         (self.ref, self.from, self.to, self.who, self.why) = (ref, from, to, who, why)
-        if from != nil, ref.hasPrefix("refs/"), try repository.isDirect(ref) {
-            lock = try BranchLock(ref, writing: to, repository)
-        } else {
+        guard from != nil, ref.hasPrefix("refs/"), try repository.isDirect(ref) else {
             lock = nil
+            logs = []
+            return
         }
+        lock = try BranchLock(ref, writing: to, repository)
+        let own = ReferenceLog(of: ref, in: repository.commonDirectory, repository)
+        let head =
+            repository.leadsHEAD(to: ref)
+            ? ReferenceLog(of: "HEAD", in: repository.gitDirectory, repository) : nil
+        logs = [own] + [head].compactMap(\.self)
     }
 
-    /// Moves the branch by compare-and-set, as git does: lock, compare, log, rename. The log of HEAD gets a line too when
-    /// HEAD is on the branch.
+    /// Moves the branch by compare-and-set: lock, compare, rename; then the logs get their lines. The log of HEAD gets one
+    /// too when HEAD is on the branch.
+    /// - Parameter mayMove: asked last, under the lock and right before the rename; while the answer is no, the lock is
+    ///   given back and this waits.
     /// - Throws: `.modified` when it stands elsewhere, `.locked` when another process holds its lock.
-    public consuming func publish() throws(GitError) {
-        let (repository, ref, from, to, who, why) = (repository, ref, from, to, who, why)
+    public consuming func publish(when mayMove: () -> Bool = { true }) throws(GitError) {
+        let (repository, ref, from, to, who, why, logs) = (repository, ref, from, to, who, why, logs)
         switch consume lock {
         case .some(let lock):
-            guard let from, try lock.take() else { break }
-            guard try repository.isDirect(ref), try repository.commit(at: ref) == from else {
-                throw GitError(code: .modified, message: "\(ref) was moved by another program")
+            guard let from else { break }
+            var isTaken = false
+            while true {
+                isTaken = try lock.take()
+                guard isTaken else { break }
+                guard try repository.commit(at: ref) == from, try repository.isDirect(ref) else {
+                    throw GitError(code: .modified, message: "\(ref) was moved by another program")
+                }
+                if mayMove() { break }
+                // git waits a tenth of a second for the lock of a reference.
+                lock.giveBack()
+                usleep(2000)
             }
-            let line = ReferenceLog.line(from: from, to: to, who, why)
-            ReferenceLog.append(line, for: ref, in: repository.commonDirectory, repository)
-            if repository.leadsHEAD(to: ref) {
-                ReferenceLog.append(line, for: "HEAD", in: repository.gitDirectory, repository)
+            if isTaken, try lock.commit() {
+                let line = ReferenceLog.line(from: from, to: to, who, why)
+                for log in logs { log.append(line) }
+                return
             }
-            if try lock.commit() { return }
         case .none: break
         }
         try repository.moveByLibrary(ref, from: from, to: to, as: who, why)

@@ -1,8 +1,19 @@
 import Glibc
 import SystemPackage
 
-/// The logs of references (`logs/refs/heads/main`), a line for each move.
-enum ReferenceLog {
+/// The log of a reference (`logs/refs/heads/main`), a line for each move.
+struct ReferenceLog {
+    private let file: FilePath
+    private let top: FilePath
+    private let begins: Bool
+
+    /// - Parameter folder: the git directory that holds the reference.
+    init(of ref: String, in folder: FilePath, _ repository: Repository) {
+        top = folder
+        file = folder.appending("logs").pushing(FilePath(ref))
+        begins = Self.begins(ref, repository)
+    }
+
     /// `OLD NEW NAME <EMAIL> TIME ZONE<TAB>WHY`, as git writes it.
     static func line(from old: ObjectID, to new: ObjectID, _ who: Signature, _ why: String) -> [UInt8] {
         let zone = abs(who.offsetMinutes)
@@ -16,10 +27,8 @@ enum ReferenceLog {
 
     /// Adds a line, where there is a log or git would begin one. What fails is not told, nor waited for, as by git: the
     /// branch matters more.
-    static func append(_ line: [UInt8], for ref: String, in folder: FilePath, _ repository: Repository) {
-        let file = folder.appending("logs").pushing(FilePath(ref))
-        let begins = begins(ref, repository)
-        if begins { makeFolders(file.removingLastComponent(), above: folder) }
+    func append(_ line: [UInt8]) {
+        if begins { Self.makeFolders(file.removingLastComponent(), above: top) }
         let opened = file.withPlatformString {
             open($0, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (begins ? O_CREAT : 0), 0o666)
         }

@@ -114,7 +114,8 @@ extension Committer {
         let objects = try NewObjects(of: last.id, since: [parent], in: repository)
         try objects.keepUnlessHeld()
         Fault.point("commit.noted")
-        let step = try GitTraffic.quietly(in: share.top, until: .now + patience) { () throws(GitError) in
+        let end = ContinuousClock.now + patience
+        let step = try GitTraffic.quietly(in: share.top, until: end) { () throws(GitError) in
             try objects.ensure(collecting: GitTraffic.isCollecting)
             let move = try repository.preparedMove(
                 ref, from: parent, to: last.id, as: last.who,
@@ -136,7 +137,7 @@ extension Committer {
         try index.publish()
         Fault.point("commit.before-ref")
         do throws(GitError) {
-            try step.move.publish()
+            try step.move.publish { GitTraffic.mayMove(in: share.top, until: end) }
         } catch {
             // It stays in its place, and the one before goes.
             try index.settle()

@@ -63,7 +63,8 @@ extension Committer {
             return false
         }
         Fault.point("merge.before-index")
-        let move = try updateIndexPatiently(repository, paths, to: merge.result) {
+        let end = ContinuousClock.now + GitTraffic.patience
+        let move = try updateIndexPatiently(repository, paths, to: merge.result, until: end) {
             () throws(GitError) -> PreparedMove in
             try objects.ensure(collecting: GitTraffic.isCollecting)
             let (_, who) = try self.signatures(repository, changed: 0)
@@ -72,7 +73,7 @@ extension Committer {
             )
         }
         Fault.point("merge.before-ref")
-        try move.publish()
+        try move.publish { GitTraffic.mayMove(in: repository.workingDirectory, until: end) }
         Fault.point("merge.after-ref")
         try objects.ensure(collecting: GitTraffic.isCollecting)
         objects.release()
@@ -90,9 +91,9 @@ extension Committer {
     /// - Parameter prepareMove: prepares the move of the branch, which comes next.
     private func updateIndexPatiently(
         _ repository: Repository, _ paths: [FilePath], to commit: ObjectID,
+        until end: ContinuousClock.Instant,
         _ prepareMove: () throws(GitError) -> PreparedMove
     ) throws(GitError) -> PreparedMove {
-        let end = ContinuousClock.now + GitTraffic.patience
         var attempt = 0
         while true {
             do throws(GitError) {

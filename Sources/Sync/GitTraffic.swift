@@ -8,7 +8,7 @@ import SystemPackage
 /// meets `index.lock`. Neither tries again. So that nobody's `pass insert` fails for us, the short moment in which
 /// index and branch move is put where no git program runs, nor has run for a few milliseconds: `pass` runs `git add`,
 /// `git status` and `git commit` in a row. A program can start between the last look and the move; so all that takes time
-/// is done before the look (`BranchStep`).
+/// is done before the look (`BranchStep`), and the last look comes right before the branch moves.
 enum GitTraffic {
     /// How long there must have been none.
     private static let quiet = Duration.milliseconds(4)
@@ -55,7 +55,6 @@ enum GitTraffic {
     static var isCollecting: Bool {
         var isFound = false
         forEachProcess { process in
-            guard read("/proc/\(process)/comm").hasPrefix("git") else { return true }
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst()
             isFound = words.contains { collectors.contains(String($0)) }
             return !isFound
@@ -65,13 +64,18 @@ enum GitTraffic {
 
     private static let collectors: Set = ["gc", "prune", "repack", "maintenance", "multi-pack-index"]
 
+    /// A look that is the last one before the branch moves: false while a git program may be at work, until `end`.
+    static func mayMove(in top: FilePath?, until end: ContinuousClock.Instant) -> Bool {
+        guard let top else { return true }
+        return !isBusy(top) || .now >= end
+    }
+
     /// Whether a git program runs that may work on the tree: one with its working directory in it, or one that has just
     /// been started with words that may lead there (`git -C store commit`).
     static func isBusy(_ top: FilePath) -> Bool {
         var isFound = false
         let prefix = top.lexicallyNormalized().string
         forEachProcess { process in
-            guard read("/proc/\(process)/comm").hasPrefix("git") else { return true }
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
             if let command = command(in: words), readers.contains(command) { return true }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -130,16 +134,36 @@ enum GitTraffic {
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
     }
 
-    /// Calls for each process until `body` returns false.
+    /// Calls for each process of git's, by its number, until `body` returns false. Programs start while this looks, and what
+    /// is decided by it should still be true: so of all others it reads the name only, without a copy.
     private static func forEachProcess(_ body: (String) -> Bool) {
         guard let stream = opendir("/proc") else { return }
         defer { closedir(stream) }
+        let folder = dirfd(stream)
         while let entry = readdir(stream) {
+            let isGit = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { isGits($0, in: folder) }
+            }
+            guard isGit else { continue }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }) else { continue }
             if !body(name) { return }
+        }
+    }
+
+    /// Whether an entry of `/proc` is a process whose name begins with "git".
+    private static func isGits(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
+        guard name[0] >= 48, name[0] <= 57 else { return false }
+        let length = strlen(name)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+            guard length + 6 <= buffer.count, let path = buffer.baseAddress else { return false }
+            memcpy(path, name, length)
+            memcpy(path + length, "/comm", 6)
+            let opened = openat(folder, path, O_RDONLY | O_CLOEXEC)
+            guard opened >= 0 else { return false }
+            defer { close(opened) }
+            return Glibc.read(opened, path, 3) == 3 && memcmp(path, "git", 3) == 0
         }
     }
 }
