@@ -8,8 +8,8 @@ private let copyCount = Atomic<UInt64>(0)
 
 /// A changed copy of the index that is to take its place; gone at the end of its life.
 ///
-/// git's programs do not wait for `index.lock`: a `git add` that meets it fails. So the lock is not held while the
-/// copy is made and changed, only for the moment in which the finished copy takes the index's place.
+/// git's programs do not wait for `index.lock`: a `git add` that meets it fails. So it is not held while the copy is made
+/// and changed, nor where the finished copy can change places with the index.
 struct IndexCopy: ~Copyable {
     let index: FilePath
     /// The name of the copy; once it has changed places with the index, that of the replaced index.
@@ -27,7 +27,7 @@ struct IndexCopy: ~Copyable {
         let number = copyCount.wrappingAdd(1, ordering: .relaxed).newValue
         path = index.withSuffix("\(Self.suffix)\(getpid())-\(number)")
         name = OwnName(path)
-        if access(lock.string, F_OK) == 0 { throw Self.locked(lock) }
+        if isLocked { throw Self.locked(lock) }
     }
 
     /// What stands behind the name of an index in the name of a copy of it, before a number.
@@ -35,6 +35,9 @@ struct IndexCopy: ~Copyable {
 
     /// The file stays beyond the life of this, for a repair to find.
     func leave() { name.isOurs = false }
+
+    /// Removes what has the copy's name.
+    func remove() { _ = path.withPlatformString { unlink($0) } }
 
     static func locked(_ lock: FilePath) -> GitError {
         GitError(code: .locked, message: "another program holds \(lock)")
@@ -47,39 +50,77 @@ struct IndexCopy: ~Copyable {
         return Descriptor(made)
     }
 
-    /// How a copy takes the place of the index.
-    enum Way {
-        /// The index that was there is gone at once. ext4 brings a file to the disk before it replaces another one.
-        case replacing
-        /// The index that was there gets the copy's name and stays whole under it, while the new one may not be on the
-        /// disk yet. Where the file system cannot do that, or there was no index, nothing is done.
-        case exchanging
+    /// Puts the copy into the index's place, provided the index is still the one that was copied. The replaced index lies
+    /// where the copy was, whole, until the end of this value's life: the new one may not be on the disk yet.
+    ///
+    /// No lock is there at any moment: who holds `index.lock` is respected, and who takes it meanwhile has what we did
+    /// taken back. That is for a `git add` of the user, which fails when it meets a lock; a thread that is suspended in
+    /// the wrong microsecond holds one for a hundredth of a second.
+    /// - Returns: false, with nothing done, where the file system cannot exchange two files, or there was no index.
+    /// - Throws: `.locked`.
+    func exchange() throws(GitError) -> Bool {
+        guard let old, let own = Self.facts(of: path) else { return false }
+        _ = path.withPlatformString { chmod($0, old.st_mode & 0o777) }
+        if isLocked { throw Self.locked(lock) }
+        guard isUnchanged else { throw overtaken }
+        guard swap() else { return false }
+        // It was written since the look: what was written goes back.
+        guard let replaced = Self.facts(of: path), Self.isSame(replaced, old) else {
+            takeBack(own)
+            throw overtaken
+        }
+        // Who has the lock now may have read what was there before, and would bring it back.
+        guard !isLocked, let new = Self.facts(of: index), Self.isSame(new, own) else {
+            takeBack(own)
+            throw overtaken
+        }
+        return true
     }
 
-    /// Puts the copy into the index's place, provided the index is still the one that was copied.
-    /// - Returns: false when the file system does not know how.
-    func publish(_ way: Way) throws(GitError) -> Bool {
+    /// As `exchange`, but under the lock, and the index that was there is gone at once: where files cannot be exchanged.
+    /// ext4 brings a file to the disk before it replaces another one.
+    func replace() throws(GitError) {
         if let old { _ = path.withPlatformString { chmod($0, old.st_mode & 0o777) } }
         try Self.take(lock, with: path)
         guard isUnchanged else {
             _ = lock.withPlatformString { unlink($0) }
-            throw GitError(code: .locked, message: "another program wrote \(index)")
+            throw overtaken
         }
-        switch way {
-        case .replacing:
-            try Self.replace(index, by: lock)
-            // Its other name goes now: it changes the metadata by which the index is known again.
-            _ = path.withPlatformString { unlink($0) }
-            return true
-        case .exchanging:
-            let moved = path.withPlatformString { from in
-                index.withPlatformString {
-                    passdir_renameat2(AT_FDCWD, from, AT_FDCWD, $0, PASSDIR_RENAME_EXCHANGE)
-                }
+        try Self.replace(index, by: lock)
+        // Its other name goes now: it changes the metadata by which the index is known again.
+        remove()
+    }
+
+    private func swap() -> Bool {
+        path.withPlatformString { from in
+            index.withPlatformString {
+                passdir_renameat2(AT_FDCWD, from, AT_FDCWD, $0, PASSDIR_RENAME_EXCHANGE)
             }
-            _ = lock.withPlatformString { unlink($0) }
-            return moved == 0
-        }
+        } == 0
+    }
+
+    /// Puts back what lies where the copy was, while the index is the copy.
+    private func takeBack(_ own: stat) {
+        guard let now = Self.facts(of: index), Self.isSame(now, own), swap() else { return }
+        // Written in between: that belongs there.
+        if let back = Self.facts(of: path), !Self.isSame(back, own) { _ = swap() }
+    }
+
+    private var isLocked: Bool { lock.withPlatformString { access($0, F_OK) } == 0 }
+
+    private var overtaken: GitError {
+        GitError(code: .locked, message: "another program wrote \(index)")
+    }
+
+    private static func facts(of path: FilePath) -> stat? {
+        var facts = stat()
+        return path.withPlatformString { lstat($0, &facts) } == 0 ? facts : nil
+    }
+
+    /// A rename changes ctime, so that does not count.
+    private static func isSame(_ one: stat, _ two: stat) -> Bool {
+        one.st_ino == two.st_ino && one.st_size == two.st_size && one.st_mtim.tv_sec == two.st_mtim.tv_sec
+            && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
     }
 
     /// Makes the lock, a second name of the file that is to become the index.

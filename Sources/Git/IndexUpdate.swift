@@ -91,18 +91,33 @@ public struct PreparedIndex: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func publishCopy() throws(GitError) -> FilePath? {
+        if let index = try exchangeCopy() {
+            if isDurable { removeCopy() }
+            return index
+        }
         if !isDurable {
-            if let index = try publishCopy(.exchanging) { return index }
             try sync()
             isDurable = true
         }
-        return try publishCopy(.replacing)
+        switch copy {
+        case .some(let copy):
+            try copy.replace()
+            return copy.index
+        case .none: return nil
+        }
     }
 
-    private borrowing func publishCopy(_ way: IndexCopy.Way) throws(GitError) -> FilePath? {
+    private borrowing func exchangeCopy() throws(GitError) -> FilePath? {
         switch copy {
-        case .some(let copy): try copy.publish(way) ? copy.index : nil
+        case .some(let copy): try copy.exchange() ? copy.index : nil
         case .none: nil
+        }
+    }
+
+    private borrowing func removeCopy() {
+        switch copy {
+        case .some(let copy): copy.remove()
+        case .none: break
         }
     }
 
@@ -166,7 +181,7 @@ extension Repository {
     /// else the user has staged stays. Name files, not folders: the paths of `preparedTree`'s changes.
     ///
     /// The new index replaces the one that was read, or nothing does, so no `git add` of the user gets lost;
-    /// `index.lock` is there for microseconds only, since git's programs fail when they meet it. Entries carry the
+    /// `index.lock` is there for no longer than it must be, since git's programs fail when they meet it. Entries carry the
     /// metadata of the file where its bytes are the committed ones, so `git status` need not read it again; otherwise
     /// they carry none and git sees the file as modified.
     /// - Throws: `.locked` at once when another process holds `index.lock` or has written the index meanwhile;

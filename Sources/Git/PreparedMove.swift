@@ -42,7 +42,9 @@ public struct PreparedMove: ~Copyable {
     /// - Parameter mayMove: asked last, under the lock and right before the rename; while the answer is no, the lock is
     ///   given back and this waits.
     /// - Throws: `.modified` when it stands elsewhere, `.locked` when another process holds its lock.
-    public consuming func publish(when mayMove: () -> Bool = { true }) throws(GitError) {
+    public consuming func publish(
+        when mayMove: () throws(GitError) -> Bool = { true }
+    ) throws(GitError) {
         let (repository, ref, from, to, who, why, logs) = (repository, ref, from, to, who, why, logs)
         switch consume lock {
         case .some(let lock):
@@ -54,7 +56,7 @@ public struct PreparedMove: ~Copyable {
                 guard try repository.commit(at: ref) == from, try repository.isDirect(ref) else {
                     throw GitError(code: .modified, message: "\(ref) was moved by another program")
                 }
-                if mayMove() { break }
+                if try mayMove() { break }
                 // git waits a tenth of a second for the lock of a reference.
                 lock.giveBack()
                 usleep(2000)

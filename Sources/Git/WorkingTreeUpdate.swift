@@ -37,6 +37,8 @@ public final class WorkingTreeUpdate {
 
     private let root: FilePath
     private var steps: [Prepared] = []
+    /// Those that are done, in their order.
+    private var done: [Prepared] = []
     /// Paths at which something else lies than the step says: uncommitted edits.
     public private(set) var edited: [FilePath] = []
 
@@ -120,7 +122,6 @@ public final class WorkingTreeUpdate {
     /// - Returns: the paths that were edited meanwhile; none when all is done.
     public func apply() throws(GitError) -> [FilePath] {
         let folder = try WorkingRoot(root)
-        var done: [Prepared] = []
         let removals = steps.filter { $0.step.new == nil }
         for (number, step) in (removals + steps.filter { $0.step.new != nil }).enumerated() {
             if number == removals.count {
@@ -131,19 +132,29 @@ public final class WorkingTreeUpdate {
             do throws(GitError) {
                 isDone = try step.step.new == nil ? remove(step, folder) : put(step, folder)
             } catch {
-                for each in done.reversed() { try takeBack(each, folder) }
+                try takeBack()
                 throw error
             }
-            if isDone {
-                done.append(step)
-                continue
+            guard isDone else {
+                try takeBack()
+                return [step.step.path]
             }
-            for each in done.reversed() { try takeBack(each, folder) }
-            return [step.step.path]
+            done.append(step)
         }
         for step in done where step.step.new == nil { folder.removeEmptyFolders(above: step.step.path) }
         try synchronize(folder)
         return []
+    }
+
+    /// Makes undone what `apply` did, but for what was edited since.
+    /// - Parameter isWanted: a step that is to stay.
+    public func takeBack(
+        unless isWanted: (Step) throws(GitError) -> Bool = { _ in false }
+    ) throws(GitError) {
+        let folder = try WorkingRoot(root)
+        while let step = done.popLast() {
+            if try !isWanted(step.step) { try takeBack(step, folder) }
+        }
     }
 
     private func put(_ step: Prepared, _ folder: borrowing WorkingRoot) throws(GitError) -> Bool {

@@ -63,17 +63,14 @@ extension Committer {
             return false
         }
         Fault.point("merge.before-index")
-        let end = ContinuousClock.now + GitTraffic.patience
-        let move = try updateIndexPatiently(repository, paths, to: merge.result, until: end) {
-            () throws(GitError) -> PreparedMove in
-            try objects.ensure(collecting: GitTraffic.isCollecting)
-            let (_, who) = try self.signatures(repository, changed: 0)
-            return try repository.preparedMove(
-                target.localRef, from: merge.ours, to: merge.result, as: who, "passdir sync: \(merge.subject)"
-            )
+        do throws(GitError) {
+            try moveBranch(merge, paths, objects, target, repository)
+        } catch {
+            // Else the next commit would take the remote's files for edits of ours.
+            try takeBack(update, paths, target, repository)
+            journal.remove()
+            throw error
         }
-        Fault.point("merge.before-ref")
-        try move.publish { GitTraffic.mayMove(in: repository.workingDirectory, until: end) }
         Fault.point("merge.after-ref")
         try objects.ensure(collecting: GitTraffic.isCollecting)
         objects.release()
@@ -88,27 +85,57 @@ extension Committer {
     }
 
     /// The files are in place already: better to wait here for a lock than to begin anew.
-    /// - Parameter prepareMove: prepares the move of the branch, which comes next.
-    private func updateIndexPatiently(
-        _ repository: Repository, _ paths: [FilePath], to commit: ObjectID,
-        until end: ContinuousClock.Instant,
-        _ prepareMove: () throws(GitError) -> PreparedMove
-    ) throws(GitError) -> PreparedMove {
-        var attempt = 0
-        while true {
+    private func moveBranch(
+        _ merge: Merge, _ paths: [FilePath], _ objects: NewObjects, _ target: SyncTarget,
+        _ repository: Repository
+    ) throws(GitError) {
+        let top = repository.workingDirectory
+        let (_, who) = try signatures(repository, changed: 0)
+        let end = ContinuousClock.now + GitTraffic.patience
+        for attempt in 0..<100 {
             do throws(GitError) {
-                let step = try GitTraffic.quietly(in: repository.workingDirectory, until: end) {
-                    () throws(GitError) in
-                    BranchStep(
-                        index: try repository.preparedIndex(paths: paths, to: commit), move: try prepareMove()
-                    )
+                let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
+                    try objects.ensure(collecting: GitTraffic.isCollecting)
+                    return BranchStep(
+                        index: try repository.preparedIndex(paths: paths, to: merge.result),
+                        move: try repository.preparedMove(
+                            target.localRef, from: merge.ours, to: merge.result, as: who,
+                            "passdir sync: \(merge.subject)"))
                 }
                 var index = step.index
                 try index.publish()
-                return step.move
+                Fault.point("merge.before-ref")
+                try step.move.publish { () throws(GitError) in
+                    // A commit of the user's that found the remote's files in the index would have them without the remote
+                    // as its parent.
+                    guard GitTraffic.mayMove(in: top, until: end) else {
+                        throw GitError(code: .modified, message: "a git program has started")
+                    }
+                    return true
+                }
+                return
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
-                attempt += 1
+                usleepMilliseconds(5)
+            }
+        }
+    }
+
+    /// Makes working tree and index again what they were, where the branch does not hold what was to come.
+    private func takeBack(
+        _ update: WorkingTreeUpdate, _ paths: [FilePath], _ target: SyncTarget, _ repository: Repository
+    ) throws(GitError) {
+        let tip = try repository.commit(at: target.localRef)
+        try update.takeBack { (step) throws(GitError) in
+            guard let tip else { return false }
+            return try repository.item(at: step.path, in: tip) == step.new
+        }
+        guard let tip else { return }
+        for attempt in 0..<100 {
+            do throws(GitError) {
+                return try repository.updateIndex(paths: paths, to: tip)
+            } catch {
+                guard error.code == .locked, attempt < 99 else { throw error }
                 usleepMilliseconds(5)
             }
         }

@@ -85,7 +85,7 @@ enum GitTraffic {
             if folder == prefix || folder.hasPrefix(prefix + "/") {
                 isFound = age(of: process) < longest
             } else if words.contains(where: { $0 == "-C" || $0.hasPrefix("--work-tree") }) {
-                isFound = age(of: process) < 0.1
+                isFound = age(of: process) < 1
             }
             return !isFound
         }

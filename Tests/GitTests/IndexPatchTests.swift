@@ -182,7 +182,7 @@ import Testing
                 entry: entry.map { IndexEntry($0, stat: isThere ? facts : nil, readAt: now) })
         }
         _ = try IndexChange(index: repository.gitDirectory.appending("index"), edits: edits).reassembled()
-            .publish(.replacing)
+            .replace()
         defer { try? overwrite(work, before) }
         return try details(work)
     }

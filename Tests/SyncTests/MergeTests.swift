@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -52,6 +53,48 @@ import Testing
             #expect(try machines[1].read("mail/imap") == nil)
             #expect(access(machines[1].path.appending("mail").string, F_OK) != 0)
             try expectEqual(machines)
+        }
+    }
+
+    /// Holds:
+    /// - A commit of the user's that comes while a merge is put in place: the merge is made anew, nothing of the remote's
+    ///   becomes a change of ours, and nothing is reverted.
+    @Test(arguments: ["merge.quiet", "merge.before-index", "merge.before-ref"])
+    func aCommitOfTheUserMeanwhile(_ place: String) async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("a/b", "new\n")
+            try machines[0].save("mail/imap", "changed\n")
+            try await sync(machines[0])
+            try machines[1].save("own", "mine\n")
+            try await machines[1].commit()
+            let isDone = Mutex(false)
+            let mergeHead = machines[1].path.pushing(".git/MERGE_HEAD").string
+            try await Fault.$onPoint.withValue({ point in
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = isDone || point == place }
+                    return point == place && !isDone
+                }
+                guard isFirst else { return }
+                _ = try? machines[1].git("commit", "-q", "--allow-empty", "-m", "the user's")
+                // And the user goes on with something that keeps the merge waiting.
+                _ = try? machines[1].git("update-ref", "MERGE_HEAD", "HEAD")
+            }) { try await sync(machines[1], fails: true) }
+            #expect(try machines[1].dirt == "")
+            #expect(unlink(mergeHead) == 0)
+            try machines[1].save("own", "more\n")
+            for _ in 0..<2 { try await machines[1].commit() }
+            try await sync(machines[1])
+            try await sync(machines[0])
+            try expectEqual(machines)
+            #expect(try machines[1].read("a/b") == "new\n")
+            #expect(try machines[1].read("mail/imap") == "changed\n")
+            #expect(try machines[1].read("own") == "more\n")
+            // Once the index holds them, the user's commit does.
+            guard place != "merge.before-ref" else { return }
+            let commits = try machines[1].git(
+                "log", "--no-merges", "--format=%s", "--", "a/b.gpg", "mail/imap.gpg")
+            #expect(commits.split(separator: "\n").count == 2, "\(commits)")
         }
     }
 
