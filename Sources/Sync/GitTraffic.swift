@@ -77,7 +77,7 @@ enum GitTraffic {
         let prefix = top.lexicallyNormalized().string
         forEachProcess { process in
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
-            if let command = command(in: words), readers.contains(command) { return true }
+            if let command = command(in: words), unconcerned.contains(command) { return true }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
             guard count > 0 else { return true }
@@ -92,11 +92,14 @@ enum GitTraffic {
         return isFound
     }
 
-    /// Commands that read and change nothing that a commit of ours does: some of them run for as long as a window is open.
-    private static let readers: Set = [
-        "blame", "cat-file", "credential-cache--daemon", "diff", "fsmonitor--daemon", "grep", "gui", "log",
-        "rev-parse", "shortlog",
-        "show",
+    /// Commands that neither fail when the branch moves nor make it fail. Some run for as long as a window is open, or for
+    /// minutes.
+    private static let unconcerned: Set = [
+        "blame", "cat-file", "credential-cache--daemon", "diff", "fsmonitor--daemon", "gc", "grep", "gui",
+        "log",
+        "maintenance", "multi-pack-index", "pack-objects", "pack-refs", "prune", "reflog", "repack",
+        "rev-parse",
+        "shortlog", "show",
     ]
 
     /// The command among the words of a git program; nil when it cannot be told.
