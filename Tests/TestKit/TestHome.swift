@@ -49,7 +49,11 @@ public final class TestHome: Sendable {
     }
 
     /// Runs a test in a home of its own; fails when the test leaves something behind.
-    public static func with<Result>(_ body: (TestHome) throws -> Result) throws -> Result {
+    public static func with<Result>(
+        _ name: String = #function, _ body: (TestHome) throws -> Result
+    ) throws -> Result {
+        let times = TestTimes(name)
+        defer { times.end() }
         let home = try TestHome()
         let result: Result
         do {
@@ -64,12 +68,14 @@ public final class TestHome: Sendable {
     }
 
     /// As `with`, for a test that awaits; it begins when few others of its kind are under way.
-    public static func with<Result: Sendable>(_ body: (TestHome) async throws -> Result) async throws
-        -> Result
-    {
+    public static func with<Result: Sendable>(
+        _ name: String = #function, _ body: (TestHome) async throws -> Result
+    ) async throws -> Result {
         try await withTaskExecutorPreference(AwaitingTests.executor) {
             await AwaitingTests.begin()
             defer { AwaitingTests.end() }
+            let times = TestTimes(name)
+            defer { times.end() }
             return try await inHome(body)
         }
     }
