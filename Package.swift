@@ -43,35 +43,37 @@ let package = Package(
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
-        + part("Fuse", ["CFuse", systemPackage])
-        + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", systemPackage], programs: ["Programs"])
-        + part("Git", ["CGcrypt", "CGit", "CLinux", systemPackage], tests: ["TestKit"])
-        + part("Settings", ["CSecret", "Git", "OpenPGP", systemPackage])
+        + part("System", ["CLinux", systemPackage])
+        + part("Fuse", ["CFuse", "System", systemPackage])
+        + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "System", systemPackage], programs: ["Programs"])
+        + part("Git", ["CGcrypt", "CGit", "CLinux", "System", systemPackage], tests: ["TestKit"])
+        + part("Settings", ["CSecret", "Git", "OpenPGP", "System", systemPackage])
         + part(
             "Stores",
             [
-                "CLinux", "OpenPGP", "Git", "Settings", systemPackage,
+                "CLinux", "OpenPGP", "Git", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
-        + part("Mount", ["Fuse", "OpenPGP", "Stores", systemPackage])
+        + part("Mount", ["Fuse", "OpenPGP", "Stores", "System", systemPackage])
         + part(
             "Sync",
             [
-                "CLinux", "Git", "OpenPGP", "Stores", systemPackage, logging,
+                "CLinux", "Git", "OpenPGP", "Stores", "System", systemPackage, logging,
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ], tests: ["TestKit"])
         + part(
             "Daemon",
             [
-                "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", systemPackage,
-                logging,
+                "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                systemPackage, logging,
             ],
             tests: ["TestKit"])
         + [
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", systemPackage, logging,
+                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System", systemPackage,
+                    logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),
@@ -88,9 +90,8 @@ let package = Package(
             .testTarget(
                 name: "HostileTests",
                 dependencies: [
-                    "CGit", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "TestKit",
-                    systemPackage,
-                    logging,
+                    "CGit", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System", "TestKit",
+                    systemPackage, logging,
                 ],
                 swiftSettings: strict),
             .testTarget(

@@ -11,6 +11,7 @@
 #include <linux/mman.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -98,6 +99,20 @@ static inline int passdir_spawn_close_from(void *actions, int from) {
 /// Starts the program in a folder.
 static inline int passdir_spawn_in(void *actions, const char *path) {
     return posix_spawn_file_actions_addchdir_np(actions, path);
+}
+
+/// pthread_create(3) with a stack of so many bytes (0: what the system gives), detached or to be joined. Its attributes
+/// are a union that several modules of C headers declare, so that Swift cannot tell whose it is.
+static inline int passdir_thread_create(pthread_t *thread, size_t stack, int detached, void *(*body)(void *),
+                                        void *argument) {
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error) return error;
+    if (stack) error = pthread_attr_setstacksize(&attributes, stack);
+    if (!error && detached) error = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (!error) error = pthread_create(thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return error;
 }
 
 #endif

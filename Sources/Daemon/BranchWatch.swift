@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Tells when something happens in the folders in which git notes where HEAD is, whoever does it: `pass`, `git`, another
@@ -36,7 +37,7 @@ final class BranchWatch: Sendable {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
         do throws(Errno) {
-            try PlainThread.start(named: "branches") { [self] in serve(descriptor) }
+            try PosixThread.start(named: "branches") { [self] in serve(descriptor) }
         } catch {
             close(descriptor)
             return nil

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// Tells when the configuration file changes, whoever changed it: an editor, `git config`, `passdir`, a tool that
@@ -25,7 +26,7 @@ enum ConfigurationWatch {
             try? add(target.removingLastComponent(), name.string, watch, &names)
         }
         let watched = names
-        try PlainThread.start(named: "configuration") {
+        try PosixThread.start(named: "configuration") {
             var hasChanged = false
             var buffer = [UInt8](repeating: 0, count: 65536)
             while true {

@@ -7,6 +7,7 @@ import Settings
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// The stores of a running mount, as the configuration has them at the moment.
@@ -196,7 +197,7 @@ final class LiveStores: Sendable {
     /// Looks into every store that nobody has used yet for what a crash left uncommitted: one after the other, so that
     /// many stores are no burden.
     func recoverInBackground(after pause: Duration) throws(Errno) {
-        try PlainThread.start(named: "recovery") { [weak self] in
+        try PosixThread.start(named: "recovery") { [weak self] in
             usleep(UInt32(pause / .microseconds(1)))
             for served in self?.all ?? [] {
                 let done = DispatchSemaphore(value: 0)

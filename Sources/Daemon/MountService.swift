@@ -9,6 +9,7 @@ import Settings
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// A mount that is being served: the stores, their committers, the file system and the control socket together.
@@ -167,9 +168,11 @@ final class MountService: Sendable {
     func serve() {
         watchConfiguration()
         do {
+            // While there are threads to be had.
+            try PosixThread.prepareDeferredStarts()
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
-            try PlainThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
+            try PosixThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
         } catch {
             log.error("signals are not handled: \(error)")
         }
@@ -205,7 +208,7 @@ final class MountService: Sendable {
         watchConfiguration()
         guard watchComplaint.withLock({ $0 }) == nil else { return }
         // What has changed meanwhile.
-        try? PlainThread.start(named: "configuration") { [weak self] in try? self?.stores.follow() }
+        try? PosixThread.start(named: "configuration") { [weak self] in try? self?.stores.follow() }
     }
 
     /// A signal asks to end: programs that have a file open keep it until they close it.

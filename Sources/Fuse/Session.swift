@@ -1,6 +1,7 @@
 import CFuse
 import Glibc
 import Synchronization
+import System
 public import SystemPackage
 
 /// A mounted file system: Swift over libfuse's low-level API.
@@ -98,7 +99,10 @@ public final class Session: Sendable {
         guard server.isInitialized else { return }
         server.filesystem.mounted(notifier)
         let threads = receivers.dropFirst().compactMap { receiver in
-            PlainThread(detached: false) { receiver.run() }
+            // One that cannot be had is missed by nobody: the others receive what it would.
+            try? PosixThread(named: "fuse receiver", stackByteCount: WorkerPool.stackByteCount) {
+                receiver.run()
+            }
         }
         receivers[0].run()
         for thread in threads { thread.join() }

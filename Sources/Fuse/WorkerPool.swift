@@ -1,3 +1,6 @@
+import System
+import SystemPackage
+
 /// Threads for jobs that may block for long. One more starts whenever none is idle, up to `limit`; beyond that
 /// jobs wait their turn. A thread without work for `idleSeconds` ends. No job is ever dropped.
 final class WorkerPool: Sendable {
@@ -25,6 +28,9 @@ final class WorkerPool: Sendable {
         }
     }
 
+    /// Room enough for a file system's code; the memory is taken as it is touched.
+    static let stackByteCount = 2 << 20
+
     private let limit: Int
     private let idleSeconds: Double
     private let state = Monitor(State())
@@ -47,7 +53,11 @@ final class WorkerPool: Sendable {
                 state.signal()
             } else if pool.threads < limit {
                 pool.threads += 1
-                if PlainThread(detached: true, { self.work() }) == nil {
+                do throws(Errno) {
+                    try PosixThread.start(named: "fuse worker", stackByteCount: Self.stackByteCount) {
+                        self.work()
+                    }
+                } catch {
                     pool.threads -= 1
                     if pool.threads == 0 { return pool.takeJob() }
                 }

@@ -2,6 +2,7 @@ import Fuse
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension StoreFilesystem {
@@ -37,7 +38,12 @@ extension StoreFilesystem {
             case .done: return
             case .outdated: throw .staleNFSFileHandle
             case .start(let decryption):
-                startThread { self.decrypt(node, file, decryption) }
+                do throws(Errno) {
+                    try PosixThread.start(named: "decryption") { self.decrypt(node, file, decryption) }
+                } catch {
+                    // This one waits for it in any case.
+                    decrypt(node, file, decryption)
+                }
                 try finish(decryption, node, request, mayRetry: attempts < 16)
             case .wait(let decryption):
                 try finish(decryption, node, request, mayRetry: attempts < 16)

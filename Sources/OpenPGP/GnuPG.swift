@@ -1,6 +1,7 @@
 import CGPGME
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// GnuPG behind gpgme: an operation starts gpg, which asks gpg-agent for what needs a secret key. Only encrypting
@@ -63,7 +64,7 @@ public final class GnuPG: Engine {
             }
             _ = gpgme_set_locale(nil, category, value.map { UnsafePointer($0) })
         }
-        let error = gpgme_engine_check_version(GPGME_PROTOCOL_OpenPGP)
+        let error = SignalMask.withNoneBlocked { gpgme_engine_check_version(GPGME_PROTOCOL_OpenPGP) }
         guard error == 0 else {
             return .failure(
                 OpenPGPError(.noEngine, "gpg is missing or too old: \(EngineFailure.words(error))"))

@@ -22,7 +22,7 @@ enum GpgProcess {
         }
     }
 
-    /// SIGTERM lets gpg remove its lock files; but a gpg started on a thread that blocks signals blocks it too.
+    /// SIGTERM lets gpg remove its lock files; one that is held up does not get to it.
     private static func end(_ handle: Int32) {
         _ = passdir_pidfd_send_signal(handle, SIGTERM)
         var ended = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)

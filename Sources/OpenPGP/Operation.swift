@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import System
 import SystemPackage
 
 /// How long an operation may take, and who may stop it.
@@ -89,7 +90,8 @@ final class Operation {
         }
         try check(bounds)
         let impatience = ContinuousClock.now + Self.patience
-        let error = start(context)
+        // gpgme forks here, and gpg would inherit what this thread blocks.
+        let error = SignalMask.withNoneBlocked { start(context) }
         guard error == 0 else { return error }
         var isPatient = true
         while outcome == nil {

@@ -1,30 +1,17 @@
-import Glibc
 import Synchronization
+import System
 
 /// Work that blocks, done by a few threads of its own.
 enum Workers {
     /// Calls `body` with 0 to `count` - 1, each once, from up to `threads` threads; returns when all have returned.
     static func forEach(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let queue = Queue(count: count, body: body)
-        var started: [pthread_t] = []
-        for _ in 1..<max(1, min(threads, count)) {
-            var thread = pthread_t()
-            let retained = Unmanaged.passRetained(queue)
-            let result = pthread_create(
-                &thread, nil,
-                { argument in
-                    Unmanaged<Queue>.fromOpaque(argument!).takeRetainedValue().run()
-                    return nil
-                }, retained.toOpaque())
-            guard result == 0 else {
-                // Fewer threads are slower, nothing else.
-                retained.release()
-                break
-            }
-            started.append(thread)
+        let started = (1..<max(1, min(threads, count))).compactMap { _ in
+            // Fewer threads are slower, nothing else.
+            try? PosixThread(named: "stores") { queue.run() }
         }
         queue.run()
-        for thread in started { pthread_join(thread, nil) }
+        for thread in started { thread.join() }
     }
 
     private final class Queue: Sendable {

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension Committer {
@@ -102,7 +103,7 @@ extension Committer {
     ) async throws(SyncFailure) -> [SecretMerge.Outcome] {
         try refuse(plan, target)
         let merges = plan.secrets
-        let outcomes = await PlainThread.run { merges.map { $0.settle() } }
+        let outcomes = await PosixThread.run(named: "merge") { merges.map { $0.settle() } }
         for case .refused(let reason) in outcomes {
             throw SyncFailure(
                 kind: .passing,

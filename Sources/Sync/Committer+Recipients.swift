@@ -1,13 +1,14 @@
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension Committer {
     /// Notes who the recipients are before anything of the remote comes in: what comes in then is somebody else's doing.
     func noteFirstRecipients() async throws(SyncFailure) {
         let store = store
-        let error = await PlainThread.run { () -> StoreError? in
+        let error = await PosixThread.run(named: "recipients") { () -> StoreError? in
             do throws(StoreError) {
                 try store.recordRecipientsAtFirstSight()
                 return nil
@@ -25,7 +26,7 @@ extension Committer {
         guard !files.isEmpty else { return }
         sync.newRecipients = []
         let store = store
-        let sentences = await PlainThread.run { () -> [String] in
+        let sentences = await PosixThread.run(named: "recipients") { () -> [String] in
             guard let snapshot = try? store.snapshot() else { return [] }
             store.note(snapshot)
             return snapshot.changes.filter { files.contains($0.file) }.compactMap { Self.sentence($0, store) }

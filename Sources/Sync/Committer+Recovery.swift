@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension Committer {
@@ -109,7 +110,7 @@ extension Committer {
         for share in shares {
             ownMoves = [:]
             let look = UncommittedLook(share)
-            let result = await PlainThread.run { look.result() }
+            let result = await PosixThread.run(named: "recovery") { look.result() }
             if !take(result, share) { isSettled = false }
         }
         hasLooked = isSettled

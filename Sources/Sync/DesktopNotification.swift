@@ -1,5 +1,6 @@
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// Tells the user on the desktop, where there is one (org.freedesktop.Notifications).
@@ -17,7 +18,8 @@ public enum DesktopNotification {
             // A word that begins with "-" would be an option.
             "@i -1",
         ]
-        PlainThread.start {
+        // Without a thread it is not told here; status tells it, too.
+        try? PosixThread.start(named: "notification") {
             _ = try? ChildProgram.run(words, environment: ChildProgram.environment, timeout: .seconds(10))
         }
     }

@@ -1,6 +1,8 @@
 import Dispatch
 import Git
 import Synchronization
+import System
+import SystemPackage
 
 /// A new index that is put together on a thread of its own while the objects of the commit are being written: for a
 /// large store that takes as long as all the rest.
@@ -15,16 +17,22 @@ final class EarlyIndex: Sendable {
     /// Begins.
     static func begin(_ change: IndexChange) -> EarlyIndex {
         let early = EarlyIndex(change)
-        PlainThread.start {
-            // What fails here is tried again, and told, when the commit is written.
-            if let draft = try? change.draft() { early.keep(draft) }
-            early.isDone.signal()
+        do throws(Errno) {
+            try PosixThread.start(named: "index") { early.draw() }
+        } catch {
+            early.draw()
         }
         return early
     }
 
     private init(_ change: IndexChange) {
         self.change = change
+    }
+
+    private func draw() {
+        // What fails here is tried again, and told, when the commit is written.
+        if let draft = try? change.draft() { keep(draft) }
+        isDone.signal()
     }
 
     private func keep(_ draft: consuming IndexDraft) {

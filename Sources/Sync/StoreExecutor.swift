@@ -1,11 +1,11 @@
-import CLinux
-import Glibc
 import Synchronization
+import System
 
 /// Runs the jobs of one store's committer, one after another, on a thread of its own.
 ///
 /// Git and gpg block, and Swift's shared threads must not; one store's work never waits for another's (rule 8 of
-/// the map). The thread starts with the first job and ends when none has come for a while.
+/// the map). The thread starts with the first job and ends when there is none left. Where the system has no thread to
+/// give, the jobs wait: what is saved lies safe on disk.
 final class StoreExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -27,35 +27,14 @@ final class StoreExecutor: SerialExecutor {
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if mustStart { startThread() }
+        if mustStart { PosixThread.startWhenPossible(named: name) { self.runJobs() } }
     }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    private func startThread() {
-        var thread = pthread_t()
-        let executor = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                let executor = Unmanaged<StoreExecutor>.fromOpaque(argument!).takeRetainedValue()
-                executor.runJobs()
-                return nil
-            }, executor.toOpaque())
-        guard result == 0 else {
-            // Without a thread nothing of this store could ever be committed; what is saved lies safe on disk.
-            executor.release()
-            preconditionFailure("no thread for a committer: \(result)")
-        }
-        pthread_detach(thread)
-    }
-
     private func runJobs() {
-        name.withCString { name in
-            _ = passdir_prctl(PR_SET_NAME, UInt(bitPattern: name))
-        }
         while true {
             let jobs = state.withLock { state in
                 defer { state.jobs = [] }

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// The child process of a transfer.
@@ -25,7 +26,13 @@ public enum TransferCommand {
             return false
         }
         TransferBounds.set()
-        endWithCommitter(request)
+        do throws(Errno) {
+            try endWithCommitter(request)
+        } catch {
+            channel.send(
+                .failed(TransferFailure(code: .other, message: "no thread for a transfer: \(error)")))
+            return false
+        }
         if request.operation == .fetch { TransferLimits.apply(bytes: request.limit) }
         do throws(TransferFailure) {
             switch request.transport {
@@ -50,8 +57,8 @@ public enum TransferCommand {
     /// To a remote in a folder it is nevertheless brought to its end, which takes moments and is what the user wants.
     /// git takes its locks away when it is asked to end, but not the one that it is just making; in such a remote nobody
     /// else ever would, and no push would go there any more.
-    private static func endWithCommitter(_ request: TransferRequest) {
-        PlainThread.start {
+    private static func endWithCommitter(_ request: TransferRequest) throws(Errno) {
+        try PosixThread.start(named: "committer watch") {
             while true {
                 var entry = pollfd(fd: TransferChannel.inherited, events: 0, revents: 0)
                 guard poll(&entry, 1, -1) > 0 || errno != EINTR else { continue }

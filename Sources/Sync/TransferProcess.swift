@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 import SystemPackage
 
 /// Runs a transfer in a child process and ends it when its time is over: libgit2 has no time-outs on sockets, a
@@ -21,14 +22,12 @@ struct TransferProcess: Sendable {
 
     /// Runs on a thread of its own; no thread of Swift's pool waits.
     func run(_ request: TransferRequest) async throws(TransferFailure) {
-        let failure: TransferFailure? = await withCheckedContinuation { continuation in
-            PlainThread.start {
-                do throws(TransferFailure) {
-                    try runBlocking(request)
-                    continuation.resume(returning: nil)
-                } catch {
-                    continuation.resume(returning: error)
-                }
+        let failure: TransferFailure? = await PosixThread.run(named: "transfer") {
+            do throws(TransferFailure) {
+                try runBlocking(request)
+                return nil
+            } catch {
+                return error
             }
         }
         if let failure { throw failure }

@@ -3,6 +3,7 @@ import Daemon
 import Glibc
 import Sync
 import Synchronization
+import System
 
 /// `passdir sync`: asks the daemon to bring stores and remotes together, and draws how far it is.
 struct SyncCommand: ParsableCommand {
@@ -85,7 +86,8 @@ final class SyncProgress: Sendable {
     init(_ client: ControlClient) {
         isShown = isatty(STDERR_FILENO) == 1
         guard isShown else { return }
-        let thread = ProgressThread { [self] in
+        // Without a thread there is no line.
+        try? PosixThread.start(named: "progress") { [self] in
             while !isOver.load(ordering: .relaxed) {
                 usleep(200_000)
                 guard !isOver.load(ordering: .relaxed), let report = try? client.status(limit: .seconds(2))
@@ -97,32 +99,10 @@ final class SyncProgress: Sendable {
                 StandardError.redraw(texts.joined(separator: "  "))
             }
         }
-        thread.start()
     }
 
     func end() {
         isOver.store(true, ordering: .relaxed)
         if isShown { StandardError.clearLine() }
-    }
-}
-
-/// A thread for the progress line.
-private final class ProgressThread: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-        self.body = body
-    }
-
-    func start() {
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<ProgressThread>.fromOpaque(argument!).takeRetainedValue().body()
-                return nil
-            }, box.toOpaque())
-        if result == 0 { pthread_detach(thread) } else { box.release() }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 import Testing
 
@@ -205,7 +206,7 @@ struct BlockingTests {
     private static func storm(_ path: FilePath, rounds: Int) throws -> Set<Int32> {
         let isOver = Atomic(false)
         let client = pthread_self()
-        let sender = PlainThread(detached: false) {
+        let sender = try PosixThread(named: "sender") {
             while !isOver.load(ordering: .acquiring) {
                 pthread_kill(client, SIGUSR1)
                 usleep(UInt32.random(in: 0...1500))
@@ -215,7 +216,7 @@ struct BlockingTests {
         for _ in 0..<rounds { outcomes.insert(interruptibleOpen(path) { _ in }) }
         isOver.store(true, ordering: .releasing)
         // Before this thread ends: a signal to a thread that has ended is undefined.
-        sender?.join()
+        sender.join()
         return outcomes
     }
 }

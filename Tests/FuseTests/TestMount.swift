@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 import Testing
 
@@ -10,11 +11,7 @@ let canMount = access("/dev/fuse", R_OK | W_OK) == 0
 
 /// Runs `body`, which may block, on a thread of its own, as a program that uses the mount would.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        guard PlainThread(detached: true, { continuation.resume(with: Result { try body() }) }) != nil else {
-            return continuation.resume(throwing: Errno.resourceTemporarilyUnavailable)
-        }
-    }
+    try await PosixThread.run(named: "test") { Result { try body() } }.get()
 }
 
 /// A directory under /tmp.
@@ -71,17 +68,15 @@ struct TestMount: Sendable {
         }
         let mount = TestMount(
             session: session, path: directory, filesystem: filesystem, ended: Gate(), release: Gate())
-        try #require(
-            PlainThread(detached: true) {
-                session.run()
-                mount.ended.open()
-            } != nil)
-        let watchdog = PlainThread(detached: true) {
+        try PosixThread.start(named: "session") {
+            session.run()
+            mount.ended.open()
+        }
+        try PosixThread.start(named: "watchdog") {
             guard !mount.ended.wait(seconds: 60) else { return }
             mount.release.open()
             try? Fusermount.unmount(directory, lazily: true)
         }
-        try #require(watchdog != nil)
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(mount)) } catch { outcome = .failure(error) }
         mount.release.open()

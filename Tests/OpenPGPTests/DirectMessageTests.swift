@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 import Testing
 
@@ -194,7 +195,7 @@ extension TestHome {
         let messages = Messages()
         let ended = try Wakeups()
         for _ in 0..<16 {
-            Thread.start {
+            try PosixThread.start(named: "test") {
                 for _ in 0..<20 {
                     if let message = try? engine.encrypt(plaintext, to: list) { messages.add(message) }
                 }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 import Testing
 
@@ -187,7 +188,7 @@ import Testing
         let right = Counter()
         let ended = try Wakeups()
         for _ in 0..<24 {
-            Thread.start {
+            try PosixThread.start(named: "test") {
                 let plaintext = try? engine.decrypt(message, limit: 100)
                 if plaintext?.array == Array("parallel".utf8) { right.add() }
                 ended.add()

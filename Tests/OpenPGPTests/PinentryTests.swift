@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 import Testing
 
@@ -162,6 +163,26 @@ final class PinentryHome: Sendable {
         #expect(code() == nil)
     }
 
+    /// A gpg that blocks SIGTERM leaves its lock files when it is ended.
+    @Test func gpgTakesSignalsThoughOurThreadsBlockThem() throws {
+        try pinentry.mode("silent")
+        let cancellation = Cancellation()
+        let seen = try inBackground {
+            code(cancellation)
+        } during: {
+            defer { cancellation.cancel() }
+            let prompt = try pinentry.waitForPrompt()
+            defer { kill(prompt, SIGTERM) }
+            return try pinentry.gpgProcesses().map { process in
+                String(decoding: try File.read("/proc/\(process)/status"), as: UTF8.self)
+            }
+        }
+        #expect(seen.answer == .canceled)
+        #expect(!seen.result.isEmpty)
+        let blocked = seen.result.map { $0.split(separator: "\n").first { $0.hasPrefix("SigBlk:") } }
+        #expect(blocked.allSatisfy { $0 == "SigBlk:\t0000000000000000" }, "\(blocked)")
+    }
+
     @Test func timeOutWhileThePromptIsOpen() throws {
         try pinentry.mode("silent")
         // Where other programs are busy, the time may be over before the prompt is open: then more of it is given.
@@ -190,7 +211,7 @@ final class PinentryHome: Sendable {
         let message = pinentry.message
         let ended = try Wakeups()
         for _ in 0..<4 {
-            Thread.start {
+            try PosixThread.start(named: "reader") {
                 _ = try? engine.decrypt(
                     message, limit: 1000, timeout: .seconds(30), cancellation: cancellation)
                 ended.add()

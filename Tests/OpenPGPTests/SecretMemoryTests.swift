@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 import Testing
 
@@ -98,7 +99,7 @@ import Testing
         let ended = try Wakeups()
         let failures = Mutex<[String]>([])
         for _ in 0..<32 {
-            Thread.start {
+            try PosixThread.start(named: "test") {
                 for _ in 0..<8 {
                     do {
                         _ = try engine.encrypt(secret("x"), to: recipients)

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 
 @testable import OpenPGP
 
@@ -9,7 +10,7 @@ func inBackground<A: Sendable, R>(
 ) throws -> (answer: A?, result: R) {
     let box = Box<A>()
     let ended = try Wakeups()
-    Thread.start {
+    try PosixThread.start(named: "test") {
         box.value.withLock { $0 = body() }
         ended.add()
     }
@@ -43,26 +44,6 @@ final class Wakeups: Sendable {
             wakeup.drain()
         }
         return true
-    }
-}
-
-/// A plain thread: what blocks must not block Swift's pool.
-enum Thread {
-    private final class Body {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        var thread = pthread_t()
-        let pointer = Unmanaged.passRetained(Body(body)).toOpaque()
-        pthread_create(
-            &thread, nil,
-            { pointer in
-                Unmanaged<Body>.fromOpaque(pointer!).takeRetainedValue().run()
-                return nil
-            }, pointer)
-        pthread_detach(thread)
     }
 }
 

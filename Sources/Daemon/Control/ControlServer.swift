@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Serves the control protocol at a Unix socket, to processes of our own user only.
@@ -79,7 +80,7 @@ public final class ControlServer: Sendable {
         }
         guard mayStart else { return }
         do throws(Errno) {
-            try PlainThread.start(named: "control") { self.accept() }
+            try PosixThread.start(named: "control") { self.accept() }
         } catch {
             state.withLock { $0.isAccepting = false }
             throw ControlError(.failed, "cannot start the control thread: \(error)")
@@ -143,7 +144,7 @@ public final class ControlServer: Sendable {
             return
         }
         do throws(Errno) {
-            try PlainThread.start(named: "control call") {
+            try PosixThread.start(named: "control call") {
                 self.converse(connection)
                 self.end(connection)
             }

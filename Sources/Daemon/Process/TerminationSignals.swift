@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Turns SIGTERM, SIGINT and SIGHUP into calls of a closure on a thread of its own.
@@ -22,7 +23,7 @@ public enum TerminationSignals {
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         let reading = ends[0]
         signalPipe.store(ends[1], ordering: .releasing)
-        try PlainThread.start(named: "signals") {
+        try PosixThread.start(named: "signals") {
             var number: UInt8 = 0
             while true {
                 let count = read(reading, &number, 1)

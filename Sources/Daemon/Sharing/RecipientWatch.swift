@@ -3,6 +3,7 @@ import OpenPGP
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// Looks for `.gpg-id` files of a store that somebody else has changed, and for a change of recipients that was
@@ -58,7 +59,7 @@ final class RecipientWatch: Sendable {
         }
         guard mustStart else { return }
         do {
-            try PlainThread.start(named: "recipients") { [self] in
+            try PosixThread.start(named: "recipients") { [self] in
                 let found = Self.look(at: store)
                 state.withLock { state in
                     state.reports = found ?? state.reports

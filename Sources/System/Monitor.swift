@@ -1,11 +1,13 @@
-import Glibc
+public import Glibc
 
-/// A value under a lock that threads can also wait on, which `Synchronization.Mutex` doesn't offer.
 // Sendable because the value is touched only between lock and unlock of `mutex`.
-final class Monitor<Value>: @unchecked Sendable {
+/// A value under a lock that threads can also wait on, which `Synchronization.Mutex` doesn't offer.
+public final class Monitor<Value>: @unchecked Sendable {
     /// What a waiting thread does next.
-    enum Step<Result> {
+    public enum Step<Result> {
+        /// The wait is over.
         case done(Result)
+        /// Wait for a signal, at most until then.
         case wait(until: MonotonicTime?)
     }
 
@@ -13,7 +15,8 @@ final class Monitor<Value>: @unchecked Sendable {
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var value: Value
 
-    init(_ value: sending Value) {
+    /// A lock around a value.
+    public init(_ value: sending Value) {
         self.value = value
         mutex.initialize(to: pthread_mutex_t())
         condition.initialize(to: pthread_cond_t())
@@ -34,16 +37,18 @@ final class Monitor<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock held.
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return body(&value)
+        return try body(&value)
     }
 
     /// Runs `step` with the lock held, again and again until it is done. Between two runs the lock is let go until
     /// a signal comes or the time is over (which `step` is told) or for no reason. `step` ends before the wait
     /// begins, so that no access to the value spans it.
-    func waiting<Result>(_ step: (inout Value, _ timeIsOver: Bool) -> Step<Result>) -> Result {
+    public func waiting<Result>(_ step: (inout Value, _ timeIsOver: Bool) -> Step<Result>) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         var timeIsOver = false
@@ -59,18 +64,19 @@ final class Monitor<Value>: @unchecked Sendable {
     }
 
     /// Wakes one waiting thread.
-    func signal() { pthread_cond_signal(condition) }
+    public func signal() { pthread_cond_signal(condition) }
 
     /// Wakes every waiting thread.
-    func broadcast() { pthread_cond_broadcast(condition) }
+    public func broadcast() { pthread_cond_broadcast(condition) }
 }
 
 /// A point on the clock that only goes forward.
-struct MonotonicTime: Sendable {
-    let systemTime: timespec
+public struct MonotonicTime: Sendable {
+    /// For calls that take CLOCK_MONOTONIC.
+    public let systemTime: timespec
 
     /// So many seconds from now.
-    init(secondsFromNow seconds: Double) {
+    public init(secondsFromNow seconds: Double) {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         let nanoseconds = Int64(seconds * 1e9) + Int64(time.tv_nsec)

@@ -1,0 +1,92 @@
+import CLinux
+import Glibc
+public import SystemPackage
+
+/// A POSIX thread for work that blocks, so that Swift's shared threads never do.
+///
+/// Every signal is blocked in it: signals reach the main thread, whose business they are. A program that it starts with
+/// fork(2) inherits that; see `SignalMask`.
+public struct PosixThread: Sendable {
+    private let identity: pthread_t
+
+    /// Starts a thread that is joined.
+    ///
+    /// - Parameters:
+    ///   - name: what `ps -L` and a debugger show; the kernel keeps 15 bytes.
+    ///   - stackByteCount: the room for its stack; memory is taken as it is touched. nil: what the system gives.
+    /// - Throws: EAGAIN when the system allows no more threads.
+    public init(
+        named name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void
+    ) throws(Errno) {
+        identity = try Self.create(name, stackByteCount, isDetached: false, body)
+    }
+
+    /// Waits until the thread has ended; once.
+    public func join() { pthread_join(identity, nil) }
+
+    /// Starts a thread that nobody joins; parameters and errors as of `init`.
+    public static func start(
+        named name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void
+    ) throws(Errno) {
+        _ = try create(name, stackByteCount, isDetached: true, body)
+    }
+
+    /// Starts a thread that nobody joins as soon as the system allows one, which is usually at once; returns at once.
+    public static func startWhenPossible(named name: String, _ body: @escaping @Sendable () -> Void) {
+        DeferredStarts.shared.add(DeferredStarts.Start(name: name, body: body))
+    }
+
+    /// Makes sure that starts that have to wait are tried again even when nothing else happens; a daemon calls it
+    /// while there are still threads to be had.
+    ///
+    /// - Throws: EAGAIN when there is none.
+    public static func prepareDeferredStarts() throws(Errno) {
+        try DeferredStarts.shared.prepare()
+    }
+
+    /// Runs work that blocks on a thread of its own, as soon as there is one, and waits without blocking.
+    public static func run<Value: Sendable>(
+        named name: String, _ work: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            startWhenPossible(named: name) { continuation.resume(returning: work()) }
+        }
+    }
+
+    private static func create(
+        _ name: String, _ stackByteCount: Int?, isDetached: Bool, _ body: @escaping @Sendable () -> Void
+    ) throws(Errno) -> pthread_t {
+        let work = Unmanaged.passRetained(Work(name: name, body: body))
+        var thread = pthread_t()
+        // A new thread has its creator's mask from its first instruction on.
+        let code = SignalMask.withAllBlocked {
+            passdir_thread_create(
+                &thread, stackByteCount ?? 0, isDetached ? 1 : 0,
+                { argument in
+                    guard let argument else { return nil }
+                    Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().run()
+                    return nil
+                }, work.toOpaque())
+        }
+        guard code == 0 else {
+            work.release()
+            throw Errno(rawValue: code)
+        }
+        return thread
+    }
+
+    private final class Work: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+
+        func run() {
+            name.withCString { _ = passdir_prctl(PR_SET_NAME, UInt(bitPattern: $0)) }
+            body()
+        }
+    }
+}
