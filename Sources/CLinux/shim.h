@@ -49,6 +49,16 @@ static inline int passdir_renameat2(int from_directory, const char *from, int to
     return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
 }
 
+/// pipe2(2) and accept4(2) of glibc are declared under _GNU_SOURCE only.
+static inline int passdir_pipe(int ends[2], int flags) {
+    return (int)syscall(SYS_pipe2, ends, flags);
+}
+
+/// accept(2) of a connection that programs we start do not inherit.
+static inline int passdir_accept(int socket) {
+    return (int)syscall(SYS_accept4, socket, (void *)0, (void *)0, SOCK_CLOEXEC);
+}
+
 /// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.
 static inline void passdir_return_freed_memory(void) {
     malloc_trim(0);

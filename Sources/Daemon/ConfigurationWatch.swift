@@ -56,10 +56,8 @@ enum ConfigurationWatch {
     }
 
     private static func target(of file: FilePath) -> FilePath? {
-        guard let raw = file.withPlatformString({ realpath($0, nil) }) else { return nil }
-        defer { free(raw) }
-        let target = FilePath(platformString: raw)
-        return target == file ? nil : target
+        guard let target = try? file.resolvingLinks(), target != file else { return nil }
+        return target
     }
 
     /// Whether one of the events (inotify(7)) is about a file that we watch, or events were lost.

@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import System
 import SystemPackage
 
 /// The folder that is mounted on, made ready: there, not in a store, and not left stale by a crash.
@@ -23,11 +24,12 @@ enum MountPlace {
         if place.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
             throw DaemonError(message: "cannot make the mount point \(place): \(Errno(rawValue: errno))")
         }
-        guard let raw = place.withPlatformString({ realpath($0, nil) }) else {
-            throw DaemonError(message: "cannot use the mount point \(place): \(Errno(rawValue: errno))")
+        let resolved: FilePath
+        do throws(Errno) {
+            resolved = try place.resolvingLinks()
+        } catch {
+            throw DaemonError(message: "cannot use the mount point \(place): \(error)")
         }
-        defer { free(raw) }
-        let resolved = FilePath(platformString: raw)
         for store in stores where resolved.starts(with: store) || store.starts(with: resolved) {
             throw DaemonError(
                 message: "\(place) and the store in \(store) lie in one another: mount somewhere else")

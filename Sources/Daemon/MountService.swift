@@ -84,8 +84,8 @@ final class MountService: Sendable {
             opening: StoreOpening(
                 configuration: settings.configuration, environment: environment, learned: learned,
                 credentials: credentials, log: log),
-            filesystem: filesystem, mountPoint: Self.resolved(mountPoint), secretLimit: options.secretLimit,
-            learned: learned, log: log)
+            filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
+            secretLimit: options.secretLimit, learned: learned, log: log)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
             let failure = stores.all.first?.failure
@@ -124,12 +124,6 @@ final class MountService: Sendable {
         } catch {
             log.warning("what an earlier passdir left could not be brought in order: \(error)")
         }
-    }
-
-    private static func resolved(_ path: FilePath) -> FilePath {
-        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return path }
-        defer { free(raw) }
-        return FilePath(platformString: raw)
     }
 
     private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {

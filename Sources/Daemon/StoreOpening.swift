@@ -6,6 +6,7 @@ import Settings
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// Makes stores of their definitions, for a mount; opens none of them.
@@ -72,8 +73,11 @@ final class StoreOpening: Sendable {
         } catch {
             throw DaemonError(error)
         }
-        guard let path = resolved(definition.path) else {
-            return failed(definition, fixed, "\(Errno(rawValue: errno))")
+        let path: FilePath
+        do throws(Errno) {
+            path = try resolved(definition.path)
+        } catch {
+            return failed(definition, fixed, "\(error)")
         }
         if let objection = StorePlace.objection(to: path, environment: environment) {
             return failed(definition, fixed, "it \(objection)")
@@ -146,17 +150,13 @@ final class StoreOpening: Sendable {
         return ServedStore(definition, fixed: fixed, path: definition.path, failure: failure)
     }
 
-    /// The folder without links on the way; nil, and errno, when it is none.
-    private func resolved(_ path: FilePath) -> FilePath? {
-        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return nil }
-        defer { free(raw) }
+    /// The folder without links on the way.
+    private func resolved(_ path: FilePath) throws(Errno) -> FilePath {
+        let resolved = try path.resolvingLinks()
         var facts = stat()
-        guard stat(raw, &facts) == 0 else { return nil }
-        guard facts.st_mode & S_IFMT == S_IFDIR else {
-            errno = ENOTDIR
-            return nil
-        }
-        return FilePath(platformString: raw)
+        guard resolved.withPlatformString({ stat($0, &facts) }) == 0 else { throw .last }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { throw .notDirectory }
+        return resolved
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import System
 public import SystemPackage
 
 /// Questions about a directory that is, or is to be, a mount point, and the mending of one whose process has died.
@@ -78,26 +79,18 @@ public enum MountPoint {
     /// Absolute and without symbolic links, as the kernel lists mount points. The last part of a stale one cannot
     /// be looked at, so then only what is above it is resolved.
     static func canonical(_ path: FilePath) -> FilePath {
-        if let resolved = resolve(path) { return resolved }
+        if let resolved = try? path.resolvingLinks() { return resolved }
         guard let last = path.lastComponent else { return path }
         let parent = path.removingLastComponent()
-        return (resolve(parent.isEmpty ? "." : parent) ?? parent).appending(last)
-    }
-
-    private static func resolve(_ path: FilePath) -> FilePath? {
-        guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { return nil }
-        defer { free(resolved) }
-        return FilePath(platformString: resolved)
+        return ((try? (parent.isEmpty ? "." : parent).resolvingLinks()) ?? parent).appending(last)
     }
 
     private static func hasEntries(_ path: FilePath) -> Bool {
-        guard let directory = path.withPlatformString({ opendir($0) }) else { return false }
-        defer { closedir(directory) }
-        var count = 0
-        while readdir(directory) != nil {
-            count += 1
-            if count > 2 { return true }
+        do throws(Errno) {
+            var directory = try DirectoryStream(path)
+            return try directory.next() != nil
+        } catch {
+            return false
         }
-        return false
     }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import System
+import SystemPackage
 
 extension Caller {
     /// Whether the asking process, or one that it descends from, may have another descriptor of an inode of this
@@ -22,15 +24,8 @@ extension Caller {
 
     /// nil where nothing can be said.
     private static func process(_ pid: Int32, holds inode: InodeNumber) -> Bool? {
-        guard let folder = opendir("/proc/\(pid)/fdinfo") else { return nil }
-        defer { closedir(folder) }
-        var isEmpty = true
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard name.first != "." else { continue }
-            isEmpty = false
+        let names = DirectoryStream.names(in: FilePath("/proc/\(pid)/fdinfo"))
+        for name in names {
             guard let text = text(of: "/proc/\(pid)/fdinfo/\(name)") else { continue }
             // Linux 5.14 and newer, proc(5).
             guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ino:") }) else {
@@ -38,7 +33,7 @@ extension Caller {
             }
             if UInt64(line.dropFirst(4).drop { $0 == "\t" || $0 == " " }) == inode.rawValue { return true }
         }
-        return isEmpty ? nil : false
+        return names.isEmpty ? nil : false
     }
 
     /// 0 where it cannot be told.

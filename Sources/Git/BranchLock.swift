@@ -1,6 +1,7 @@
 import CGit
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Makes the names of locks unique in this process.
@@ -17,7 +18,7 @@ struct BranchLock: ~Copyable {
     private let file: FilePath
     private let lock: FilePath
     private let own: FilePath
-    private let descriptor: Descriptor
+    private let descriptor: OwnedDescriptor
     private let names: LockNames
 
     /// Writes the lock, durably, under its own name only: nobody is locked out yet.
@@ -28,7 +29,7 @@ struct BranchLock: ~Copyable {
         let made = own.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666) }
         guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
         let names = LockNames(own)
-        let descriptor = Descriptor(made)
+        let descriptor = OwnedDescriptor(made)
         _ = flock(made, LOCK_EX | LOCK_NB)
         try descriptor.write(Array((value.hex + "\n").utf8), "cannot lock \(ref)")
         guard fsync(made) == 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
@@ -67,18 +68,18 @@ struct BranchLock: ~Copyable {
         let folder = file.removingLastComponent().withPlatformString {
             open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         }
-        if folder >= 0 { _ = fsync(Descriptor(folder).raw) }
+        if folder >= 0 { _ = fsync(OwnedDescriptor(folder).raw) }
         return true
     }
 
     /// Removes the locks that killed processes of passdir have left in a repository.
     static func removeLeft(in repository: Repository) {
         let common = repository.commonDirectory
-        for name in FolderListing.names(in: common) where name.hasPrefix(prefix) {
+        for name in DirectoryStream.names(in: common) where name.hasPrefix(prefix) {
             let own = common.appending(name)
             let opened = own.withPlatformString { open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
             guard opened >= 0 else { continue }
-            let descriptor = Descriptor(opened)
+            let descriptor = OwnedDescriptor(opened)
             var facts = stat()
             guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, fstat(descriptor.raw, &facts) == 0,
                 facts.st_uid == geteuid(), facts.st_mode & S_IFMT == S_IFREG
@@ -91,7 +92,7 @@ struct BranchLock: ~Copyable {
     /// Removes the `.lock` that is the same file, wherever below a folder it lies.
     private static func removeNames(of facts: stat, below folder: FilePath, depth: Int) {
         guard depth < 32 else { return }
-        for name in FolderListing.names(in: folder) {
+        for name in DirectoryStream.names(in: folder) {
             let path = folder.appending(name)
             var found = stat()
             guard path.withPlatformString({ lstat($0, &found) }) == 0 else { continue }

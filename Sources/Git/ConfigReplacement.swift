@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// `FILE.lock`, held, and the copy that is edited under it; both are gone at the end of its life.
@@ -103,7 +104,7 @@ struct ConfigReplacement: ~Copyable {
 
     init(of path: FilePath) throws(ConfigFileError) {
         try ConfigReplacement.makeFolders(path.removingLastComponent(), path)
-        let target = ConfigReplacement.resolved(path)
+        let target = (try? path.resolvingLinks()) ?? path
         let lock = try ConfigLock(target)
         var status = stat()
         let there = target.withPlatformString { fstatat(AT_FDCWD, $0, &status, 0) } == 0
@@ -142,7 +143,7 @@ struct ConfigReplacement: ~Copyable {
             throw ConfigFileError(code: .other, message: "cannot be read: \(error)", file: path)
         }
         do {
-            return try Descriptor(opened).readAll(expecting: 4096, path)
+            return try OwnedDescriptor(opened).readAll(expecting: 4096, path)
         } catch {
             throw ConfigFileError(code: .other, message: error.message, file: path)
         }
@@ -152,15 +153,9 @@ struct ConfigReplacement: ~Copyable {
         let place = path.isEmpty ? FilePath(".") : path
         let opened = place.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
         guard opened >= 0 else { throw Errno(rawValue: errno) }
-        let descriptor = Descriptor(opened)
+        let descriptor = OwnedDescriptor(opened)
         if let permissions, fchmod(descriptor.raw, permissions) != 0 { throw Errno(rawValue: errno) }
         if fsync(descriptor.raw) != 0 { throw Errno(rawValue: errno) }
-    }
-
-    private static func resolved(_ path: FilePath) -> FilePath {
-        guard let real = path.withPlatformString({ realpath($0, nil) }) else { return path }
-        defer { free(real) }
-        return FilePath(platformString: real)
     }
 
     private static func makeFolders(_ folder: FilePath, _ file: FilePath) throws(ConfigFileError) {

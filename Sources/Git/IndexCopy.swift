@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Makes the names of copies unique in this process.
@@ -44,10 +45,10 @@ struct IndexCopy: ~Copyable {
     }
 
     /// Makes the file, empty, for writing.
-    func create() throws(GitError) -> Descriptor {
+    func create() throws(GitError) -> OwnedDescriptor {
         let made = path.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
         guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot copy the index") }
-        return Descriptor(made)
+        return OwnedDescriptor(made)
     }
 
     /// Puts the copy into the index's place, provided the index is still the one that was copied. The replaced index lies

@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// The bytes of an index after some edits, put together from what stays of the old ones and what is new.
@@ -67,7 +68,7 @@ struct IndexPatch {
 
     /// Writes the new index.
     /// - Parameter checksum: what `checksum` returned.
-    func write(to file: borrowing Descriptor, checksum: [UInt8]) throws(GitError) {
+    func write(to file: borrowing OwnedDescriptor, checksum: [UInt8]) throws(GitError) {
         let end = made.keep(checksum)
         try file.write(pieces + [UnsafeRawBufferPointer(end)], "cannot write the index")
     }

@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 extension Repository {
@@ -46,7 +47,7 @@ extension IndexCopy {
         guard let name = index.lastComponent?.string else { return [] }
         let folder = index.removingLastComponent()
         var found: [(path: FilePath, written: FileTime)] = []
-        for other in FolderListing.names(in: folder) where other.hasPrefix(name + suffix) {
+        for other in DirectoryStream.names(in: folder) where other.hasPrefix(name + suffix) {
             let path = folder.appending(other)
             var facts = stat()
             if path.withPlatformString({ lstat($0, &facts) }) == 0 {

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// The bytes of an index, in memory of our own: read, not mapped, since a mapped file that another program cuts short
@@ -12,9 +13,9 @@ final class IndexSource {
     private var count = 0
     /// Held open: the kernel gives the blocks of a file back when its last name and its last descriptor are gone, which
     /// takes milliseconds for a large one; the moment in which the index is replaced is not to be one of them.
-    private let file: Descriptor
+    private let file: OwnedDescriptor
 
-    private init(_ facts: stat, _ file: consuming Descriptor) {
+    private init(_ facts: stat, _ file: consuming OwnedDescriptor) {
         self.facts = facts
         self.file = file
         memory = SpareMemory.take(max(facts.st_size, 1))
@@ -25,7 +26,7 @@ final class IndexSource {
         let opened = index.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
         if opened < 0, errno == ENOENT { return nil }
         guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot read the index") }
-        let file = Descriptor(opened)
+        let file = OwnedDescriptor(opened)
         var facts = stat()
         guard fstat(file.raw, &facts) == 0 else {
             throw .system(Errno(rawValue: errno), "cannot read the index")
@@ -110,7 +111,7 @@ private enum SpareMemory {
     }
 }
 
-extension Descriptor {
+extension OwnedDescriptor {
     /// Writes all bytes.
     borrowing func write(_ bytes: [UInt8], _ doing: String) throws(GitError) {
         var failure: GitError?

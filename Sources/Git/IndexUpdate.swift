@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// When the bytes of a new index are on the disk: an index that a power failure cuts short would keep the user's next
@@ -43,7 +44,7 @@ public struct IndexDraft: ~Copyable, @unchecked Sendable {
 public struct PreparedIndex: ~Copyable, @unchecked Sendable {
     private let copy: IndexCopy?
     /// The finished file, held open to be known again.
-    private let file: Descriptor?
+    private let file: OwnedDescriptor?
     /// The index that it replaces.
     private let source: IndexSource?
     private var isDurable: Bool
@@ -57,7 +58,7 @@ public struct PreparedIndex: ~Copyable, @unchecked Sendable {
     }
 
     fileprivate init(
-        _ copy: consuming IndexCopy, _ file: consuming Descriptor? = nil,
+        _ copy: consuming IndexCopy, _ file: consuming OwnedDescriptor? = nil,
         replacing source: IndexSource? = nil,
         isDurable: Bool
     ) {

@@ -1,6 +1,7 @@
 import CGit
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// A pack that `git gc`, `git repack` and `git prune` leave alone, by the `.keep` beside it.
@@ -38,7 +39,7 @@ final class KeptPack {
         let draft = folder.appending("keep")
         let made = draft.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o444) }
         guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot write a pack") }
-        let descriptor = Descriptor(made)
+        let descriptor = OwnedDescriptor(made)
         try descriptor.write(Self.mark, "cannot write a pack")
         // It never lies there without the word that says whose it is; one of the user's own is the user's to remove.
         let moved = draft.withPlatformString { from in
@@ -60,7 +61,7 @@ final class KeptPack {
             guard moved == 0 else { throw .system(Errno(rawValue: errno), "cannot write a pack") }
         }
         let opened = place.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        if opened >= 0 { _ = fsync(Descriptor(opened).raw) }
+        if opened >= 0 { _ = fsync(OwnedDescriptor(opened).raw) }
     }
 
     /// From now on it is a pack as any other.
@@ -74,16 +75,16 @@ final class KeptPack {
     /// Removes what a killed process has left of them.
     static func removeLeft(in repository: Repository) {
         let common = repository.commonDirectory
-        for name in FolderListing.names(in: common) where name.hasPrefix(prefix) {
+        for name in DirectoryStream.names(in: common) where name.hasPrefix(prefix) {
             removeFolder(common.appending(name))
         }
         let place = common.pushing("objects/pack")
-        for name in FolderListing.names(in: place) where name.hasSuffix(".keep") {
+        for name in DirectoryStream.names(in: place) where name.hasSuffix(".keep") {
             let opened = place.appending(name).withPlatformString {
                 open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
             }
             guard opened >= 0 else { continue }
-            let descriptor = Descriptor(opened)
+            let descriptor = OwnedDescriptor(opened)
             var bytes = [UInt8](repeating: 0, count: mark.count + 1)
             let count = read(descriptor.raw, &bytes, bytes.count)
             guard count == mark.count, bytes.starts(with: mark) else { continue }
@@ -92,7 +93,7 @@ final class KeptPack {
     }
 
     private static func removeFolder(_ folder: FilePath) {
-        for name in FolderListing.names(in: folder) {
+        for name in DirectoryStream.names(in: folder) {
             _ = folder.appending(name).withPlatformString { unlink($0) }
         }
         _ = folder.withPlatformString { rmdir($0) }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// The log of a reference (`logs/refs/heads/main`), a line for each move.
@@ -33,7 +34,7 @@ struct ReferenceLog {
             open($0, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (begins ? O_CREAT : 0), 0o666)
         }
         guard opened >= 0 else { return }
-        let descriptor = Descriptor(opened)
+        let descriptor = OwnedDescriptor(opened)
         try? descriptor.write(line, "cannot write a log")
     }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// The files of a working tree whose content steers git itself: `.gitignore`, `.gitattributes`, `.gitmodules`.
@@ -27,7 +28,7 @@ enum RuleFiles {
             throw .system(Errno(rawValue: errno), "cannot open \(folder)")
         }
         guard raw >= 0 else { return }
-        let place = Descriptor(raw)
+        let place = OwnedDescriptor(raw)
         for name in components { try check(name, in: folder, at: place.raw) }
     }
 
@@ -60,7 +61,7 @@ enum RuleFiles {
             openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
         guard raw >= 0 else { return }
-        let bytes = try Descriptor(raw).readAll(expecting: 4096, path)
+        let bytes = try OwnedDescriptor(raw).readAll(expecting: 4096, path)
         guard !bytes.withUnsafeBytes(PatternCost.isBounded) else { return }
         throw GitError(
             code: .invalid,
@@ -73,32 +74,29 @@ enum RuleFiles {
     static func checkAll(top: FilePath) throws(GitError) {
         let raw = top.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard raw >= 0 else { return }
-        try walk(raw, FilePath(), depth: 0)
+        try walk(OwnedDescriptor(raw), FilePath(), depth: 0)
     }
 
-    /// Takes over the descriptor.
-    private static func walk(_ raw: CInt, _ folder: FilePath, depth: Int) throws(GitError) {
-        guard depth < deepest, let stream = fdopendir(raw) else {
-            close(raw)
+    private static func walk(
+        _ opened: consuming OwnedDescriptor, _ folder: FilePath, depth: Int
+    ) throws(GitError) {
+        guard depth < deepest, var stream = try? DirectoryStream(opened) else {
             throw GitError(code: .invalid, message: "\(folder) lies deeper than \(deepest) folders")
         }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let kind = CInt(entry.pointee.d_type)
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
+        while let entry = try? stream.next() {
+            guard let name = entry.component, name != ".git" else { continue }
+            if components.contains(name) { try check(name, in: folder, at: stream.descriptor) }
+            guard entry.kind == .directory else { continue }
+            let child: OwnedDescriptor
+            do throws(Errno) {
+                child = try stream.openFolder(entry.name)
+            } catch {
+                guard [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error) else {
+                    continue
+                }
+                throw .system(error, "cannot list \(folder.appending(name))")
             }
-            guard let name, name.kind == .regular, name != ".git" else { continue }
-            if components.contains(name) { try check(name, in: folder, at: raw) }
-            // 4 is a folder, 0 what the file system does not tell; opening refuses what is none.
-            guard kind == 4 || kind == 0 else { continue }
-            let child = name.withPlatformString {
-                openat(raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            }
-            if child < 0, errno == EMFILE || errno == ENFILE || errno == ENOMEM {
-                throw .system(Errno(rawValue: errno), "cannot list \(folder.appending(name))")
-            }
-            if child >= 0 { try walk(child, folder.appending(name), depth: depth + 1) }
+            try walk(child, folder.appending(name), depth: depth + 1)
         }
     }
 }

@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// The history of a shallow clone, which ends where it was cut off: libgit2 1.5 walks on to commits that are not there.
@@ -22,7 +23,7 @@ struct ShallowHistory {
         let opened = path.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
         if opened < 0, errno == ENOENT { return [] }
         guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot read \(path)") }
-        let text = String(decoding: try Descriptor(opened).readAll(expecting: 4096, path), as: UTF8.self)
+        let text = String(decoding: try OwnedDescriptor(opened).readAll(expecting: 4096, path), as: UTF8.self)
         return Set(text.split(whereSeparator: \.isNewline).compactMap { ObjectID(hex: String($0)) })
     }
 

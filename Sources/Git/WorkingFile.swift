@@ -1,6 +1,7 @@
 import CGit
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// What stands at a path of the working tree. No symbolic link on the way is followed: behind one, git sees nothing.
@@ -34,14 +35,14 @@ enum WorkingFile {
     }
 
     private static func readFile(
-        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing Descriptor
+        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing OwnedDescriptor
     ) throws(GitError) -> WorkingFile {
         // O_NONBLOCK: what was a file a moment ago may be a FIFO now, whose open would wait for a writer.
         let opened = name.withPlatformString {
             openat(parent.raw, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
         guard opened >= 0 else { return try absence("cannot open \(path)") }
-        let descriptor = Descriptor(opened)
+        let descriptor = OwnedDescriptor(opened)
         var before = stat()
         guard fstat(descriptor.raw, &before) == 0, before.st_mode & S_IFMT == S_IFREG else { return .absent }
         let bytes = try descriptor.readAll(expecting: Int(before.st_size), path)
@@ -53,7 +54,7 @@ enum WorkingFile {
     }
 
     private static func readLink(
-        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing Descriptor, _ before: stat
+        _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing OwnedDescriptor, _ before: stat
     ) throws(GitError) -> WorkingFile {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
         let length = target.withUnsafeMutableBytes { buffer in
@@ -86,18 +87,7 @@ enum WorkingFile {
     }
 }
 
-/// An open file descriptor, closed at the end of its life.
-struct Descriptor: ~Copyable {
-    let raw: Int32
-
-    init(_ raw: Int32) {
-        self.raw = raw
-    }
-
-    deinit {
-        close(raw)
-    }
-
+extension OwnedDescriptor {
     /// fdatasync(2).
     borrowing func sync(_ doing: String) throws(GitError) {
         guard fdatasync(raw) == 0 else { throw .system(Errno(rawValue: errno), doing) }
@@ -126,16 +116,16 @@ struct Descriptor: ~Copyable {
 
 /// The top of a working tree, held open: paths are resolved from it, component by component.
 struct WorkingRoot: ~Copyable {
-    private let descriptor: Descriptor
+    private let descriptor: OwnedDescriptor
 
     init(_ path: FilePath) throws(GitError) {
         let opened = path.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot open \(path)") }
-        descriptor = Descriptor(opened)
+        descriptor = OwnedDescriptor(opened)
     }
 
     /// The folder that holds `path`; nil when it isn't there, or only through a symbolic link.
-    func openFolder(of path: FilePath) throws(GitError) -> Descriptor? {
+    func openFolder(of path: FilePath) throws(GitError) -> OwnedDescriptor? {
         let folder = path.removingLastComponent()
         // Another process may move folders about meanwhile; the kernel then asks to try again.
         for _ in 0..<100 {
@@ -144,7 +134,7 @@ struct WorkingRoot: ~Copyable {
                     descriptor.raw, $0, UInt64(O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0,
                     UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
             }
-            if opened >= 0 { return Descriptor(opened) }
+            if opened >= 0 { return OwnedDescriptor(opened) }
             let error = Errno(rawValue: errno)
             switch error {
             case .resourceTemporarilyUnavailable, .interrupted: continue
@@ -157,7 +147,7 @@ struct WorkingRoot: ~Copyable {
 
     /// Makes the folders that a path needs, 0700 as pass makes them.
     func makeFolders(above path: FilePath) throws(GitError) {
-        var current = Descriptor(fcntl(descriptor.raw, F_DUPFD_CLOEXEC, 0))
+        var current = OwnedDescriptor(fcntl(descriptor.raw, F_DUPFD_CLOEXEC, 0))
         for component in path.removingLastComponent().components {
             _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
             let next = component.withPlatformString {
@@ -166,7 +156,7 @@ struct WorkingRoot: ~Copyable {
             guard next >= 0 else {
                 throw .system(Errno(rawValue: errno), "cannot make the folder of \(path)")
             }
-            current = Descriptor(next)
+            current = OwnedDescriptor(next)
         }
     }
 

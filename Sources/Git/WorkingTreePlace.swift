@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 public import SystemPackage
 
 /// Opening the repository of one working tree, and of no other place.
@@ -21,7 +22,7 @@ extension Repository {
         case S_IFLNK: throw unsafe("\(entry) is a symbolic link, which is not followed")
         default: throw unsafe("\(entry) is neither a folder nor a file")
         }
-        guard let top = resolved(folder) else { throw unsafe("\(folder) cannot be entered") }
+        guard let top = try? folder.resolvingLinks() else { throw unsafe("\(folder) cannot be entered") }
         try checkOwner(of: top)
         try checkOwner(of: top.appending(".git"))
         let repository = try open(gitDirectory: top.appending(".git"))
@@ -33,14 +34,14 @@ extension Repository {
         guard !isBare else {
             throw GitError(code: .unsupported, message: "the repository in \(top) is a bare one")
         }
-        guard let tree = workingDirectory, Repository.resolved(tree) == top else {
+        guard let tree = workingDirectory, (try? tree.resolvingLinks()) == top else {
             throw Repository.unsafe(
                 "the repository in \(top) belongs to another working tree"
                     + (workingDirectory.map { ", \($0.lexicallyNormalized())" } ?? "")
                     + ": see core.worktree and the link in .git")
         }
         for folder in [gitDirectory, commonDirectory] {
-            guard let place = Repository.resolved(folder) else { continue }
+            guard let place = try? folder.resolvingLinks() else { continue }
             if place != top.appending(".git") { try Repository.checkOwner(of: place) }
             guard !Repository.isFile(place, of: top) else {
                 throw Repository.unsafe(
@@ -79,7 +80,7 @@ extension Repository {
                 }
             guard path.isAbsolute else { continue }
             found.append(path.lexicallyNormalized())
-            if let real = Repository.resolved(path) { found.append(real) }
+            if let real = try? path.resolvingLinks() { found.append(real) }
         }
         return found
     }
@@ -100,11 +101,5 @@ extension Repository {
     private static func facts(_ path: FilePath) -> stat? {
         var facts = stat()
         return path.withPlatformString({ lstat($0, &facts) }) == 0 ? facts : nil
-    }
-
-    private static func resolved(_ path: FilePath) -> FilePath? {
-        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return nil }
-        defer { free(raw) }
-        return FilePath(platformString: raw)
     }
 }

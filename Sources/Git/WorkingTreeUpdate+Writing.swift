@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// The new files under their temporary names.
@@ -36,7 +37,7 @@ extension WorkingTreeUpdate {
         guard opened >= 0 else {
             throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
         }
-        let file = Descriptor(opened)
+        let file = OwnedDescriptor(opened)
         var done = 0
         while done < bytes.count {
             let wrote = Glibc.write(file.raw, bytes.baseAddress! + done, bytes.count - done)

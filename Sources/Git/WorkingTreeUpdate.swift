@@ -1,6 +1,7 @@
 import CGit
 import CLinux
 import Glibc
+import System
 public import SystemPackage
 
 /// Files that are about to take their places in the working tree, in place of what a commit holds there.
@@ -179,7 +180,7 @@ public final class WorkingTreeUpdate {
     /// What the exchange took out must be what was looked at, and stays beside until all is done. If it is not, it goes
     /// back.
     private func settle(
-        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, _ expected: stat
+        _ step: Prepared, _ parent: borrowing OwnedDescriptor, _ name: FilePath.Component, _ expected: stat
     ) throws(GitError) -> Bool {
         if Self.same(Self.facts(of: step.temporary), expected) { return true }
         guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return false }
@@ -224,7 +225,7 @@ public final class WorkingTreeUpdate {
 
     /// Moves what lies in the place to the temporary name; false when nothing does.
     private func takeOut(
-        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component
+        _ step: Prepared, _ parent: borrowing OwnedDescriptor, _ name: FilePath.Component
     ) throws(GitError) -> Bool {
         let moved = name.withPlatformString { from in
             step.temporary.withPlatformString {
@@ -244,7 +245,7 @@ public final class WorkingTreeUpdate {
 
     /// False when the place is taken, or is empty where something must be.
     private func rename(
-        _ step: Prepared, _ parent: borrowing Descriptor, _ name: FilePath.Component, flags: UInt32
+        _ step: Prepared, _ parent: borrowing OwnedDescriptor, _ name: FilePath.Component, flags: UInt32
     ) throws(GitError) -> Bool {
         let result = step.temporary.withPlatformString { from in
             name.withPlatformString { passdir_renameat2(AT_FDCWD, from, parent.raw, $0, flags) }

@@ -1,6 +1,7 @@
 import Fuse
 import Stores
 import Synchronization
+import System
 
 /// A thing under the mount point that has an inode number.
 ///

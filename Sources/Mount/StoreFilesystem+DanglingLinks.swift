@@ -1,4 +1,5 @@
 import Stores
+import System
 import SystemPackage
 
 /// A link may come before its secret, as rsync(1) makes it: it is stored as a link to a secret once there is one.

@@ -1,6 +1,7 @@
 public import Fuse
 import Stores
 import Synchronization
+import System
 public import SystemPackage
 
 extension StoreFilesystem {

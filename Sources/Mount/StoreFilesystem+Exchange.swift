@@ -1,6 +1,7 @@
 import Fuse
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension StoreFilesystem {

@@ -2,6 +2,7 @@ public import Fuse
 import OpenPGP
 import Stores
 import Synchronization
+import System
 public import SystemPackage
 
 /// The extended attributes that tell of a secret; they are read-only.

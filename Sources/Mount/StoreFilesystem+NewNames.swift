@@ -1,5 +1,6 @@
 import Fuse
 import Stores
+import System
 import SystemPackage
 
 /// What no other machine would take from a branch is not made: a commit that held it would be refused everywhere.

@@ -3,6 +3,7 @@ public import Fuse
 import Glibc
 import Stores
 import Synchronization
+import System
 public import SystemPackage
 
 extension StoreFilesystem {

@@ -2,6 +2,7 @@ import Dispatch
 import Fuse
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension StoreFilesystem {

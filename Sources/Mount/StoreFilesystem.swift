@@ -4,6 +4,7 @@ import Glibc
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// The file system that the kernel shows: all visible stores, each a directory of its own.

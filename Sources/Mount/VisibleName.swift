@@ -1,6 +1,7 @@
 import Fuse
 import Stores
 import Glibc
+import System
 import SystemPackage
 
 /// What a visible name stands for on disk.

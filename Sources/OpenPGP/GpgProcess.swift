@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import System
+import SystemPackage
 
 /// Finds and ends the gpg process behind a gpgme operation.
 ///
@@ -12,7 +14,8 @@ enum GpgProcess {
     static func terminate(pipes: [Int32]) {
         let inodes = Set(pipes.compactMap(inode(ofPipe:)))
         guard !inodes.isEmpty else { return }
-        for process in entries(of: "/proc").compactMap({ Int32($0) }) where process != getpid() {
+        for process in DirectoryStream.names(in: "/proc").compactMap({ Int32($0) }) where process != getpid()
+        {
             guard isGpg(process), holds(process, inodes) else { continue }
             // From here on the number cannot pass to another process unseen.
             let handle = passdir_pidfd_open(process)
@@ -50,23 +53,10 @@ enum GpgProcess {
 
     private static func holds(_ process: Int32, _ inodes: Set<UInt64>) -> Bool {
         let directory = "/proc/\(process)/fd"
-        return entries(of: directory).contains { entry in
+        return DirectoryStream.names(in: FilePath(directory)).contains { entry in
             var information = stat()
             guard stat("\(directory)/\(entry)", &information) == 0 else { return false }
             return information.st_mode & S_IFMT == S_IFIFO && inodes.contains(UInt64(information.st_ino))
         }
-    }
-
-    private static func entries(of directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
-                tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.utf8.first != UInt8(ascii: ".") { names.append(name) }
-        }
-        return names
     }
 }

@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 public import SystemPackage
 
 /// Small files of our own: replaced as a whole, durably, closed to others.
@@ -51,7 +52,7 @@ public enum PrivateFile {
 
     /// The names in a folder, sorted; none when it is not there.
     public static func names(in folder: FilePath) -> [String] {
-        FolderListing.names(in: folder).sorted()
+        DirectoryStream.names(in: folder).sorted()
     }
 
     /// fsync(2) of a folder: what was made, renamed or removed in it survives a power cut.

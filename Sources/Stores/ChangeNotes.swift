@@ -1,5 +1,6 @@
 import Glibc
 import Settings
+import System
 import SystemPackage
 
 /// What this machine knows of a change of recipients that it is making: the journal, the new and the old `.gpg-id` with

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// A program that runs for us, with pipes for what it is told and for what it says.

@@ -1,23 +1,6 @@
 import Glibc
+public import System
 public import SystemPackage
-
-/// What kind of thing an entry of a folder is.
-public enum EntryKind: Sendable, Hashable {
-    case regular
-    case directory
-    case symbolicLink
-    /// A device, socket or pipe: nothing a store holds; never shown.
-    case other
-
-    init(mode: mode_t) {
-        switch mode & S_IFMT {
-        case S_IFREG: self = .regular
-        case S_IFDIR: self = .directory
-        case S_IFLNK: self = .symbolicLink
-        default: self = .other
-        }
-    }
-}
 
 /// A point in time as the file system keeps it.
 public struct FileTime: Sendable, Hashable {

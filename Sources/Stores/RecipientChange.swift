@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// A change of a folder's recipients as it would be made: who comes, who goes, which secrets are encrypted anew.

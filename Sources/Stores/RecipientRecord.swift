@@ -2,6 +2,7 @@ import Glibc
 import OpenPGP
 import Settings
 import Synchronization
+import System
 public import SystemPackage
 
 /// Whom each `.gpg-id` named when you last agreed to it: what a pull brings is compared with this.

@@ -1,4 +1,5 @@
 import OpenPGP
+import System
 import SystemPackage
 
 /// The bytes of the record of agreed recipients.

@@ -1,6 +1,7 @@
 import Git
 import OpenPGP
 import Synchronization
+import System
 public import SystemPackage
 
 extension Reencryption {

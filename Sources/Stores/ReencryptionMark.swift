@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 public import SystemPackage
 
 /// An extended attribute of a ciphertext that was made from another one without a change of its plaintext: it names

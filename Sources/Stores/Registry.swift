@@ -1,5 +1,6 @@
 import Glibc
 public import Settings
+import System
 public import SystemPackage
 
 /// Which stores there are: the `[store "NAME"]` sections of the configuration, or, where there is none, the store
@@ -80,14 +81,12 @@ public struct Registry: Sendable {
 
     /// The absolute path of a folder, links resolved; an error with its sentence when it is none.
     static func resolved(_ path: FilePath) throws(SettingsError) -> FilePath {
-        guard let raw = path.withPlatformString({ realpath($0, nil) }) else {
+        guard let resolved = try? path.resolvingLinks() else {
             throw SettingsError(
                 code: .access, message: "\(path) is not there: name the folder of a password store")
         }
-        defer { free(raw) }
-        let resolved = FilePath(platformString: raw)
         var facts = stat()
-        guard stat(raw, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+        guard resolved.withPlatformString({ stat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw SettingsError(
                 code: .access, message: "\(path) is no folder: name the folder of a password store")
         }

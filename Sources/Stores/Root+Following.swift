@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import System
 public import SystemPackage
 
 /// What happens when the path of a store leads to another folder than the one that is open: the old one was moved away

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import System
 public import SystemPackage
 
 /// The folder of a store on disk.
@@ -30,9 +31,7 @@ public final class Root: Sendable {
 
     /// Opens the folder. Links on the way to the folder itself are followed: the user named it.
     public init(path: FilePath) throws(Errno) {
-        guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { throw Errno.last }
-        defer { free(resolved) }
-        let absolute = FilePath(platformString: resolved)
+        let absolute = try path.resolvingLinks()
         named = absolute
         state = Mutex(State(path: absolute, folder: try Folder(absolute)))
         whenOpened = nil
@@ -129,37 +128,13 @@ public final class Root: Sendable {
 
     /// The entries of a folder but `.` and `..`, in the order of the file system.
     public func entries(of directory: FilePath) throws(Errno) -> [DirectoryEntry] {
-        let opened = try open(directory, flags: O_RDONLY | O_DIRECTORY)
-        let raw = opened.raw
-        guard let stream = fdopendir(dup(raw)) else { throw Errno.last }
-        defer { closedir(stream) }
+        var stream = try DirectoryStream(open(directory, flags: O_RDONLY | O_DIRECTORY))
         var found: [DirectoryEntry] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                if errno != 0 { throw Errno.last }
-                return found
-            }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
-            }
-            guard let name, name.kind == .regular else { continue }
-            let kind: EntryKind
-            switch CInt(entry.pointee.d_type) {
-            case 8: kind = .regular
-            case 4: kind = .directory
-            case 10: kind = .symbolicLink
-            case 0:
-                // The file system does not tell kinds in listings (DT_UNKNOWN).
-                var facts = stat()
-                guard name.withPlatformString({ fstatat(raw, $0, &facts, AT_SYMLINK_NOFOLLOW) }) == 0 else {
-                    continue
-                }
-                kind = EntryKind(mode: facts.st_mode)
-            default: kind = .other
-            }
-            found.append(DirectoryEntry(name: name, kind: kind))
+        while let entry = try stream.next() {
+            guard let name = entry.component else { continue }
+            found.append(DirectoryEntry(name: name, kind: entry.kind))
         }
+        return found
     }
 
     /// The target of a symbolic link, as it stands in the link.
@@ -241,18 +216,6 @@ public struct RenameOptions: OptionSet, Sendable {
     public static let noReplace = RenameOptions(rawValue: 1)
     /// Swap source and destination.
     public static let exchange = RenameOptions(rawValue: 2)
-}
-
-/// A file descriptor that closes itself.
-struct OwnedDescriptor: ~Copyable {
-    let raw: CInt
-    init(_ raw: CInt) { self.raw = raw }
-    deinit { close(raw) }
-}
-
-extension Errno {
-    /// The calling thread's errno.
-    static var last: Errno { Errno(rawValue: errno) }
 }
 
 /// Calls again while the call fails with EINTR.

@@ -1,3 +1,4 @@
+import System
 public import SystemPackage
 
 extension StagedSecret {

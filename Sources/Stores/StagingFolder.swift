@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// The folder in which ciphertexts of a change of recipients wait: `.passdir-reencrypt` in the store's own folder, so that

@@ -1,4 +1,5 @@
 public import OpenPGP
+import System
 public import SystemPackage
 
 extension Store {

@@ -1,4 +1,5 @@
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// A `.gpg-id` that names others than when you last agreed to it.

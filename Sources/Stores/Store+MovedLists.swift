@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import System
 public import SystemPackage
 
 /// A folder that its user moves or exchanges in the mount, with whose lists goes what was agreed to of them.

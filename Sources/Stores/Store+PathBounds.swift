@@ -1,4 +1,5 @@
 import Git
+import System
 public import SystemPackage
 
 extension Store {

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// A decrypted secret and the ciphertext it came from.

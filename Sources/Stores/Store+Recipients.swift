@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// Who a secret is encrypted to, and which file says so.

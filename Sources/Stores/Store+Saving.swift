@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 import Synchronization
 

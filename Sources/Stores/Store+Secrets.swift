@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import System
 public import SystemPackage
 
 extension Store {

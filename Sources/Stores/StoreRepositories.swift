@@ -1,5 +1,6 @@
 public import Git
 import Glibc
+import System
 public import SystemPackage
 
 /// Which git repositories are a store's: the one whose `.git` lies at the store's top, and those inside the store that

@@ -1,4 +1,5 @@
 import OpenPGP
+import System
 public import SystemPackage
 
 /// A change of recipients that is under way or was interrupted, for whoever commits: what is for its readers, or was put

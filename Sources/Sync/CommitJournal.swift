@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 import SystemPackage
 
 /// A note in the git folder that a commit of ours is on its way: written before the index moves, removed when the
@@ -96,7 +97,7 @@ final class CommitJournal {
 
     /// Removes the files of a merge that did not reach their places.
     static func removeLeftFiles(top: FilePath) {
-        for name in FolderListing.names(in: top)
+        for name in DirectoryStream.names(in: top)
         where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
             _ = top.appending(name).withPlatformString { unlink($0) }
         }

@@ -1,4 +1,5 @@
 import Git
+import System
 import SystemPackage
 
 /// What a commit says, in the words of pass.

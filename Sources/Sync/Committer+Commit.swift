@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension Committer {

@@ -1,6 +1,7 @@
 import Git
 import Stores
 import Synchronization
+import System
 public import SystemPackage
 
 /// What `.gitignore` matches is saved and not committed, as with pass, which refuses to add it and says so.

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// What the user is told of a synchronization, and when it is tried again.

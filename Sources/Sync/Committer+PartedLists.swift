@@ -1,5 +1,6 @@
 import Git
 import Stores
+import System
 public import SystemPackage
 
 /// A list of recipients that was changed here and on the remote, so that a merge waits.

@@ -198,7 +198,7 @@ extension Committer {
     /// does with its own, those of today are left alone: whoever writes one need not have it open all the time.
     private func removeLeftPacks(_ repository: Repository) {
         let folder = repository.commonDirectory.pushing("objects/pack")
-        for name in FolderListing.names(in: folder) where name.hasPrefix("pack_git2_") {
+        for name in DirectoryStream.names(in: folder) where name.hasPrefix("pack_git2_") {
             let path = folder.appending(name)
             var facts = stat()
             guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),

@@ -1,6 +1,7 @@
 import Git
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// What no other machine would take from a branch is saved and not committed: the whole branch would be refused for it,

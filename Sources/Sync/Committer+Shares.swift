@@ -2,6 +2,7 @@ import Git
 import Glibc
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension Committer {

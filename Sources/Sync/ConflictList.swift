@@ -1,4 +1,5 @@
 public import Stores
+import System
 public import SystemPackage
 
 /// The conflicts of a store that nobody has settled: files named `NAME.conflict-HOST-DATE` beside their originals.

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Decides on host keys and certificates, and keeps the sentence about one that is refused. Trusted is what the

@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 import SystemPackage
 
 /// Which files the processes of this user have open, as /proc tells.
@@ -10,16 +11,14 @@ enum OpenFiles {
     /// answer, such as a mount that is being taken down. A daemon of ours lets nobody see what it has open; it counts as
     /// having the file open.
     static func include(_ file: FilePath) -> Bool {
-        guard let resolved = file.withPlatformString({ realpath($0, nil) }) else { return false }
-        defer { free(resolved) }
-        let wanted = String(cString: resolved)
-        return FolderListing.names(in: "/proc").contains { process in
+        guard let wanted = try? file.resolvingLinks().string else { return false }
+        return DirectoryStream.names(in: "/proc").contains { process in
             guard process.allSatisfy(\.isNumber) else { return false }
             let folder = "/proc/\(process)/fd"
             if access(folder, R_OK) != 0, errno == EACCES, identity(of: process) == ownIdentity {
                 return true
             }
-            return FolderListing.names(in: FilePath(folder)).contains { descriptor in
+            return DirectoryStream.names(in: FilePath(folder)).contains { descriptor in
                 var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
                 let count = readlink("/proc/\(process)/fd/\(descriptor)", &buffer, buffer.count)
                 return count > 0

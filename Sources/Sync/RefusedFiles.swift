@@ -1,5 +1,6 @@
 import Git
 import Stores
+import System
 import SystemPackage
 
 /// The secrets, lists and links of a working tree that no other machine would take, by their names or the length of their

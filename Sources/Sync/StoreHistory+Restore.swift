@@ -2,6 +2,7 @@ import Git
 import Glibc
 public import OpenPGP
 public import Stores
+import System
 public import SystemPackage
 
 extension StoreHistory {

@@ -35,7 +35,8 @@ struct TransferProcess: Sendable {
 
     func runBlocking(_ request: TransferRequest) throws(TransferFailure) {
         var ends: [CInt] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0 else {
+        let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw TransferFailure(
                 code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
         }

@@ -44,9 +44,9 @@ public final class ControlServer: Sendable {
     private let listening: Int32
     private let state: Mutex<State>
     /// Written to by `stop()`: ends the accepting thread's poll.
-    private let wake: Pipe
+    private let wake: WakeupPipe
     /// Written to whenever a thread of ours has ended.
-    private let ended: Pipe
+    private let ended: WakeupPipe
 
     /// Listens at a socket path; connections wait until `start()`.
     ///
@@ -55,8 +55,8 @@ public final class ControlServer: Sendable {
     public init(socket path: FilePath, service: any ControlService) throws(ControlError) {
         dispatch = ControlDispatch(service: service)
         do throws(Errno) {
-            wake = try Pipe()
-            ended = try Pipe()
+            wake = try WakeupPipe()
+            ended = try WakeupPipe()
         } catch {
             throw ControlError(.failed, "cannot make a pipe: \(error)")
         }
@@ -114,7 +114,7 @@ public final class ControlServer: Sendable {
             ]
             _ = poll(&entries, nfds_t(entries.count), -1)
             guard !state.withLock({ $0.isStopping }) else { break }
-            let connection = Glibc.accept(listening, nil, nil)
+            let connection = passdir_accept(listening)
             if connection >= 0 {
                 serve(connection)
             } else if errno == EMFILE || errno == ENFILE || errno == ENOMEM {
@@ -127,7 +127,6 @@ public final class ControlServer: Sendable {
     }
 
     private func serve(_ connection: Int32) {
-        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
         guard passdir_peer_uid(connection) == Int64(geteuid()) else {
             close(connection)
             return

@@ -17,12 +17,10 @@ public enum TerminationSignals {
     /// - Parameter received: called with the signal's number, one call after the other.
     /// - Throws: what pipe(2) or the thread's start fails with.
     public static func start(_ received: @escaping @Sendable (_ signal: Int32) -> Void) throws(Errno) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
-        let reading = ends[0]
-        signalPipe.store(ends[1], ordering: .releasing)
+        // Both ends stay open as long as this process lives.
+        let (reading, writing) = try Pipe().release()
+        _ = fcntl(writing, F_SETFL, O_NONBLOCK)
+        signalPipe.store(writing, ordering: .releasing)
         try PosixThread.start(named: "signals") {
             var number: UInt8 = 0
             while true {

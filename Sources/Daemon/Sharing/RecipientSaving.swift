@@ -1,6 +1,7 @@
 import OpenPGP
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// What saving a `.gpg-id` in the mount does: the same as `passdir recipients set`, within the daemon.

@@ -2,6 +2,7 @@ import Glibc
 import OpenPGP
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// How a key is doing.

@@ -4,6 +4,7 @@ import OpenPGP
 import Settings
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// What the commands about keys and recipients do.

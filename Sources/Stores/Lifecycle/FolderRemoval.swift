@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// Removes a folder with everything in it. Symbolic links are removed, never followed; another file system mounted in
@@ -21,37 +22,31 @@ enum FolderRemoval {
         }
         defer { close(descriptor) }
         do throws(Errno) {
-            try name.withPlatformString { name in
-                Result { () throws(Errno) in try remove(name, in: descriptor, device: facts.st_dev) }
-            }.get()
+            try remove(name, in: descriptor, device: facts.st_dev)
         } catch {
             throw LifecycleError(.failed, "\(folder) cannot be removed: \(error)")
         }
         fsync(descriptor)
     }
 
-    private static func remove(_ name: UnsafePointer<CChar>, in parent: Int32, device: dev_t) throws(Errno) {
-        if unlinkat(parent, name, 0) == 0 || errno == ENOENT { return }
+    private static func remove(
+        _ name: FilePath.Component, in parent: CInt, device: dev_t
+    ) throws(Errno) {
+        if name.withPlatformString({ unlinkat(parent, $0, 0) }) == 0 || errno == ENOENT { return }
         guard errno == EISDIR || errno == EPERM else { throw .last }
-        let folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard folder >= 0 else { throw .last }
+        let opened = name.withPlatformString {
+            openat(parent, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        guard opened >= 0 else { throw .last }
+        let folder = OwnedDescriptor(opened)
         var facts = stat()
-        guard fstat(folder, &facts) == 0, facts.st_dev == device, let stream = fdopendir(folder) else {
-            close(folder)
-            throw .resourceBusy
+        guard fstat(folder.raw, &facts) == 0, facts.st_dev == device else { throw .resourceBusy }
+        var stream = try DirectoryStream(folder)
+        while let child = try stream.next()?.component {
+            try remove(child, in: stream.descriptor, device: device)
         }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            try withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { child in
-                    Result { () throws(Errno) in
-                        if strcmp(child, ".") != 0, strcmp(child, "..") != 0 {
-                            try remove(child, in: folder, device: device)
-                        }
-                    }
-                }
-            }.get()
+        guard name.withPlatformString({ unlinkat(parent, $0, AT_REMOVEDIR) }) == 0 || errno == ENOENT else {
+            throw .last
         }
-        guard unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else { throw .last }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Settings
+import System
 import SystemPackage
 
 /// An operation on a store that is under way, as the next start must know it when this process is killed.

@@ -2,6 +2,7 @@ import Git
 import Glibc
 import OpenPGP
 import Settings
+import System
 import SystemPackage
 
 /// Asks remotes what they have at this moment, in a child process that can be killed.
@@ -96,7 +97,7 @@ struct RemoteLook {
             }
         }
         return places.contains { place in
-            let real = FilePath.resolved(place) ?? place.lexicallyNormalized()
+            let real = (try? place.resolvingLinks()) ?? place.lexicallyNormalized()
             return doomed.contains { real.starts(with: $0) }
         }
     }
@@ -127,14 +128,5 @@ struct RemoteLook {
         chdir("/")
         execvp("git", words.map { strdup($0) } + [nil])
         exit(127)
-    }
-}
-
-extension FilePath {
-    /// A path without links; nil when it leads nowhere.
-    static func resolved(_ path: FilePath) -> FilePath? {
-        guard let raw = path.withPlatformString({ realpath($0, nil) }) else { return nil }
-        defer { free(raw) }
-        return FilePath(platformString: raw)
     }
 }

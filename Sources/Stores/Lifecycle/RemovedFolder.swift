@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Settings
+import System
 public import SystemPackage
 
 /// What became of a store's folder that was to go.

@@ -2,6 +2,7 @@ public import Git
 import Glibc
 public import OpenPGP
 public import Settings
+import System
 public import SystemPackage
 
 /// A store that is to be cloned.

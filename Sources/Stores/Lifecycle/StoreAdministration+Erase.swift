@@ -1,5 +1,6 @@
 import Glibc
 import Settings
+import System
 public import SystemPackage
 
 extension StoreAdministration {
@@ -26,7 +27,7 @@ extension StoreAdministration {
     }
 
     private static func lies(_ path: FilePath, in folder: FilePath) -> Bool {
-        (FilePath.resolved(path) ?? path).starts(with: FilePath.resolved(folder) ?? folder)
+        ((try? path.resolvingLinks()) ?? path).starts(with: (try? folder.resolvingLinks()) ?? folder)
     }
 
     /// Refuses where an adopted store lies in a folder that goes as a whole.

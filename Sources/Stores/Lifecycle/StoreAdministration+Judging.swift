@@ -2,6 +2,7 @@ import Git
 import Glibc
 import OpenPGP
 import Settings
+import System
 import SystemPackage
 
 extension StoreAdministration {
@@ -56,7 +57,7 @@ extension StoreAdministration {
     /// What was moved away is kept for the user to look at, not for ever.
     private func doomed(by operation: StoreOperation?) -> [FilePath] {
         [operation?.folder, operation?.oldFolder, removedFolder.all].compactMap { $0 }
-            .map { FilePath.resolved($0) ?? $0 }
+            .map { (try? $0.resolvingLinks()) ?? $0 }
     }
 
     /// Looks whether the old folder, which is aside by now, holds what exists nowhere else, and moves it then. When it

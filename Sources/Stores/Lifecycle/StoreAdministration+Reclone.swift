@@ -2,6 +2,7 @@ public import Git
 import Glibc
 import OpenPGP
 import Settings
+import System
 import SystemPackage
 
 extension StoreAdministration {

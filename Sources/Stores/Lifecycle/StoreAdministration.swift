@@ -2,6 +2,7 @@ import Git
 import Glibc
 import OpenPGP
 public import Settings
+import System
 import SystemPackage
 
 /// The daemon that may be serving the stores, as far as their administration needs it. Every call returns when it is

@@ -1,4 +1,5 @@
 import Git
+import System
 import SystemPackage
 
 extension UnsharedSearch {
@@ -12,7 +13,7 @@ extension UnsharedSearch {
         if path.isEmpty, let clone { try addObjects(ofClone: clone, &shared) }
         let unshared = Set(own).subtracting(shared)
         let worktrees = repository.linkedWorktrees()
-        for (_, place) in worktrees where !isInside(place) && FilePath.resolved(place) != nil {
+        for (_, place) in worktrees where !isInside(place) && (try? place.resolvingLinks()) != nil {
             add("the worktree \(place) is one of this repository")
         }
         guard !unshared.isEmpty else { return }
@@ -73,7 +74,7 @@ extension UnsharedSearch {
     }
 
     private func isInside(_ place: FilePath) -> Bool {
-        guard let real = FilePath.resolved(place) else { return false }
+        guard let real = try? place.resolvingLinks() else { return false }
         return look.doomed.contains { real.starts(with: $0) }
     }
 }

@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 import SystemPackage
 
 /// Looks for what of a folder exists nowhere else: in every repository in it, in every file that no commit holds.
@@ -23,7 +24,7 @@ struct UnsharedSearch {
     static func run(_ folder: FilePath, _ look: RemoteLook, clone: FilePath? = nil) -> UnsharedWork {
         var facts = stat()
         guard folder.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR,
-            let place = FilePath.resolved(folder)
+            let place = try? folder.resolvingLinks()
         else { return UnsharedWork() }
         var look = look
         look.doomed.append(place)
@@ -89,7 +90,8 @@ struct UnsharedSearch {
             let tree = try Tree(repository, path)
             try examine(repository, named: path)
             scan(folder.pushing(path).appending(".git"), path)
-            let isElsewhere = !(FilePath.resolved(repository.commonDirectory) ?? folder).starts(with: folder)
+            let isElsewhere = !((try? repository.commonDirectory.resolvingLinks()) ?? folder).starts(
+                with: folder)
             if isElsewhere, case .detached(let id) = try repository.head() {
                 // In the other repository nothing leads to it any more once this worktree is gone.
                 work.add(
@@ -105,7 +107,7 @@ struct UnsharedSearch {
 
     /// Looks at the objects of a repository, once, where they would go with the folder.
     private mutating func examine(_ repository: Repository, named path: FilePath) throws(GitError) {
-        guard let place = FilePath.resolved(repository.commonDirectory), place.starts(with: folder),
+        guard let place = try? repository.commonDirectory.resolvingLinks(), place.starts(with: folder),
             examined.insert(place).inserted
         else { return }
         try addObjects(of: repository, named: path)
@@ -208,15 +210,9 @@ struct UnsharedSearch {
 
     /// The names in a folder, sorted; nil when it cannot be read.
     private static func names(in folder: FilePath) -> [FilePath.Component]? {
-        guard let stream = folder.withPlatformString({ opendir($0) }) else { return nil }
-        defer { closedir(stream) }
+        guard var stream = try? DirectoryStream(folder) else { return nil }
         var names: [FilePath.Component] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { FilePath.Component(platformString: $0) }
-            }
-            if let name, name.kind == .regular { names.append(name) }
-        }
+        while let name = try? stream.next()?.component { names.append(name) }
         return names.sorted { $0.string < $1.string }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 public import SystemPackage
 
 /// The names of a store's secrets, as the mount shows them, without a look into any: a walk over its folders that
@@ -11,38 +12,33 @@ public enum NameWalk {
         let root = folder.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard root >= 0 else { return [] }
         var prefix: [UInt8] = []
-        walk(root, &prefix, &found, depth: 0)
+        walk(OwnedDescriptor(root), &prefix, &found, depth: 0)
         return found
     }
 
-    /// Takes over the descriptor.
-    private static func walk(_ folder: Int32, _ prefix: inout [UInt8], _ found: inout [String], depth: Int) {
-        guard depth < 256, let stream = fdopendir(folder) else {
-            close(folder)
-            return
-        }
-        defer { closedir(stream) }
+    private static func walk(
+        _ folder: consuming OwnedDescriptor, _ prefix: inout [UInt8], _ found: inout [String], depth: Int
+    ) {
+        guard depth < 256, var stream = try? DirectoryStream(folder) else { return }
         var secrets: [[UInt8]] = []
         var folders: [[UInt8]] = []
         // Only names that stand in the way of a bare one matter: few, so looked up by hash.
         var others: Set<[UInt8]> = []
-        while let entry = readdir(stream) {
-            let name = bytes(of: entry)
-            var kind = CInt(entry.pointee.d_type)
-            if kind == 0 { kind = looked(folder, name) }
-            let isSecret = name.count > 4 && name.suffix(4).elementsEqual(".gpg".utf8)
-            switch kind {
-            case 4:
-                guard name != dot, name != dotdot, name != git else { continue }
+        while let entry = try? stream.next() {
+            let name = entry.name
+            switch entry.kind {
+            case .directory:
+                guard name != git else { continue }
                 folders.append(name)
                 others.insert(name)
-            case 8, 10:
+            case .regular, .symbolicLink:
+                let isSecret = name.count > 4 && name.suffix(4).elementsEqual(".gpg".utf8)
                 if isSecret, !name.starts(with: Store.temporaryPrefix.utf8) {
                     secrets.append(name)
                 } else {
                     others.insert(name)
                 }
-            default: continue
+            case .other: continue
             }
         }
         for name in secrets.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -51,38 +47,12 @@ public enum NameWalk {
             found.append(String(decoding: prefix + visible, as: UTF8.self))
         }
         for name in folders.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let child = (name + [0]).withUnsafeBytes {
-                openat(
-                    folder, $0.bindMemory(to: CChar.self).baseAddress!,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            }
-            guard child >= 0 else { continue }
+            guard let child = try? stream.openFolder(name) else { continue }
             let length = prefix.count
             prefix += name
             prefix.append(UInt8(ascii: "/"))
             walk(child, &prefix, &found, depth: depth + 1)
             prefix.removeSubrange(length...)
-        }
-    }
-
-    private static func bytes(of entry: UnsafeMutablePointer<dirent>) -> [UInt8] {
-        withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-            Array(raw.prefix { $0 != 0 })
-        }
-    }
-
-    /// For file systems that do not tell kinds in listings.
-    private static func looked(_ folder: Int32, _ name: [UInt8]) -> CInt {
-        var facts = stat()
-        let code = (name + [0]).withUnsafeBytes {
-            fstatat(folder, $0.bindMemory(to: CChar.self).baseAddress!, &facts, AT_SYMLINK_NOFOLLOW)
-        }
-        guard code == 0 else { return 0 }
-        switch EntryKind(mode: facts.st_mode) {
-        case .regular: return 8
-        case .directory: return 4
-        case .symbolicLink: return 10
-        case .other: return 0
         }
     }
 
