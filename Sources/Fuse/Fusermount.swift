@@ -1,13 +1,14 @@
 import CFuse
 import Glibc
+import System
 import SystemPackage
 
 /// The setuid program that mounts and unmounts for ordinary users; root uses it as well, so that there is one way.
 /// libfuse could start it too, but would let its error messages go to our standard error unread.
 enum Fusermount {
     struct Outcome {
-        /// The exit status; nil when it cannot be known or a signal ended the program.
-        var status: Int32?
+        /// As `ChildProcess.End.status`.
+        var status: Int32 = 0
         /// What it wrote, without its name before each line.
         var message = ""
         /// The FUSE device, when it mounted.
@@ -46,7 +47,7 @@ enum Fusermount {
         defer { device?.close() }
 
         var outcome = Outcome()
-        let child = try Child(
+        let child = try start(
             arguments, errors: messages.theirs.rawValue, communication: device?.theirs.rawValue)
         messages.closeTheirs()
         if let device {
@@ -55,8 +56,37 @@ enum Fusermount {
             if received >= 0 { outcome.device = FileDescriptor(rawValue: received) }
         }
         outcome.message = text(from: messages.ours)
-        outcome.status = child.wait()
+        outcome.status = child.wait().status
         return outcome
+    }
+
+    /// No shell, and no environment but what the program needs.
+    private static func start(
+        _ arguments: [String], errors: CInt, communication: CInt?
+    ) throws(MountError) -> ChildProcess {
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+        var environment = ["LC_ALL": "C", "PATH": path]
+        var descriptors: [CInt?] = [nil, errors, errors]
+        if let communication {
+            // The socket over which it sends the device.
+            environment["_FUSE_COMMFD"] = "\(descriptors.count)"
+            descriptors.append(communication)
+        }
+        // PATH first: some systems keep their setuid programs elsewhere. A service may have no useful PATH.
+        for program in ["fusermount3", "/usr/bin/fusermount3", "/bin/fusermount3"] {
+            do throws(Errno) {
+                return try ChildProcess(
+                    ["fusermount3"] + arguments, program: program, environment: environment,
+                    descriptors: descriptors, group: .ours)
+            } catch .noSuchFileOrDirectory, .permissionDenied {
+                continue
+            } catch {
+                throw MountError(.outOfResources, "fusermount3 could not be started: \(error).")
+            }
+        }
+        throw MountError(
+            .fusermountMissing,
+            "The program fusermount3 was not found. Install the package fuse3 of your distribution.")
     }
 
     private static func text(from socket: FileDescriptor) -> String {
@@ -102,7 +132,7 @@ enum Fusermount {
         return MountError(.other, "\(path): \(said).")
     }
 
-    /// A connected pair of sockets, ours and the child's; close-on-exec, which pipe(2) cannot be from the start.
+    /// A connected pair of sockets, ours and the child's; the program sends a descriptor over one.
     private final class Pair {
         let ours: FileDescriptor
         let theirs: FileDescriptor

@@ -1,6 +1,5 @@
 import Glibc
 public import Settings
-import System
 import SystemPackage
 
 /// Everything that passdir keeps, and where: the whole catalogue with what is there now. Never a value.

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// Git's own credential helpers, read only: `git credential fill` (gitcredentials(7)).
@@ -10,17 +11,20 @@ enum GitCredentialHelper {
         var question = "url=\(url)\n"
         if let userName { question += "username=\(userName)\n" }
         question += "\n"
-        guard
-            let output = try? ChildProcess.output(
-                of: ["git", "credential", "fill"], input: Array(question.utf8),
-                environment: [
-                    // No repository: the one that the caller's working directory looks like may be anybody's.
-                    "GIT_DIR": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/true",
-                    "SSH_ASKPASS": "/bin/true",
-                ],
-                limit: .seconds(30))
-        else { return nil }
-        return output.withUnsafeBytes { bytes in
+        // No repository: the one that the caller's working directory looks like may be anybody's.
+        var environment = ProcessEnvironment.variables(without: ["GIT_WORK_TREE", "GIT_INDEX_FILE"])
+        environment.merge([
+            "GIT_DIR": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/true",
+            "SSH_ASKPASS": "/bin/true",
+        ]) { _, new in new }
+        guard let answer = try? SecretMessage(capacity: 65536) else { return nil }
+        let outcome = try? ChildProcess.run(
+            ["git", "credential", "fill"], environment: environment, input: Array(question.utf8),
+            timeout: .seconds(30), keepsErrors: false
+        ) { answer.append($0) }
+        guard outcome?.status == 0 else { return nil }
+        return withExtendedLifetime(answer) {
+            let bytes = answer.filled
             var (name, password): (String?, SecretBytes?) = (userName, nil)
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
                 if line.starts(with: "username=".utf8) {

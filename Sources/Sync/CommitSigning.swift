@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// Signs commits as git would: `commit.gpgsign` or `pass.signcommits`, `gpg.format`, `user.signingkey`.
@@ -74,12 +75,12 @@ struct CommitSigning {
             words.append(key.hasPrefix("~/") ? home + key.dropFirst(1) : key)
         }
         defer { if !scratch.isEmpty { unlink(scratch) } }
-        var environment = ChildProgram.environment
+        var environment = ProcessEnvironment.forGit
         environment["SSH_ASKPASS_REQUIRE"] = environment["SSH_ASKPASS"] == nil ? "never" : "force"
-        let outcome: ChildProgram.Outcome
+        let outcome: ChildProcess.Outcome
         do throws(Errno) {
             // Not in the working tree: a program by a relative path would be one that others pushed.
-            outcome = try ChildProgram.run(
+            outcome = try ChildProcess.run(
                 words, environment: environment, directory: "/", input: content, timeout: timeout)
         } catch {
             throw Failure(message: "\(program), which is to sign the commit, cannot be started: \(error)")

@@ -2,7 +2,6 @@ import Git
 import Glibc
 import Stores
 import Synchronization
-import System
 import SystemPackage
 
 /// What lies in the working tree where the remote has something else, and is not ours to commit.

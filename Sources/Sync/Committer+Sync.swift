@@ -3,7 +3,6 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
-import System
 import SystemPackage
 
 extension Committer {

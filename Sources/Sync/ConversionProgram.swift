@@ -1,4 +1,5 @@
 import Git
+import System
 import SystemPackage
 
 /// Asks git for what its filters make of a file (gitattributes(5)): those that the user's configuration defines, and no
@@ -20,13 +21,13 @@ enum ConversionProgram {
     private static func git(
         _ words: [String], _ request: ConversionRequest, _ input: [UInt8] = []
     ) throws(GitError) -> [UInt8] {
-        var environment = ChildProgram.environment
+        var environment = ProcessEnvironment.forGit
         environment["LC_ALL"] = "C"
         environment["GIT_DIR"] = request.gitDirectory.string
         environment["GIT_WORK_TREE"] = request.top.string
-        let outcome: ChildProgram.Outcome
+        let outcome: ChildProcess.Outcome
         do throws(Errno) {
-            outcome = try ChildProgram.run(
+            outcome = try ChildProcess.run(
                 ["git"] + words, environment: environment, directory: request.top, input: input,
                 timeout: .seconds(60))
         } catch {

@@ -2,6 +2,7 @@ import Git
 import Glibc
 import OpenPGP
 import Synchronization
+import System
 import SystemPackage
 
 /// What a server is offered, in this order and each once: what the store's settings hold, the SSH agent, the user's
@@ -57,7 +58,7 @@ final class CredentialOffers: Sendable {
 
     /// `git credential fill`, which asks the helpers of git's configuration; nothing is ever stored there.
     private func helper(_ request: CredentialRequest) -> Credential? {
-        var environment = ChildProgram.environment
+        var environment = ProcessEnvironment.forGit
         environment["SSH_ASKPASS"] = nil
         environment["GIT_DIR"] = "/dev/null"
         let input = Array("url=\(request.url)\n\n".utf8)
@@ -65,9 +66,9 @@ final class CredentialOffers: Sendable {
         // The answer holds a password: it goes from the pipe into secret memory, and into no array.
         var answer = SecretBuffer()
         var isWhole = true
-        let outcome = try? ChildProgram.run(
+        let outcome = try? ChildProcess.run(
             ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment, directory: "/",
-            input: input, timeout: .seconds(30), ownGroup: false
+            input: input, timeout: .seconds(30), group: .ours
         ) { piece in
             do throws(Errno) { try answer.write(piece, at: answer.count) } catch { isWhole = false }
         }

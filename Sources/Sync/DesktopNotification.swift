@@ -20,7 +20,7 @@ public enum DesktopNotification {
         ]
         // Without a thread it is not told here; status tells it, too.
         try? PosixThread.start(named: "notification") {
-            _ = try? ChildProgram.run(words, environment: ChildProgram.environment, timeout: .seconds(10))
+            _ = try? ChildProcess.run(words, environment: ProcessEnvironment.forGit, timeout: .seconds(10))
         }
     }
 

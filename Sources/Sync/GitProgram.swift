@@ -1,4 +1,5 @@
 import Git
+import System
 import SystemPackage
 
 /// A transfer through the git program, for what libgit2 cannot do: ssh's configuration and RSA keys, credential
@@ -25,7 +26,7 @@ enum GitProgram {
 
     private static func transfer(
         _ request: TransferRequest, _ remote: String
-    ) throws(TransferFailure) -> ChildProgram.Outcome {
+    ) throws(TransferFailure) -> ChildProcess.Outcome {
         switch request.operation {
         case .push:
             try git(
@@ -44,8 +45,8 @@ enum GitProgram {
 
     private static func git(
         _ words: [String], _ repository: FilePath, _ extra: [String: String] = [:]
-    ) throws(TransferFailure) -> ChildProgram.Outcome {
-        var environment = ChildProgram.environment
+    ) throws(TransferFailure) -> ChildProcess.Outcome {
+        var environment = ProcessEnvironment.forGit
         environment["LC_ALL"] = "C"
         // A question has nobody to answer it.
         if environment["GIT_SSH_COMMAND"] == nil, environment["GIT_SSH"] == nil {
@@ -61,13 +62,13 @@ enum GitProgram {
             // Whoever started us bounds the time, and ends the group. When a repository is packed is for the user's own
             // git to decide. A redirect would take headers of the configuration, and what a helper says without asking for
             // whom, to another server.
-            return try ChildProgram.run(
+            return try ChildProcess.run(
                 [
                     "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c",
                     "http.followRedirects=false", "-c", "safe.bareRepository=explicit",
                     "-c", "core.bigFileThreshold=16m",
                     "--git-dir", repository.string,
-                ] + words, environment: environment, directory: "/", timeout: .seconds(86400), ownGroup: false
+                ] + words, environment: environment, directory: "/", timeout: .seconds(86400), group: .ours
             )
         } catch {
             throw TransferFailure(code: .other, message: "the git program cannot be started: \(error)")
@@ -140,7 +141,7 @@ enum GitProgram {
     }
 }
 
-extension ChildProgram.Outcome {
+extension ChildProcess.Outcome {
     /// The status of an HTTP redirect that git was not to follow.
     fileprivate var redirection: String? {
         guard status != 0, let found = errors.firstRange(of: "returned error: 30") else { return nil }

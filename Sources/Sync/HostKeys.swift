@@ -1,6 +1,7 @@
 import Git
 import Glibc
 public import Stores
+import System
 import SystemPackage
 
 /// The SSH host keys of a store's remote: what the server shows, and what `~/.ssh/known_hosts` holds.
@@ -96,10 +97,10 @@ public struct HostKeys: Sendable {
         }
     }
 
-    private func run(_ words: [String], input: [UInt8] = []) throws(Failure) -> ChildProgram.Outcome {
+    private func run(_ words: [String], input: [UInt8] = []) throws(Failure) -> ChildProcess.Outcome {
         do throws(Errno) {
-            return try ChildProgram.run(
-                words, environment: ChildProgram.environment, input: input, timeout: .seconds(30))
+            return try ChildProcess.run(
+                words, environment: ProcessEnvironment.forGit, input: input, timeout: .seconds(30))
         } catch {
             throw Failure(message: "\(words[0]) cannot be started: \(error)")
         }

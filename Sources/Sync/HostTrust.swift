@@ -45,10 +45,10 @@ final class HostTrust: Sendable {
     static func isKnown(_ host: String) -> Bool {
         // Where libgit2 looks; OpenSSH itself goes by the password file's home.
         let home = getenv("HOME").map { String(cString: $0) } ?? "/"
-        let outcome = try? ChildProgram.run(
+        let outcome = try? ChildProcess.run(
             ["ssh-keygen", "-F", host, "-f", home + "/.ssh/known_hosts"],
-            environment: ChildProgram.environment, timeout: .seconds(10),
-            ownGroup: false)
+            environment: ProcessEnvironment.forGit, timeout: .seconds(10),
+            group: .ours)
         return outcome?.status == 0
     }
 

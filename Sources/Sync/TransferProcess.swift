@@ -40,28 +40,24 @@ struct TransferProcess: Sendable {
             throw TransferFailure(
                 code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
         }
-        let ours = fcntl(ends[0], F_DUPFD_CLOEXEC, 10)
-        let theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
-        close(ends[0])
-        close(ends[1])
+        let (ours, theirs) = (ends[0], ends[1])
         defer { close(ours) }
-        let child: ChildProgram
+        let child: ChildProcess
         do throws(Errno) {
-            child = try ChildProgram(
-                [program.string] + request.arguments, environment: ChildProgram.environment,
+            defer { close(theirs) }
+            child = try ChildProcess(
+                [program.string] + request.arguments, environment: ProcessEnvironment.forGit,
                 descriptors: [nil, nil, nil, theirs])
         } catch {
-            close(theirs)
             throw TransferFailure(code: .other, message: "a transfer cannot be started: \(error)")
         }
-        close(theirs)
         var isWaitedFor = false
         defer {
             // The end of the socket tells it to end, which it does by itself; else, and what it left in its group.
             shutdown(ours, CInt(SHUT_RDWR))
             if !isWaitedFor {
                 child.waitForEnd(atMost: .seconds(5))
-                child.end()
+                child.kill()
                 child.wait()
             }
         }
@@ -70,15 +66,15 @@ struct TransferProcess: Sendable {
         } catch {
             guard error.message == Self.silence else { throw error }
             child.waitForEnd(atMost: .seconds(5))
-            child.end()
+            child.kill()
             isWaitedFor = true
-            let status = child.wait()
-            guard [SIGSEGV, SIGBUS, SIGABRT, SIGFPE].contains(status - 128), request.transport != .git
+            guard case .signalled(let signal) = child.wait(),
+                [SIGSEGV, SIGBUS, SIGABRT, SIGFPE].contains(signal), request.transport != .git
             else { throw error }
             // What libgit2 dies of, git may be able to do, or to say what is wrong.
             throw TransferFailure(
                 code: .unsupported,
-                message: "libgit2 ended by signal \(status - 128) over what the server sent")
+                message: "libgit2 ended by signal \(signal) over what the server sent")
         }
     }
 

@@ -1,5 +1,4 @@
 import Git
-import System
 import SystemPackage
 
 /// What becomes of each path when two histories meet: what git alone can tell, without looking into a secret.

@@ -1,19 +1,12 @@
 import Glibc
+import System
 import SystemPackage
 
 /// What the caller's shell hands over: variables and the working directory.
 enum CallerEnvironment {
     /// All variables. The daemon runs in `/`, so the two that name a folder and may be relative are made absolute.
     static func variables() -> [String: String] {
-        var variables: [String: String] = [:]
-        var entry = environ
-        while let pair = entry.pointee {
-            let text = String(cString: pair)
-            if let split = text.firstIndex(of: "=") {
-                variables[String(text[..<split])] = String(text[text.index(after: split)...])
-            }
-            entry += 1
-        }
+        var variables = ProcessEnvironment.variables()
         for name in ["GNUPGHOME", "PASSWORD_STORE_DIR"] {
             if let folder = variables[name], !folder.isEmpty { variables[name] = absolute(folder).string }
         }

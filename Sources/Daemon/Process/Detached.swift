@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// Starts this program anew as a daemon, and waits until it says how its start went.
@@ -31,8 +31,6 @@ public enum Detached {
 
     /// The descriptor that the daemon inherits for its readiness; the first after the standard three.
     static let readyDescriptor: Int32 = 3
-    /// POSIX_SPAWN_SETSID of <spawn.h>, which is declared under _GNU_SOURCE only.
-    private static let newSession: Int16 = 0x80
 
     /// Starts the daemon and returns when it is ready.
     ///
@@ -48,33 +46,35 @@ public enum Detached {
         arguments: [String], environment: [String: String], logFile: FilePath,
         limit: Duration = .seconds(60), executable: FilePath? = nil
     ) throws(Failure) -> Int32 {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw notStarted(errno) }
-        // Above the descriptors that the file actions assign, so that these overwrite none of ours.
-        let reading = fcntl(ends[0], F_DUPFD_CLOEXEC, 10)
-        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
-        close(ends[0])
-        close(ends[1])
-        defer { close(reading) }
-        guard reading >= 0, writing >= 0 else { throw notStarted(errno) }
         let words = ["passdir"] + arguments + [Readiness.option, String(readyDescriptor)]
-        var pid: pid_t = 0
-        let code = spawn(
-            executable?.string ?? ownExecutable, words, environment, logFile, pipe: writing, pid: &pid)
-        close(writing)
-        guard code == 0 else { throw notStarted(code) }
-        return try awaitReadiness(of: pid, reading: reading, logFile: logFile, limit: limit)
+        let (child, reading): (ChildProcess, CInt)
+        do throws(Errno) {
+            let opened = logFile.withPlatformString {
+                open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            }
+            guard opened >= 0 else { throw .last }
+            let log = OwnedDescriptor(opened)
+            let ready = try Pipe()
+            child = try ChildProcess(
+                words, program: executable?.string ?? ownExecutable, environment: environment,
+                descriptors: [nil, log.raw, log.raw, ready.writing.raw], group: .newSession)
+            reading = ready.takeReading().release()
+        } catch {
+            throw Failure(code: .notStarted, message: "cannot start the daemon: \(error)")
+        }
+        defer { close(reading) }
+        return try awaitReadiness(of: child, reading: reading, logFile: logFile, limit: limit)
     }
 
     private static func awaitReadiness(
-        of pid: pid_t, reading: Int32, logFile: FilePath, limit: Duration
+        of child: ChildProcess, reading: Int32, logFile: FilePath, limit: Duration
     ) throws(Failure) -> Int32 {
         let deadline = ContinuousClock.now + limit
         var line: [UInt8] = []
         while line.last != UInt8(ascii: "\n"), line.count < 4096 {
             guard (try? Wait.until(POLLIN, on: reading, deadline: deadline)) == true else {
-                kill(pid, SIGKILL)
-                _ = waited(pid)
+                child.kill()
+                child.wait()
                 throw Failure(
                     code: .timedOut,
                     message: "the daemon was not ready within \(limit.components.seconds) s; see \(logFile)")
@@ -86,52 +86,16 @@ public enum Detached {
         }
         guard line.last == UInt8(ascii: "\n") else {
             throw Failure(
-                code: .died, message: "the daemon ended (\(waited(pid))) before it was ready; see \(logFile)")
+                code: .died,
+                message: "the daemon ended (\(words(for: child.wait()))) before it was ready; see \(logFile)")
         }
         let sentence = String(decoding: line.dropLast(), as: UTF8.self)
         guard sentence == Readiness.ready else {
-            awaitEnd(of: pid)
+            // Who tries again must not meet the daemon that has just told why it ends.
+            if child.waitForEnd(atMost: .seconds(10)) { child.wait() }
             throw Failure(code: .reported, message: sentence)
         }
-        return pid
-    }
-
-    /// Who tries again must not meet the daemon that has just told why it ends.
-    private static func awaitEnd(of pid: pid_t) {
-        let handle = passdir_pidfd_open(pid)
-        guard handle >= 0 else { return }
-        defer { close(handle) }
-        guard (try? Wait.until(POLLIN, on: handle, deadline: .now + .seconds(10))) == true else { return }
-        _ = waited(pid)
-    }
-
-    private static func spawn(
-        _ executable: String, _ words: [String], _ environment: [String: String], _ logFile: FilePath,
-        pipe: Int32, pid: inout pid_t
-    ) -> Int32 {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, logFile.string, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        posix_spawn_file_actions_adddup2(&actions, pipe, readyDescriptor)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        var all = sigset_t()
-        sigfillset(&all)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        let flags = Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | newSession
-        posix_spawnattr_setflags(&attributes, flags)
-        return withStrings(words) { argv in
-            withStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
-                posix_spawn(&pid, executable, &actions, &attributes, argv, envp)
-            }
-        }
+        return child.pid
     }
 
     /// The path of this program; its link in /proc when the file was replaced since we started. The path is
@@ -143,25 +107,11 @@ public enum Detached {
         return count > 0 && access(path, X_OK) == 0 ? path : "/proc/self/exe"
     }
 
-    private static func withStrings<Result>(
-        _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        let copies = strings.map { strdup($0) } + [nil]
-        defer { for copy in copies { free(copy) } }
-        return copies.withUnsafeBufferPointer { body($0.baseAddress!) }
-    }
-
-    /// Takes the end of a child of ours, and says what it was.
-    private static func waited(_ pid: pid_t) -> String {
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 {
-            guard errno == EINTR else { return "unknown status" }
+    private static func words(for end: ChildProcess.End) -> String {
+        switch end {
+        case .exited(let status): "exit status \(status)"
+        case .signalled(let signal): "signal \(signal)"
+        case .unknown: "unknown status"
         }
-        let signal = status & 0x7F
-        return signal == 0 ? "exit status \((status >> 8) & 0xFF)" : "signal \(signal)"
-    }
-
-    private static func notStarted(_ code: Int32) -> Failure {
-        Failure(code: .notStarted, message: "cannot start the daemon: \(Errno(rawValue: code))")
     }
 }

@@ -60,7 +60,7 @@ public struct CloneRequest: Sendable {
         var latest = TransferProgress(objects: 0, totalObjects: 0, bytes: 0)
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = chunk.withUnsafeMutableBytes { child.read(into: $0, within: .milliseconds(200)) }
+            let count = chunk.withUnsafeMutableBytes { child.read(into: $0, within: 200) }
             if count == 0 { break }
             if let count {
                 lastSign = .now
@@ -70,19 +70,19 @@ public struct CloneRequest: Sendable {
                 let line = String(decoding: text[..<end], as: UTF8.self)
                 text.removeSubrange(...end)
                 if let error = Self.error(in: line) {
-                    _ = child.waitForEnd()
+                    _ = child.wait()
                     throw error
                 }
                 if let step = Self.progress(in: line) { latest = step } else { heard(line) }
             }
             guard progress(latest) else {
-                child.end()
+                child.kill()
                 throw GitError(
                     code: .cancelled,
                     message: purpose == .clone ? "the clone was stopped" : "the question was stopped")
             }
             guard ContinuousClock.now - lastSign < Self.patience else {
-                child.end()
+                child.kill()
                 throw GitError(
                     code: .network,
                     message:
@@ -90,7 +90,7 @@ public struct CloneRequest: Sendable {
                 )
             }
         }
-        let status = child.waitForEnd()
+        let status = child.wait()
         guard status == 0 else {
             throw GitError(
                 code: .other,
@@ -99,7 +99,7 @@ public struct CloneRequest: Sendable {
         }
     }
 
-    private func start(_ secrets: [CredentialKind: SecretBytes]) throws(GitError) -> ChildProcess {
+    private func start(_ secrets: [CredentialKind: SecretBytes]) throws(GitError) -> Child {
         do throws(Errno) {
             let message = try SecretMessage(capacity: 65536)
             for field in [
@@ -112,8 +112,7 @@ public struct CloneRequest: Sendable {
                 Array("\(kind.rawValue)=\(secret.count)\0".utf8).withUnsafeBytes { message.append($0) }
                 secret.withUnsafeBytes { message.append($0) }
             }
-            return try ChildProcess(
-                ["/proc/self/exe", Self.command], input: message.filled, environment: [:])
+            return try Child(["/proc/self/exe", Self.command], input: message.filled)
         } catch {
             throw GitError(code: .other, message: "the clone cannot be started: \(error)")
         }
