@@ -21,12 +21,15 @@ extension StoreFilesystem {
     /// Notes that a content is newer than the disk, so that the node stays although the kernel may forget it.
     func markDirty(_ node: Node) {
         guard node.secret?.state.withLock({ $0.isDirty }) == true else { return }
+        // Before it is in the list: a save that ends right then takes both away again.
+        tree.pin(node)
+        _ = node.beginUse()
         let isNew = dirty.withLock { dirty in
             dirty.updateValue(node, forKey: node.inode) == nil
         }
-        guard isNew else { return }
-        tree.pin(node)
-        _ = node.beginUse()
+        guard !isNew else { return }
+        tree.unpin(node)
+        node.endUse()
     }
 
     /// Notes that nothing of a node is waiting to be saved, if that is so.
@@ -103,11 +106,16 @@ extension StoreFilesystem {
                 snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
                 guard self.tree.backingPath(of: node) == path else { return nil }
-                let kept = try self.keepForeignVersion(at: path, file, store)
-                let status = try staged.publish(as: path)
-                file.state.withLock { $0.markSaved(version, as: status) }
+                let (seen, kept) = try self.keepForeignVersion(at: path, file, store)
+                let root = store.store.root
+                let placed = try staged.publish(as: path, over: seen) { () throws(Errno) in
+                    try self.freeConflictPath(beside: path, root)
+                }
+                file.state.withLock { $0.markSaved(version, as: placed.status) }
                 store.parked.remove(path)
-                return Placed(keptAs: kept, links: self.settleLinks(to: node, of: store))
+                return Placed(
+                    keptAs: [kept, placed.kept].compactMap(\.self),
+                    links: self.settleLinks(to: node, of: store))
             }
             guard let conflict else { continue }
             do {
@@ -117,7 +125,7 @@ extension StoreFilesystem {
                 file.state.withLock { $0.requireSave() }
                 throw StoreError(error, "make durable the folder of", path)
             }
-            if let kept = conflict.keptAs { store.sink.note(.saved(kept)) }
+            for kept in conflict.keptAs { store.sink.note(.saved(kept)) }
             store.sink.note(.saved(path))
             tell(conflict.links, of: store)
             if store.store.isForItsRecipients(staged, at: path) { return }
@@ -130,7 +138,7 @@ extension StoreFilesystem {
     }
 
     private struct Placed {
-        var keptAs: FilePath?
+        var keptAs: [FilePath]
         var links: [Change]
     }
 
@@ -149,19 +157,20 @@ extension StoreFilesystem {
 
     /// Somebody else put another version in place since ours was read: theirs gets a name beside it, so that
     /// nothing is lost. Under the namespace lock.
+    /// - Returns: what lies in the place now, and the path that theirs got.
     private func keepForeignVersion(
         at path: FilePath, _ file: SecretFile, _ store: MountedStore
-    ) throws(StoreError) -> FilePath? {
+    ) throws(StoreError) -> (seen: FileStatus?, kept: FilePath?) {
         let base = file.state.withLock { $0.base }
         let root = store.store.root
         do throws(Errno) {
-            guard let disk = try root.statusIfPresent(of: path) else { return nil }
-            if let base, base.isSameContent(as: disk) { return nil }
+            guard let disk = try root.statusIfPresent(of: path) else { return (nil, nil) }
+            if let base, base.isSameContent(as: disk) { return (disk, nil) }
             // Only encrypted to other recipients meanwhile: nobody's words are lost.
-            if let base, store.store.isReencryption(of: base.identity, at: path) { return nil }
+            if let base, store.store.isReencryption(of: base.identity, at: path) { return (disk, nil) }
             let kept = try freeConflictPath(beside: path, root)
             try root.rename(path, to: kept, flags: .noReplace)
-            return kept
+            return (nil, kept)
         } catch {
             throw StoreError(error, "keep the other version of", path)
         }

@@ -2,6 +2,39 @@ import System
 public import SystemPackage
 
 extension StagedSecret {
+    /// Puts the ciphertext in place of what was seen there. What another program has put there since gets a name beside it.
+    ///
+    /// It is durable after `Root.synchronizeParent(of:)`.
+    /// - Parameters:
+    ///   - seen: what lay there at the last look; nil: nothing.
+    ///   - aside: a free path for what came since.
+    /// - Returns: the facts of what now lies there, and the path of what came since.
+    public func publish(
+        as secret: FilePath, over seen: FileStatus?, keepingOthersAt aside: () throws(Errno) -> FilePath
+    ) throws(StoreError) -> (status: FileStatus, kept: FilePath?) {
+        do {
+            guard try root.takePlace(of: secret, movingOldTo: temporary) else {
+                markPublished()
+                return (try file.status(), nil)
+            }
+            let replaced = try root.status(of: temporary)
+            if let seen, seen.isSameContent(as: replaced) {
+                try root.unlink(temporary)
+                markPublished()
+                return (try file.status(), nil)
+            }
+            let kept = try aside()
+            try root.rename(temporary, to: kept, flags: .noReplace)
+            markPublished()
+            return (try file.status(), kept)
+        } catch .invalidArgument {
+            // A file system that cannot exchange: what comes in this moment is replaced.
+            return (try publish(as: secret), nil)
+        } catch {
+            throw StoreError(error, "put in place", secret)
+        }
+    }
+
     /// Puts the ciphertext in place, and what lay there under a name beside it.
     ///
     /// Each step is one rename, and the name beside holds a complete file from the first one on: whenever this is cut

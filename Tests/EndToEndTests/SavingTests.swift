@@ -140,4 +140,54 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// Holds:
+    /// - What another program puts in the place of a secret while it is saved through the mount, at whatever moment, gets a
+    ///   name beside it.
+    @Test func whatComesWhileASecretIsSavedIsKept() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])
+            try store.insert("s", "theirs\n")
+            try home.configure(["commit.delay": "1h"])
+            try home.addStores([store])
+            try home.mount()
+            let (next, place) = (store.path.appending(".next"), store.path.appending("s.gpg"))
+            try home.succeed(["cp", place.string, home.path("theirs").string])
+            try home.write("", to: "go")
+            let saver = try home.start([
+                "python3", "-c",
+                """
+                import os, sys
+                file = os.open(sys.argv[1], os.O_RDWR)
+                number = 0
+                while os.path.exists(sys.argv[2]):
+                    os.pwrite(file, b"%06d\\n" % number, 0)
+                    os.fsync(file)
+                    number += 1
+                """, home.visible("work/s").string, home.path("go").string,
+            ])
+            func inode(_ path: FilePath) -> ino_t {
+                var facts = stat()
+                return lstat(path.string, &facts) == 0 ? facts.st_ino : 0
+            }
+            let first = inode(place)
+            try home.waitUntil("the program saves") { inode(place) != first }
+            for _ in 0..<120 {
+                try home.succeed(["cp", home.path("theirs").string, next.string])
+                let number = inode(next)
+                try FileCalls.rename(next, to: place)
+                var kept: FilePath?
+                // First it is under our temporary name.
+                try home.waitUntil("it is kept") {
+                    kept = try FileCalls.names(in: store.path).filter { $0.hasPrefix("s.conflict-") }
+                        .map { store.path.appending($0) }.first { inode($0) == number }
+                    return kept != nil
+                }
+                if let kept { try FileCalls.unlink(kept) }
+            }
+            try FileCalls.unlink(home.path("go"))
+            #expect(try saver.wait(limit: .seconds(60)).exitCode == 0)
+            try home.unmount()
+        }
+    }
 }
