@@ -87,6 +87,17 @@ extension Repository {
         return try PreparedMove(ref, from: from, to: to, as: who, why, in: self)
     }
 
+    /// Looks for the locks of the index and of a reference, before anything is prepared in vain.
+    /// - Throws: `.locked` when another program holds one.
+    public func checkUnlocked(_ ref: String) throws(GitError) {
+        for file in [gitDirectory.appending("index"), commonDirectory.pushing(FilePath(ref))] {
+            let lock = file.withSuffix(".lock")
+            guard lock.withPlatformString({ access($0, F_OK) }) != 0 else {
+                throw GitError(code: .locked, message: "another program holds \(lock)")
+            }
+        }
+    }
+
     /// Moves a reference by compare-and-set.
     /// - Parameters: as of `preparedMove`.
     /// - Throws: `.modified` when it stands elsewhere, `.locked` when another process holds its lock.

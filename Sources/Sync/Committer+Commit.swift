@@ -42,8 +42,9 @@ extension Committer {
         // Who holds a lock for seconds holds it on: an exchange that commits before each of its steps must not wait for it
         // each time.
         let isHeldOn = lockHeld.map { $0.duration(to: .now) < .seconds(10) } ?? false
+        let lockEnd = ContinuousClock.now + (isHeldOn ? .milliseconds(300) : .seconds(5))
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
-        for attempt in 0..<64 {
+        for attempt in 0..<256 {
             do throws(GitError) {
                 // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
                 let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
@@ -58,7 +59,7 @@ extension Committer {
                     throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
-                guard attempt < (isHeldOn ? 3 : 40) else {
+                guard .now < lockEnd else {
                     lockHeld = .now
                     throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
                 }
@@ -86,6 +87,7 @@ extension Committer {
             throw GitError(
                 code: .invalid, message: "no branch is checked out there: git switch to one")
         }
+        try repository.checkUnlocked(ref)
         let share = try committable(share, onto: parent, exactly: batch.message != nil)
         Fault.point("commit.objects")
         let last: Prepared

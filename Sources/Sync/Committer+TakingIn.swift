@@ -49,11 +49,15 @@ extension Committer {
         _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ objects: NewObjects,
         _ target: SyncTarget, _ repository: Repository
     ) throws(GitError) -> Bool {
+        try repository.checkUnlocked(target.localRef)
         let journal = try note(paths, repository)
         try objects.keepUnlessHeld()
         Fault.point("merge.noted")
         if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
-        guard try repository.commit(at: target.localRef) == merge.ours else { return false }
+        guard try repository.commit(at: target.localRef) == merge.ours else {
+            journal.remove()
+            return false
+        }
         Fault.point("merge.quiet")
         let edited = try update.apply()
         guard edited.isEmpty else {

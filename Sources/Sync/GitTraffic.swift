@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import System
 import SystemPackage
 
 /// Whether programs of git are at work in a working tree right now.
@@ -74,22 +75,39 @@ enum GitTraffic {
     /// been started with words that may lead there (`git -C store commit`).
     static func isBusy(_ top: FilePath) -> Bool {
         var isFound = false
-        let prefix = top.lexicallyNormalized().string
+        let top = top.lexicallyNormalized()
         forEachProcess { process in
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
             if let command = command(in: words), unconcerned.contains(command) { return true }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
             guard count > 0 else { return true }
-            let folder = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            if folder == prefix || folder.hasPrefix(prefix + "/") {
+            let folder = FilePath(
+                String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            if folder.starts(with: top) {
                 isFound = age(of: process) < longest
-            } else if words.contains(where: { $0 == "-C" || $0.hasPrefix("--work-tree") }) {
+            } else if destinations(in: words).contains(where: { leads($0, from: folder, to: top) }) {
+                // It has not changed its directory yet.
                 isFound = age(of: process) < 1
             }
             return !isFound
         }
         return isFound
+    }
+
+    /// Where the words of a git program send it.
+    private static func destinations(in words: [String]) -> [String] {
+        zip(words, words.dropFirst()).filter { $0.0 == "-C" }.map(\.1)
+            + words.compactMap { word in
+                ["--work-tree=", "--git-dir="].first(where: word.hasPrefix).map {
+                    String(word.dropFirst($0.count))
+                }
+            }
+    }
+
+    private static func leads(_ path: String, from folder: FilePath, to top: FilePath) -> Bool {
+        let path = folder.pushing(FilePath(path))
+        return ((try? path.resolvingLinks()) ?? path).starts(with: top)
     }
 
     /// Commands that neither fail when the branch moves nor make it fail. Some run for as long as a window is open, or for
