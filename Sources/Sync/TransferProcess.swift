@@ -21,7 +21,7 @@ struct TransferProcess: Sendable {
     private static let worthwhile = 64 << 10
 
     /// Runs on a thread of its own; no thread of Swift's pool waits.
-    func run(_ request: TransferRequest) async throws(TransferFailure) {
+    nonisolated(nonsending) func run(_ request: TransferRequest) async throws(TransferFailure) {
         let failure: TransferFailure? = await PosixThread.run(named: "transfer") {
             do throws(TransferFailure) {
                 try runBlocking(request)

@@ -45,7 +45,9 @@ public struct PosixThread: Sendable {
     }
 
     /// Runs work that blocks on a thread of its own, as soon as there is one, and waits without blocking.
-    public static func run<Value: Sendable>(
+    ///
+    /// The caller goes on where it was: a detour over Swift's shared threads would wait for whatever blocks them.
+    public nonisolated(nonsending) static func run<Value: Sendable>(
         named name: String, _ work: @escaping @Sendable () -> Value
     ) async -> Value {
         await withCheckedContinuation { continuation in
