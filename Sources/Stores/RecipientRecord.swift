@@ -41,15 +41,25 @@ public final class RecipientRecord: Sendable {
     func agreement(of names: [String]) -> Agreement {
         state.withLock { state in
             refresh(&state)
-            switch state.content {
-            case .unreadable(let reason): return .lost("\(path) \(reason)")
-            case .entries(let entries):
-                for name in names {
-                    let own = entries.filter { $0.store == name && $0.kind == .agreed }
-                    if !own.isEmpty { return .known(own) }
-                }
-                return names.contains(where: isMarked) ? .lost("\(path) no longer has it") : .never
+            let found = found(names, state)
+            guard case .lost = found else { return found }
+            // Whoever records a store for the first time leaves the marker first: that is waited for.
+            guard let lock = try? Self.lock(path.removingLastComponent()) else { return found }
+            defer { close(lock) }
+            refresh(&state)
+            return self.found(names, state)
+        }
+    }
+
+    private func found(_ names: [String], _ state: State) -> Agreement {
+        switch state.content {
+        case .unreadable(let reason): return .lost("\(path) \(reason)")
+        case .entries(let entries):
+            for name in names {
+                let own = entries.filter { $0.store == name && $0.kind == .agreed }
+                if !own.isEmpty { return .known(own) }
             }
+            return names.contains(where: isMarked) ? .lost("\(path) no longer has it") : .never
         }
     }
 

@@ -1,4 +1,6 @@
 import Glibc
+import Synchronization
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -100,6 +102,34 @@ import Testing
             // Agreed to anew, it is whole again; another store that had an agreement has none.
             try record.update(["s"]) { _ in [entry(".gpg-id", [Self.eve])] }
             #expect(record.agreement(of: ["s"]) == .known([entry(".gpg-id", [Self.eve])]))
+        }
+    }
+
+    /// Holds:
+    /// - While one process records a store for the first time, another one finds that it was never recorded, or what is
+    ///   recorded now, and never that the record is lost.
+    @Test func theFirstRecordIsNoLostOne() throws {
+        try TestHome.with { home in
+            let (file, markers) = (home.path("recipients"), home.path("agreed"))
+            let entries = [entry(".gpg-id", [Self.ann])]
+            let isDone = Atomic<Bool>(false)
+            let lost = Atomic<Int>(0)
+            let reader = try PosixThread(named: "reader") {
+                while !isDone.load(ordering: .relaxed) {
+                    if case .lost = RecipientRecord(file: file, markers: markers).agreement(of: ["s"]) {
+                        lost.wrappingAdd(1, ordering: .relaxed)
+                    }
+                }
+            }
+            for _ in 0..<100 {
+                try RecipientRecord(file: file, markers: markers).update(["s"]) { _ in entries }
+                // The marker first.
+                try home.succeed(["rm", "-r", markers.string])
+                try home.succeed(["rm", file.string])
+            }
+            isDone.store(true, ordering: .relaxed)
+            reader.join()
+            #expect(lost.load(ordering: .relaxed) == 0)
         }
     }
 }
