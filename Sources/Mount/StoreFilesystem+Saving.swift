@@ -106,9 +106,11 @@ extension StoreFilesystem {
                 snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
                 guard self.tree.backingPath(of: node) == path else { return nil }
-                let (seen, kept) = try self.keepForeignVersion(at: path, file, store)
+                let kept = try self.keepForeignVersion(at: path, file, store)
                 let root = store.store.root
-                let placed = try staged.publish(as: path, over: seen) { () throws(Errno) in
+                let placed = try staged.publish(as: path) { status, place in
+                    self.isOurs(status, at: place, file, store)
+                } keepingOthersAt: { () throws(Errno) in
                     try self.freeConflictPath(beside: path, root)
                 }
                 file.state.withLock { $0.markSaved(version, as: placed.status) }
@@ -157,23 +159,29 @@ extension StoreFilesystem {
 
     /// Somebody else put another version in place since ours was read: theirs gets a name beside it, so that
     /// nothing is lost. Under the namespace lock.
-    /// - Returns: what lies in the place now, and the path that theirs got.
     private func keepForeignVersion(
         at path: FilePath, _ file: SecretFile, _ store: MountedStore
-    ) throws(StoreError) -> (seen: FileStatus?, kept: FilePath?) {
-        let base = file.state.withLock { $0.base }
+    ) throws(StoreError) -> FilePath? {
         let root = store.store.root
         do throws(Errno) {
-            guard let disk = try root.statusIfPresent(of: path) else { return (nil, nil) }
-            if let base, base.isSameContent(as: disk) { return (disk, nil) }
-            // Only encrypted to other recipients meanwhile: nobody's words are lost.
-            if let base, store.store.isReencryption(of: base.identity, at: path) { return (disk, nil) }
+            guard let disk = try root.statusIfPresent(of: path), !isOurs(disk, at: path, file, store) else {
+                return nil
+            }
             let kept = try freeConflictPath(beside: path, root)
             try root.rename(path, to: kept, flags: .noReplace)
-            return (nil, kept)
+            return kept
         } catch {
             throw StoreError(error, "keep the other version of", path)
         }
+    }
+
+    /// Whether a ciphertext is the one that was read, or the same one only encrypted to other recipients meanwhile: nobody's
+    /// words are lost with it.
+    private func isOurs(
+        _ status: FileStatus, at path: FilePath, _ file: SecretFile, _ store: MountedStore
+    ) -> Bool {
+        guard let base = file.state.withLock({ $0.base }) else { return false }
+        return base.isSameContent(as: status) || store.store.isReencryption(of: base.identity, at: path)
     }
 
     private func freeConflictPath(beside path: FilePath, _ root: Root) throws(Errno) -> FilePath {

@@ -2,15 +2,17 @@ import System
 public import SystemPackage
 
 extension StagedSecret {
-    /// Puts the ciphertext in place of what was seen there. What another program has put there since gets a name beside it.
+    /// Puts the ciphertext in place of what may be replaced. Anything else that another program has put there since gets a
+    /// name beside it.
     ///
     /// It is durable after `Root.synchronizeParent(of:)`.
     /// - Parameters:
-    ///   - seen: what lay there at the last look; nil: nothing.
-    ///   - aside: a free path for what came since.
+    ///   - mayGo: whether what lay there may be replaced: its facts, and the path where it lies now.
+    ///   - aside: a free path for what may not.
     /// - Returns: the facts of what now lies there, and the path of what came since.
     public func publish(
-        as secret: FilePath, over seen: FileStatus?, keepingOthersAt aside: () throws(Errno) -> FilePath
+        as secret: FilePath, replacing mayGo: (FileStatus, FilePath) -> Bool,
+        keepingOthersAt aside: () throws(Errno) -> FilePath
     ) throws(StoreError) -> (status: FileStatus, kept: FilePath?) {
         do {
             guard try root.takePlace(of: secret, movingOldTo: temporary) else {
@@ -18,7 +20,7 @@ extension StagedSecret {
                 return (try file.status(), nil)
             }
             let replaced = try root.status(of: temporary)
-            if let seen, seen.isSameContent(as: replaced) {
+            if mayGo(replaced, temporary) {
                 try root.unlink(temporary)
                 markPublished()
                 return (try file.status(), nil)

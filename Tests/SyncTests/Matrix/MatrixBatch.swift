@@ -8,7 +8,7 @@ import TestKit
 ///
 /// A cell is a folder, so that one merge settles hundreds of them. What must hold in a cell:
 /// - What a machine wrote last is in the tip, whatever the others did to the file meanwhile, and so is what lay there at
-///   first and all have left.
+///   first and all have left. Where commits are rebased, one of them may replace what it would replace in git's rebase.
 /// - What a machine had committed in between is in the tip's history.
 /// - A mode that one machine set stands where the others left the file.
 struct MatrixBatch {
@@ -20,6 +20,7 @@ struct MatrixBatch {
 
     let home: TestHome
     let machines: [Machine]
+    private let rebases: Bool
     let keys: [String]
     let texts = MatrixTexts()
     var cells: [Cell] = []
@@ -29,6 +30,7 @@ struct MatrixBatch {
 
     init(_ home: TestHome, machines count: Int, rebases: Bool) throws {
         self.home = home
+        self.rebases = rebases
         machines = try home.machines(count) { $0.rebases = rebases }
         keys =
             [try home.text(of: "m0/.gpg-id").split(separator: "\n").joined()]
@@ -139,6 +141,29 @@ struct MatrixBatch {
 
     // MARK: what must hold
 
+    /// What a commit of one machine has replaced at a path that is the only one where another machine has it in the end: a
+    /// rebase, git's as well, replays that commit on the other's path, be it that both had copied it there.
+    private func replaced(in steps: [[[String: MatrixTree.Item]]]) -> Set<String> {
+        var found: Set<String> = []
+        for (machine, states) in steps.enumerated() {
+            for (before, after) in zip(states, states.dropFirst()) {
+                for (path, item) in before {
+                    let now = after[path].map { texts.tokens(of: [path: $0]) } ?? []
+                    for token in texts.tokens(of: [path: item]).subtracting(now) {
+                        let isOnlyThere = steps.enumerated().contains { other, states in
+                            let holders = (states.last ?? [:]).filter {
+                                texts.tokens(of: [$0.key: $0.value]).contains(token)
+                            }
+                            return other != machine && Array(holders.keys) == [path]
+                        }
+                        if isOnlyThere { found.insert(token) }
+                    }
+                }
+            }
+        }
+        return found
+    }
+
     private mutating func judge(
         _ cell: Cell, _ base: MatrixTree, _ steps: [[MatrixTree]], _ tip: MatrixTree
     ) {
@@ -149,7 +174,8 @@ struct MatrixBatch {
         let held = finals.map { texts.tokens(of: $0) }
         var wanted = held.reduce(before) { $0.intersection($1) }
         for tokens in held { wanted.formUnion(tokens.subtracting(before)) }
-        let missing = wanted.subtracting(texts.tokens(of: last))
+        var missing = wanted.subtracting(texts.tokens(of: last))
+        if rebases { missing.subtract(replaced(in: steps.map { $0.map { $0.cells[cell.name] ?? [:] } })) }
         if !missing.isEmpty {
             complaints.append("\(title(cell))\n    lost: \(missing.sorted()); there: \(last.keys.sorted())")
         }
