@@ -96,7 +96,7 @@ enum GitTraffic {
     }
 
     /// Where the words of a git program send it.
-    private static func destinations(in words: [String]) -> [String] {
+    static func destinations(in words: [String]) -> [String] {
         zip(words, words.dropFirst()).filter { $0.0 == "-C" }.map(\.1)
             + words.compactMap { word in
                 ["--work-tree=", "--git-dir="].first(where: word.hasPrefix).map {
@@ -105,7 +105,7 @@ enum GitTraffic {
             }
     }
 
-    private static func leads(_ path: String, from folder: FilePath, to top: FilePath) -> Bool {
+    static func leads(_ path: String, from folder: FilePath, to top: FilePath) -> Bool {
         let path = folder.pushing(FilePath(path))
         return ((try? path.resolvingLinks()) ?? path).starts(with: top)
     }
@@ -187,10 +187,4 @@ enum GitTraffic {
             return Glibc.read(opened, path, 3) == 3 && memcmp(path, "git", 3) == 0
         }
     }
-}
-
-/// The step that others notice: a new index and then the branch, both finished but for their renames.
-struct BranchStep: ~Copyable {
-    var index: PreparedIndex
-    var move: PreparedMove
 }

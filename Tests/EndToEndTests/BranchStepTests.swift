@@ -8,6 +8,7 @@ import Testing
     /// Holds:
     /// - Between the last look for git programs and the move of the branch nothing waits for the disk or is read from
     ///   the store of objects: in a commit, in a merge that brings files, and in one that brings none.
+    /// - Where the file system can exchange two files, no `index.lock` is made.
     @Test func nothingTakesTimeAfterTheLastLook() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
@@ -17,7 +18,7 @@ import Testing
             let trace = home.path("trace").string
             let daemon = try home.start([
                 "strace", "-f", "-qq", "-o", trace, "-e",
-                "trace=openat,fsync,fdatasync,rename,renameat2,getdents64", "passdir", "mount",
+                "trace=openat,fsync,fdatasync,link,linkat,rename,renameat2,getdents64", "passdir", "mount",
                 home.mountPoint.string,
             ])
             try home.waitUntil("the traced daemon answers", limit: .seconds(60)) {
@@ -38,7 +39,12 @@ import Testing
             }
             try home.unmount()
             #expect(try daemon.wait(limit: .seconds(60)).timedOut == false)
-            let moves = Self.moves(try home.text(of: "trace"))
+            let text = try home.text(of: "trace")
+            let locks = text.split(separator: "\n").filter {
+                $0.contains("link") && $0.contains("work/.git/index.lock\"")
+            }
+            #expect(locks == [], "no git add of the user meets a lock of ours")
+            let moves = Self.moves(text)
             #expect(moves.count >= 6, "\(moves)")
             for move in moves { #expect(move == [], "between the look and the move") }
         }

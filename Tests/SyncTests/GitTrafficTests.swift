@@ -38,4 +38,28 @@ import Testing
             #expect(!GitTraffic.isBusy(top) && !GitTraffic.isBusy(elsewhere))
         }
     }
+
+    /// Holds:
+    /// - A git that has not changed its directory yet is known by its words.
+    @Test func wordsLeadToTheTree() throws {
+        try TestHome.with { home in
+            try home.succeed(["mkdir", "-p", home.path("store/sub").string, home.path("other").string])
+            try home.succeed(["ln", "-s", "store", home.path("link").string])
+            let top = home.path("store")
+            func leads(_ words: [String], from folder: FilePath) -> Bool {
+                GitTraffic.destinations(in: words).contains { GitTraffic.leads($0, from: folder, to: top) }
+            }
+            for words in [
+                ["-C", top.string, "commit"], ["-C", "store", "add", "-C"], ["-C", "link/sub", "commit"],
+                ["-c", "a.b=c", "-C", "other/../store", "pull"], ["--git-dir=store/.git", "commit"],
+                ["--work-tree=link", "add", "x"],
+            ] {
+                #expect(leads(words, from: home.folder), "\(words)")
+            }
+            for words in [["commit"], ["-C", "other", "commit"], ["-C", "../store", "add"], ["-C"]] {
+                #expect(!leads(words, from: home.folder), "\(words)")
+            }
+            #expect(leads(["-C", "../store", "add"], from: home.path("other")))
+        }
+    }
 }
