@@ -66,12 +66,12 @@ struct IndexCopy: ~Copyable {
         guard isUnchanged else { throw overtaken }
         guard swap() else { return false }
         // It was written since the look: what was written goes back.
-        guard let replaced = Self.facts(of: path), Self.isSame(replaced, old) else {
+        guard let replaced = Self.facts(of: path), replaced.isSameContent(as: old) else {
             takeBack(own)
             throw overtaken
         }
         // Who has the lock now may have read what was there before, and would bring it back.
-        guard !isLocked, let new = Self.facts(of: index), Self.isSame(new, own) else {
+        guard !isLocked, let new = Self.facts(of: index), new.isSameContent(as: own) else {
             takeBack(own)
             throw overtaken
         }
@@ -102,9 +102,9 @@ struct IndexCopy: ~Copyable {
 
     /// Puts back what lies where the copy was, while the index is the copy.
     private func takeBack(_ own: stat) {
-        guard let now = Self.facts(of: index), Self.isSame(now, own), swap() else { return }
+        guard let now = Self.facts(of: index), now.isSameContent(as: own), swap() else { return }
         // Written in between: that belongs there.
-        if let back = Self.facts(of: path), !Self.isSame(back, own) { _ = swap() }
+        if let back = Self.facts(of: path), !back.isSameContent(as: own) { _ = swap() }
     }
 
     private var isLocked: Bool { lock.withPlatformString { access($0, F_OK) } == 0 }
@@ -116,12 +116,6 @@ struct IndexCopy: ~Copyable {
     private static func facts(of path: FilePath) -> stat? {
         var facts = stat()
         return path.withPlatformString { lstat($0, &facts) } == 0 ? facts : nil
-    }
-
-    /// A rename changes ctime, so that does not count.
-    private static func isSame(_ one: stat, _ two: stat) -> Bool {
-        one.st_ino == two.st_ino && one.st_size == two.st_size && one.st_mtim.tv_sec == two.st_mtim.tv_sec
-            && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
     }
 
     /// Makes the lock, a second name of the file that is to become the index.
@@ -160,6 +154,14 @@ private final class OwnName {
 
     deinit {
         if isOurs { _ = path.withPlatformString { unlink($0) } }
+    }
+}
+
+extension stat {
+    /// Whether two looks saw the same bytes. A rename changes ctime, so that does not count.
+    func isSameContent(as other: stat) -> Bool {
+        st_ino == other.st_ino && st_size == other.st_size && st_mtim.tv_sec == other.st_mtim.tv_sec
+            && st_mtim.tv_nsec == other.st_mtim.tv_nsec
     }
 }
 

@@ -182,7 +182,7 @@ public final class WorkingTreeUpdate {
     private func settle(
         _ step: Prepared, _ parent: borrowing OwnedDescriptor, _ name: FilePath.Component, _ expected: stat
     ) throws(GitError) -> Bool {
-        if Self.same(Self.facts(of: step.temporary), expected) { return true }
+        if Self.facts(of: step.temporary).isSameContent(as: expected) { return true }
         guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return false }
         // Written once more in between: that is the newest and belongs there; the one before it was replaced by it.
         if Self.facts(of: step.temporary).st_ino != step.inode {
@@ -198,7 +198,7 @@ public final class WorkingTreeUpdate {
             return true
         }
         guard try takeOut(step, parent, name) else { return true }
-        if Self.same(Self.facts(of: step.temporary), expected) { return true }
+        if Self.facts(of: step.temporary).isSameContent(as: expected) { return true }
         // Back to its place, unless a newer one is there already.
         _ = try rename(step, parent, name, flags: PASSDIR_RENAME_NOREPLACE)
         return false
@@ -255,12 +255,6 @@ public final class WorkingTreeUpdate {
         case EEXIST, ENOENT, ENOTDIR, EISDIR, ENOTEMPTY: return false
         default: throw .system(Errno(rawValue: errno), "cannot put \(step.step.path) in place")
         }
-    }
-
-    /// The rename itself changes ctime, so that does not count.
-    private static func same(_ one: stat, _ two: stat) -> Bool {
-        one.st_ino == two.st_ino && one.st_size == two.st_size && one.st_mtim.tv_sec == two.st_mtim.tv_sec
-            && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
     }
 
     private func synchronize(_ folder: borrowing WorkingRoot) throws(GitError) {

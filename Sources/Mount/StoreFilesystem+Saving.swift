@@ -158,7 +158,7 @@ extension StoreFilesystem {
     }
 
     /// Somebody else put another version in place since ours was read: theirs gets a name beside it, so that
-    /// nothing is lost. Under the namespace lock.
+    /// nothing is lost, not even when this is killed. What comes after this look, the exchange keeps. Under the namespace lock.
     private func keepForeignVersion(
         at path: FilePath, _ file: SecretFile, _ store: MountedStore
     ) throws(StoreError) -> FilePath? {

@@ -96,28 +96,34 @@ extension Committer {
         let top = repository.workingDirectory
         let (_, who) = try signatures(repository, changed: 0)
         let end = ContinuousClock.now + GitTraffic.patience
+        try patiently { () throws(GitError) in
+            let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
+                try objects.ensure(collecting: GitTraffic.isCollecting)
+                return BranchStep(
+                    index: try repository.preparedIndex(paths: paths, to: merge.result),
+                    move: try repository.preparedMove(
+                        target.localRef, from: merge.ours, to: merge.result, as: who,
+                        "passdir sync: \(merge.subject)"))
+            }
+            var index = step.index
+            try index.publish()
+            Fault.point("merge.before-ref")
+            try step.move.publish { () throws(GitError) in
+                // A commit of the user's that found the remote's files in the index would have them without the remote
+                // as its parent.
+                guard GitTraffic.mayMove(in: top, until: end) else {
+                    throw GitError(code: .modified, message: "a git program has started")
+                }
+                return true
+            }
+        }
+    }
+
+    /// Does something again for as long as another program holds a lock of git, which is half a second at most.
+    private func patiently(_ body: () throws(GitError) -> Void) throws(GitError) {
         for attempt in 0..<100 {
             do throws(GitError) {
-                let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
-                    try objects.ensure(collecting: GitTraffic.isCollecting)
-                    return BranchStep(
-                        index: try repository.preparedIndex(paths: paths, to: merge.result),
-                        move: try repository.preparedMove(
-                            target.localRef, from: merge.ours, to: merge.result, as: who,
-                            "passdir sync: \(merge.subject)"))
-                }
-                var index = step.index
-                try index.publish()
-                Fault.point("merge.before-ref")
-                try step.move.publish { () throws(GitError) in
-                    // A commit of the user's that found the remote's files in the index would have them without the remote
-                    // as its parent.
-                    guard GitTraffic.mayMove(in: top, until: end) else {
-                        throw GitError(code: .modified, message: "a git program has started")
-                    }
-                    return true
-                }
-                return
+                return try body()
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
                 usleepMilliseconds(5)
@@ -135,14 +141,7 @@ extension Committer {
             return try repository.item(at: step.path, in: tip) == step.new
         }
         guard let tip else { return }
-        for attempt in 0..<100 {
-            do throws(GitError) {
-                return try repository.updateIndex(paths: paths, to: tip)
-            } catch {
-                guard error.code == .locked, attempt < 99 else { throw error }
-                usleepMilliseconds(5)
-            }
-        }
+        try patiently { () throws(GitError) in try repository.updateIndex(paths: paths, to: tip) }
     }
 
     /// Whether the index holds, at the paths that change, what our branch holds, or already what comes.

@@ -71,7 +71,8 @@ public struct DirectoryStream: ~Copyable {
                 return nil
             }
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            guard name != [UInt8(ascii: ".")], name != Array("..".utf8) else { continue }
+            // The folder itself and the one above.
+            if name.count <= 2, name.allSatisfy({ $0 == UInt8(ascii: ".") }) { continue }
             // One that is gone meanwhile is no entry.
             guard let kind = kind(of: entry) else { continue }
             return Entry(name: name, kind: kind)
