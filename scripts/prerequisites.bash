@@ -11,6 +11,10 @@ readonly editing_packages=(
     ed emacs-nox file less micro nano neovim patch perl python3 rsync sqlite3 tmux unzip vim zip
 )
 
+# What the tests make disks with that do not answer.
+# shellcheck disable=SC2034
+readonly disk_packages=(bindfs)
+
 # The servers and keyrings that the tests talk to on loopback.
 # shellcheck disable=SC2034
 readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin)

@@ -54,6 +54,12 @@ static inline int passdir_pipe(int ends[2], int flags) {
     return (int)syscall(SYS_pipe2, ends, flags);
 }
 
+/// mkostemp(3), likewise: mkstemp(3) with O_CLOEXEC, so that programs we start do not inherit the file.
+int mkostemp(char *name, int flags);
+static inline int passdir_mkstemp(char *name) {
+    return mkostemp(name, O_CLOEXEC);
+}
+
 /// accept(2) of a connection that programs we start do not inherit.
 static inline int passdir_accept(int socket) {
     return (int)syscall(SYS_accept4, socket, (void *)0, (void *)0, SOCK_CLOEXEC);

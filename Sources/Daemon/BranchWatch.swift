@@ -5,7 +5,8 @@ import System
 import SystemPackage
 
 /// Tells when something happens in the folders in which git notes where HEAD is, whoever does it: `pass`, `git`, another
-/// command of ours. One for all stores: a user has 128 instances by default (inotify(7), max_user_instances).
+/// command of ours; and when a merge, rebase or the like ends, whose notes there are removed. One for all stores: a user
+/// has 128 instances by default (inotify(7), max_user_instances).
 ///
 /// Where it cannot be had, branches are looked at when somebody asks for the status, and nothing else is lost.
 final class BranchWatch: Sendable {
@@ -25,7 +26,7 @@ final class BranchWatch: Sendable {
         state.withLock { state in
             guard let descriptor = state.descriptor ?? start() else { return }
             state.descriptor = descriptor
-            let events = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR)
+            let events = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
             for folder in folders {
                 let number = folder.withPlatformString { inotify_add_watch(descriptor, $0, events) }
                 if number >= 0 { state.moved[number] = moved }

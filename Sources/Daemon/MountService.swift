@@ -243,6 +243,15 @@ extension MountService: ControlService {
     func status() -> StatusReport {
         let unsaved = filesystem.unsaved
         watchAgain()
+        let filesystem = filesystem
+        let reports = (stores.all + unsavedRest).map { store in
+            let name = store.name
+            let report = store.beginReport(
+                unsaved: unsaved.filter { $0.store == name },
+                beingWritten: filesystem.beingWritten(ofStore: name)
+            ) { filesystem.lastFailedOpen(ofStore: name) }
+            return (store: store, report: report)
+        }
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), since: since,
@@ -251,11 +260,8 @@ extension MountService: ControlService {
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
                     stores.configurationProblem.map { "the configuration is not followed: \($0)" },
                 ].compactMap(\.self)),
-            stores: (stores.all + unsavedRest).map { store in
-                var report = store.report(
-                    unsaved: unsaved.filter { $0.store == store.name },
-                    beingWritten: filesystem.beingWritten(ofStore: store.name),
-                    failedOpen: filesystem.lastFailedOpen(ofStore: store.name))
+            stores: reports.map { store, makeReport in
+                var report = makeReport()
                 if let note = notShown(store) { report.notes.append(note) }
                 return report
             })

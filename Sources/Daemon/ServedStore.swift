@@ -5,6 +5,7 @@ import Settings
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// A store as the daemon serves it: with its committer, or not to be opened with the reason.
@@ -15,7 +16,12 @@ final class ServedStore: Sendable {
     private struct State: Sendable {
         var definition: StoreDefinition
         var isStarted = false
+        /// The last report that was asked for, and when.
+        var look: (report: Attempt<StoreReport>, start: ContinuousClock.Instant)?
     }
+
+    /// How long a report may take before its disk is said not to answer.
+    private static let patience = Duration.seconds(7)
 
     private let state: Mutex<State>
     /// Its folder, links resolved.
@@ -82,7 +88,47 @@ final class ServedStore: Sendable {
         }
     }
 
-    func report(unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: String?) -> StoreReport {
+    private static let lookNote =
+        "looking for what is not committed yet: more may wait than is told here."
+
+    /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpen`. Whoever calls
+    /// what this returns waits for the report, and is told when the disk does not answer.
+    func beginReport(
+        unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: @escaping @Sendable () -> String?
+    ) -> () -> StoreReport {
+        let now = ContinuousClock.now
+        let look = state.withLock { state in
+            // One thread that hangs is enough.
+            if let look = state.look, look.start + Self.patience < now, look.report.value(until: .now) == nil
+            {
+                return look
+            }
+            let report = Attempt(named: "status") {
+                self.report(unsaved: unsaved, beingWritten: beingWritten, failedOpen: failedOpen())
+            }
+            state.look = (report, now)
+            return (report, now)
+        }
+        return {
+            let rest = (look.start + Self.patience - .now) / .seconds(1)
+            let deadline = MonotonicTime(secondsFromNow: max(rest, 0))
+            return look.report.value(until: deadline)
+                ?? self.unseen(unsaved: unsaved, beingWritten: beingWritten)
+        }
+    }
+
+    private func unseen(unsaved: [UnsavedSecret], beingWritten: [String]) -> StoreReport {
+        let status = committer?.status
+        return StoreReport(
+            name: name, path: path.string, state: .failed, pendingChanges: status?.pendingChanges ?? 0,
+            unpushedCommits: status?.unpushedCommits ?? 0,
+            lastError: "its disk does not answer: what is read and saved there waits until it does",
+            unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten)
+    }
+
+    private func report(
+        unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: String?
+    ) -> StoreReport {
         guard let status = committer?.wholeStatus else {
             return StoreReport(
                 name: name, path: path.string, state: .failed, lastError: failure)
@@ -108,10 +154,16 @@ final class ServedStore: Sendable {
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: committer?.conflicts.map(\.string) ?? [],
-            lastError: errors.first, otherErrors: Array(errors.dropFirst()), notes: status.notes,
-            unsaved: unsaved.map {
-                UnsavedReport(
-                    path: $0.path, error: $0.message, since: Timestamp(seconds: $0.since.seconds))
-            }, beingWritten: beingWritten, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            lastError: errors.first, otherErrors: Array(errors.dropFirst()),
+            notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
+            unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten,
+            recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+    }
+}
+
+extension UnsavedReport {
+    fileprivate init(_ secret: UnsavedSecret) {
+        self.init(
+            path: secret.path, error: secret.message, since: Timestamp(seconds: secret.since.seconds))
     }
 }

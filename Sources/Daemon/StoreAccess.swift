@@ -13,15 +13,18 @@ public struct StoreAccess: Sendable {
     public let store: Store
     /// The visible path in it that was named; empty for the store itself.
     public let path: FilePath
+    /// The path on disk of what was named: what the mount shows there, or the secret that it would be.
+    public var backingPath: FilePath { VisibleName.backingPath(of: path, in: store.root) }
     private let committing: Committer.Options
 
     /// The store that an argument names: `STORE/PATH`, `ID:PATH` or a path in the mount.
-    public static func open(_ argument: String, environment: [String: String]) throws(DaemonError)
-        -> StoreAccess
-    {
-        let stores = try all(environment: environment)
-        let argument = SecretReference.expanded(
-            argument, stores: stores.map { ($0.store.identifier, $0.store.name) })
+    /// - Throws: One sentence where there is no such store, or it is not for that use.
+    public static func open(
+        _ argument: String, for use: StoreUse, environment: [String: String]
+    ) throws(DaemonError) -> StoreAccess {
+        let opening = try Opening(environment: environment)
+        let stores = opening.definitions
+        let argument = SecretReference.expanded(argument, stores: stores.map { ($0.identifier, $0.name) })
         var path =
             SecretReference.isPath(argument)
             ? Sharing.absolute(argument) : FilePath(argument).lexicallyNormalized()
@@ -40,57 +43,88 @@ public struct StoreAccess: Sendable {
             }
         }
         guard let first = path.components.first?.string,
-            let found = stores.first(where: { $0.store.name == first })
+            let found = stores.first(where: { $0.name == first })
         else {
-            if let first = path.components.first?.string, let objection = objection(to: first, environment) {
-                throw DaemonError(message: "the store \"\(first)\" cannot be opened: \(objection)")
-            }
-            let names = stores.map(\.store.name).joined(separator: ", ")
+            let names = stores.map(\.name).joined(separator: ", ")
             throw DaemonError(message: "there is no store of that name in \(argument); there are: \(names)")
         }
         _ = path.removePrefix(FilePath(first))
-        return StoreAccess(store: found.store, path: path, committing: found.committing)
+        return try opening.access(to: found, path, for: use)
     }
 
-    private static func objection(to store: String, _ environment: [String: String]) -> String? {
-        guard let configuration = try? Daemon.configuration(environment),
-            let definition = try? Registry(configuration, environment: environment).definition(named: store)
-        else { return nil }
-        return StorePlace.objection(toLinked: definition.path, environment: environment).map {
-            "\(definition.path) \($0)"
+    /// Stores by their names; without any all but those whose folder can be none.
+    /// - Throws: One sentence where there is no store of a name, or one cannot be opened.
+    public static func all(named names: [String] = [], environment: [String: String]) throws(DaemonError)
+        -> [StoreAccess]
+    {
+        let opening = try Opening(environment: environment)
+        var found: [StoreAccess] = []
+        for definition in try opening.definitions(named: names) {
+            found.append(try opening.access(to: definition, FilePath(), for: .reading))
         }
+        return found
     }
 
-    /// All stores but those whose folder can be none.
-    public static func all(environment: [String: String]) throws(DaemonError) -> [StoreAccess] {
-        do {
-            let configuration = try Daemon.configuration(environment)
-            let credentials = LayeredCredentialStore.standard(
-                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            return try Registry(configuration, environment: environment).definitions().compactMap {
-                definition in
-                guard StorePlace.objection(toLinked: definition.path, environment: environment) == nil else {
-                    return nil
+    /// What is read once to open any store.
+    private struct Opening {
+        let environment: [String: String]
+        let configuration: Configuration
+        let registry: Registry
+        let definitions: [StoreDefinition]
+
+        init(environment: [String: String]) throws(DaemonError) {
+            self.environment = environment
+            do throws(SettingsError) {
+                configuration = try Daemon.configuration(environment)
+                registry = Registry(configuration, environment: environment)
+                definitions = try registry.definitions()
+            } catch {
+                throw DaemonError(error)
+            }
+        }
+
+        func definitions(named names: [String]) throws(DaemonError) -> [StoreDefinition] {
+            guard !names.isEmpty else {
+                return definitions.filter {
+                    StorePlace.objection(toLinked: $0.path, environment: environment) == nil
                 }
+            }
+            do throws(SettingsError) {
+                var found: [StoreDefinition] = []
+                for name in names { found.append(try registry.definition(named: name)) }
+                return found
+            } catch {
+                throw DaemonError(error)
+            }
+        }
+
+        func access(to definition: StoreDefinition, _ path: FilePath, for use: StoreUse) throws(DaemonError)
+            -> StoreAccess
+        {
+            let root = try definition.root(for: use, environment: environment)
+            do {
+                let credentials = LayeredCredentialStore.standard(
+                    environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
                 let store = Store(
-                    name: definition.name, identifier: definition.identifier,
-                    root: try Root(path: definition.path),
+                    name: definition.name, identifier: definition.identifier, root: root,
                     engine: try GnuPG(
                         home: definition.keyring, encryption: try EncryptionWay(configuration)),
                     options: try Store.Options(
                         configuration, store: definition.name, environment: environment),
                     learned: nil)
                 return StoreAccess(
-                    store: store, path: FilePath(),
+                    store: store, path: path,
                     committing: try CommitterSettings.options(
                         configuration, of: definition, credentials: credentials))
+            } catch let error as SettingsError {
+                throw DaemonError(error)
+            } catch let error as OpenPGPError {
+                throw DaemonError(message: error.message)
+            } catch {
+                throw DaemonError(
+                    message:
+                        "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(error)")
             }
-        } catch let error as SettingsError {
-            throw DaemonError(error)
-        } catch let error as OpenPGPError {
-            throw DaemonError(message: error.message)
-        } catch {
-            throw DaemonError(message: "a store cannot be opened: \(error)")
         }
     }
 

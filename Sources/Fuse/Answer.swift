@@ -3,7 +3,7 @@ import Glibc
 import SystemPackage
 
 /// What a request is answered with when it succeeds.
-enum Answer {
+enum Answer: Sendable {
     case done
     case entry(Entry)
     case attributes(Attributes, timeout: Double)

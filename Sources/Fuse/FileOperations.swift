@@ -9,26 +9,33 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
         let server = Server.of(request)
         let inode = InodeNumber(rawValue: inode)
         let flags = openFlags(info)
-        server.answerLater(request) { request throws(Errno) in
-            let opened = try server.filesystem.open(request, inode, flags: flags)
-            let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false)
-            return .opened(handle, opened, flags)
+        server.answerWhenReady(request) { request throws(Errno) in
+            try server.filesystem.open(request, inode, flags: flags).map { opened in
+                opened.map { opened in
+                    let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false)
+                    return .opened(handle, opened, flags)
+                }
+            }
         }
     }
     table.create = { request, parent, bytes, mode, info in
+        let request = present(request)
+        let server = Server.of(request)
         let flags = openFlags(info)
-        answerLater(request, bytes) { server, request, name throws(Errno) in
-            let (entry, opened) = try server.filesystem.create(
-                request, in: InodeNumber(rawValue: parent), name: name, permissions: UInt16(mode & 0o7777),
-                flags: flags)
-            return .created(entry, opened, flags)
+        let name = Result { () throws(Errno) in try copyName(bytes) }
+        server.answerWhenReady(request) { request throws(Errno) in
+            try server.filesystem.create(
+                request, in: InodeNumber(rawValue: parent), name: name.get(),
+                permissions: UInt16(mode & 0o7777), flags: flags
+            ).map { created in created.map { .created($0.0, $0.1, flags) } }
         }
     }
     table.flush = { request, inode, info in
         let request = present(request)
         let server = Server.of(request)
         let handle = openHandle(info)
-        server.answerLater(request) { request throws(Errno) in
+        // What was written is saved, whatever becomes of the one who wrote it.
+        server.answerLater(request, evenForTheKilled: true) { request throws(Errno) in
             try server.filesystem.flush(request, InodeNumber(rawValue: inode), handle: handle)
             return .done
         }
@@ -39,7 +46,7 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
         let handle = OpenHandles.Handle(
             inode: InodeNumber(rawValue: inode), number: openHandle(info), isDirectory: false)
         let flags = openFlags(info)
-        server.answerLater(request) { _ throws(Errno) in
+        server.answerLater(request, evenForTheKilled: true) { _ throws(Errno) in
             server.release(handle, flags)
             return .done
         }

@@ -56,12 +56,13 @@ public protocol Filesystem: AnyObject, Sendable {
         _ newName: Name, flags: RenameFlags
     ) throws(Errno)
 
-    /// open(2) of what exists; may block.
-    func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened
-    /// open(2) with `O_CREAT` of a name that the kernel doesn't know; may block. It may exist nevertheless.
+    /// open(2) of what exists; may block. What waits for a person replies later, so that any number may wait.
+    func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Reply<Opened>
+    /// open(2) with `O_CREAT` of a name that the kernel doesn't know; may block. It may exist nevertheless, and is
+    /// then opened.
     func create(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
-    ) throws(Errno) -> (Entry, Opened)
+    ) throws(Errno) -> Reply<(Entry, Opened)>
     /// read(2). Calls `reply` exactly once, with at most `count` bytes, fewer only at the end of the file. They
     /// need to be valid during that call only: they are in the kernel when it returns.
     func read(

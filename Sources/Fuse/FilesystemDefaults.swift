@@ -53,13 +53,13 @@ extension Filesystem {
         _ newName: Name, flags: RenameFlags
     ) throws(Errno) { throw .noFunction }
     /// Throws `noFunction`.
-    public func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
-        throw .noFunction
-    }
+    public func open(
+        _ request: Request, _ inode: InodeNumber, flags: OpenFlags
+    ) throws(Errno) -> Reply<Opened> { throw .noFunction }
     /// Throws `noFunction`.
     public func create(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
-    ) throws(Errno) -> (Entry, Opened) { throw .noFunction }
+    ) throws(Errno) -> Reply<(Entry, Opened)> { throw .noFunction }
     /// Throws `noFunction`.
     public func read(
         _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, count: Int,

@@ -43,7 +43,7 @@ public final class Notifier: Sendable {
     /// Holds on to the session during the call only; it may end meanwhile.
     private func notify(_ body: (OpaquePointer) -> Int32) {
         guard let session = session.withLock({ $0 }) else { return }
-        _ = body(session.raw)
+        withExtendedLifetime(session) { _ = body(session.raw) }
     }
 
     func end() { session.withLock { $0 = nil } }

@@ -37,11 +37,15 @@ extension Caller {
     }
 
     /// 0 where it cannot be told.
+    ///
+    /// From `status`, never from `stat`: reading that waits for an execve(2) of the process, and one that closes a file on
+    /// exec waits for this answer.
     private static func parent(of pid: Int32) -> Int32 {
-        // "PID (NAME) STATE PPID …", and the name may hold anything.
-        guard let text = text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        return fields.count > 1 ? Int32(fields[1]) ?? 0 : 0
+        // The name, in the first line, may hold anything but a line feed.
+        guard let text = text(of: "/proc/\(pid)/status"),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") })
+        else { return 0 }
+        return Int32(line.dropFirst(5).drop { $0 == "\t" || $0 == " " }) ?? 0
     }
 
     /// What one read gives of a file in /proc; nil where there is none.

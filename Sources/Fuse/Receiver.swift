@@ -23,7 +23,7 @@ struct Receiver: @unchecked Sendable {
     }
 
     /// Receives and answers one request.
-    func round() -> Round {
+    private func round(_ receivers: Receivers?) -> Round {
         var buffer = fuse_buf()
         buffer.mem = memory.bytes.baseAddress
         let received = fuse_session_receive_buf(session.raw, &buffer)
@@ -32,6 +32,8 @@ struct Receiver: @unchecked Sendable {
             if -received == EINTR || -received == EAGAIN { return .served }
             return -received == ENODEV ? .ended : .failed(Errno(rawValue: -received))
         }
+        receivers?.begin()
+        defer { receivers?.end() }
         fuse_session_process_buf(session.raw, &buffer)
         // Whatever was in it: names, attribute values, what was written.
         if let start = buffer.mem { explicit_bzero(start, Int(received)) }
@@ -39,9 +41,11 @@ struct Receiver: @unchecked Sendable {
     }
 
     /// Answers requests until the kernel ends the session or the device fails, but only while `condition` holds.
-    func run(while condition: () -> Bool = { true }) {
+    ///
+    /// - Parameter receivers: told when this one is held by a request and when no more.
+    func run(in receivers: Receivers? = nil, while condition: () -> Bool) {
         while condition() {
-            switch round() {
+            switch round(receivers) {
             case .served: continue
             case .ended: return server.kernelHasEnded()
             case .failed(let error):

@@ -1,6 +1,7 @@
 import CFuse
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// What serves the requests of one session: libfuse's callbacks find it as their user data.
@@ -12,8 +13,8 @@ final class Server: Sendable {
     /// Interrupts have threads of their own: they must get through when all workers wait.
     let interruptWorkers: WorkerPool
     let openHandles = OpenHandles()
-    /// What workers serve at this moment.
-    private let pending = Mutex<[ObjectIdentifier: Request]>([:])
+    /// What is not answered yet, but for what the receiving threads answer at once.
+    private let pending = Monitor<[ObjectIdentifier: Request]>([:])
     private let initialized = Atomic(false)
     private let ended = Atomic(false)
 
@@ -54,16 +55,51 @@ final class Server: Sendable {
     }
 
     /// Answers a request on a worker, where it may block. `operation` holds copies of all that libfuse passed.
+    ///
+    /// - Parameter evenForTheKilled: run the operation though its caller was killed while it waited for a worker.
     func answerLater(
-        _ raw: fuse_req_t, _ operation: @escaping @Sendable (Request) throws(Errno) -> Answer
+        _ raw: fuse_req_t, evenForTheKilled: Bool = false,
+        _ operation: @escaping @Sendable (Request) throws(Errno) -> Answer
+    ) {
+        answerWhenReady(raw, evenForTheKilled: evenForTheKilled) { request throws(Errno) in
+            .now(try operation(request))
+        }
+    }
+
+    /// As `answerLater`, of an operation that may give its worker up while it waits for its answer.
+    func answerWhenReady(
+        _ raw: fuse_req_t, evenForTheKilled: Bool = false,
+        _ operation: @escaping @Sendable (Request) throws(Errno) -> Reply<Answer>
     ) {
         let request = Request(raw, interruptWorkers: interruptWorkers)
-        let identity = ObjectIdentifier(request)
-        pending.withLock { $0[identity] = request }
-        workers.submit {
-            self.serve(request, operation)
-            self.pending.withLock { _ = $0.removeValue(forKey: identity) }
+        pending.withLock { $0[ObjectIdentifier(request)] = request }
+        let queued = QueuedRequest(request)
+        if !evenForTheKilled {
+            queued.whenKilled { self.complete($0, .failure(.interrupted)) }
         }
+        workers.submit {
+            guard queued.take() else { return }
+            do throws(Errno) {
+                switch try operation(request) {
+                case .now(let answer): self.complete(request, .success(answer))
+                case .later(let reply): reply.whenGiven { self.complete(request, $0) }
+                }
+            } catch {
+                self.complete(request, .failure(error))
+            }
+        }
+    }
+
+    private func complete(_ request: Request, _ result: Result<Answer, Errno>) {
+        switch result {
+        case .success(let answer): request.send(answer, from: self)
+        case .failure(let error): request.fail(error)
+        }
+        let isLast = pending.withLock { pending in
+            pending[ObjectIdentifier(request)] = nil
+            return pending.isEmpty
+        }
+        if isLast { pending.broadcast() }
     }
 
     private func serve(_ request: Request, _ operation: (Request) throws(Errno) -> Answer) {
@@ -105,6 +141,7 @@ final class Server: Sendable {
     func finish() {
         for request in pending.withLock({ Array($0.values) }) { request.abandon() }
         workers.finish()
+        pending.waiting { pending, _ in pending.isEmpty ? .done(()) : .wait(until: nil) }
         interruptWorkers.finish()
         openHandles.releaseAll(in: filesystem)
         filesystem.unmounted()

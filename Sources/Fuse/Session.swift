@@ -76,12 +76,15 @@ public final class Session: Sendable {
     /// Blocks the calling thread, which is one of those that receive.
     public func run() {
         guard let receivers = start() else { preconditionFailure("a session runs once") }
-        serve(receivers)
-        notifier.end()
-        // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
-        // even with our device number, which is free again; but that mount isn't stale.
-        if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }
-        server.finish()
+        // Requests that are not answered yet point at libfuse's session, which goes with the last of the receivers.
+        withExtendedLifetime(receivers) {
+            serve(receivers)
+            notifier.end()
+            // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
+            // even with our device number, which is free again; but that mount isn't stale.
+            if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }
+            server.finish()
+        }
         life.withLock { $0 = .ended }
     }
 
@@ -98,14 +101,12 @@ public final class Session: Sendable {
         receivers[0].run(while: { !server.isInitialized })
         guard server.isInitialized else { return }
         server.filesystem.mounted(notifier)
-        let threads = receivers.dropFirst().compactMap { receiver in
-            // One that cannot be had is missed by nobody: the others receive what it would.
-            try? PosixThread(named: "fuse receiver", stackByteCount: WorkerPool.stackByteCount) {
-                receiver.run()
-            }
-        }
-        receivers[0].run()
-        for thread in threads { thread.join() }
+        let session = receivers[0].session
+        Receivers(receivers) { [server] in
+            let options = server.options
+            guard let memory = try? options.receiveMemory(options.receiveByteCount) else { return nil }
+            return Receiver(session: session, server: server, memory: memory)
+        }.run()
     }
 
     /// Unmounts; from any thread but those that serve. `run` returns thereafter, in the lazy case when the last

@@ -65,10 +65,7 @@ struct BranchLock: ~Copyable {
             return false
         }
         names.lock = nil
-        let folder = file.removingLastComponent().withPlatformString {
-            open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        }
-        if folder >= 0 { _ = fsync(OwnedDescriptor(folder).raw) }
+        OwnedDescriptor.synchronize(folder: file.removingLastComponent())
         return true
     }
 

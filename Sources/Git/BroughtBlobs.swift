@@ -31,7 +31,8 @@ extension Repository {
     /// What the last fetch of the git program brought, from wherever (`FETCH_HEAD`: a line for each, its id first).
     private func fetchedLast() -> [ObjectID] {
         let file = gitDirectory.appending("FETCH_HEAD")
-        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: .noFollow) else {
+        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: [.noFollow, .closeOnExec])
+        else {
             return []
         }
         defer { try? descriptor.close() }

@@ -155,7 +155,7 @@ struct ConfigReplacement: ~Copyable {
         guard opened >= 0 else { throw Errno(rawValue: errno) }
         let descriptor = OwnedDescriptor(opened)
         if let permissions, fchmod(descriptor.raw, permissions) != 0 { throw Errno(rawValue: errno) }
-        if fsync(descriptor.raw) != 0 { throw Errno(rawValue: errno) }
+        try descriptor.synchronize()
     }
 
     private static func makeFolders(_ folder: FilePath, _ file: FilePath) throws(ConfigFileError) {

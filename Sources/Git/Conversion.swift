@@ -28,9 +28,14 @@ public struct ConversionRequest: Sendable {
 extension Repository {
     /// What git makes of a plain file's content: line ends, encodings, `$Id$` and the filters that the user's own
     /// configuration defines, as `.gitattributes`, `.git/info/attributes` and `core.autocrlf` say. A ciphertext is none of
-    /// their business, whatever they say: what is called `.gpg` stays as it is.
+    /// their business, whatever they say: what is called `.gpg` stays as it is. Of a list of recipients, and of a file of
+    /// rules, only the line ends change: others push the attributes, and what is read there must be what was pushed.
+    ///
+    /// Others can name an encoding that nobody knows, and filters that fail here. On its way to the working tree what
+    /// cannot be converted stays as it is.
     /// - Parameter path: relative to the top.
-    /// - Throws: `.invalid` where a `.gitattributes` is no file of ordinary size.
+    /// - Throws: `.invalid` where a `.gitattributes` is no file of ordinary size; what the program says that cannot make
+    ///   of a file what git would store.
     func converted(
         _ bytes: [UInt8], _ direction: ConversionRequest.Direction, at path: FilePath
     ) throws(GitError) -> [UInt8] {
@@ -39,7 +44,11 @@ extension Repository {
         while folder.removeLastComponent() { try RuleFiles.check(folder, top: top) }
         let request = ConversionRequest(
             direction: direction, top: top, gitDirectory: gitDirectory, path: path, bytes: bytes)
-        if needsProgram(path), let program = conversionProgram { return try program(request) }
+        let isReadAsItIs = Self.isReadAsItIs(path)
+        if isReadAsItIs, direction == .toWorkingTree, isSet("ident", for: path) { return bytes }
+        if !isReadAsItIs, needsProgram(path), let program = conversionProgram {
+            return try converted(request, by: program)
+        }
         let mode = direction == .toGit ? GIT_FILTER_TO_ODB : GIT_FILTER_TO_WORKTREE
         var filters: OpaquePointer?
         let code = path.withPlatformString {
@@ -48,7 +57,9 @@ extension Repository {
         // An index that libgit2 cannot read (index.skipHash): it may hold a `.gitattributes` that is not checked out.
         if code < 0 {
             git_error_clear()
-            return try conversionProgram?(request) ?? bytes
+            guard let program = conversionProgram else { return bytes }
+            return isReadAsItIs
+                ? (try? program(request)) ?? bytes : try converted(request, by: program)
         }
         guard let filters else { return bytes }
         defer { git_filter_list_free(filters) }
@@ -62,6 +73,40 @@ extension Repository {
         return Array(UnsafeRawBufferPointer(start: buffer.ptr, count: buffer.size))
     }
 
+    private func converted(
+        _ request: ConversionRequest, by program: (ConversionRequest) throws(GitError) -> [UInt8]
+    ) throws(GitError) -> [UInt8] {
+        do throws(GitError) {
+            return try program(request)
+        } catch {
+            guard request.direction == .toWorkingTree else { throw error }
+            return request.bytes
+        }
+    }
+
+    /// The name of the blob that git would store for a plain file.
+    /// - Parameters:
+    ///   - path: relative to the top.
+    ///   - known: the contents that nobody has edited. Where a file cannot be converted and is one of them byte for byte,
+    ///     it was put there like that.
+    func blobID(
+        ofFile bytes: [UInt8], at path: FilePath, known: [ObjectID]
+    ) throws(GitError) -> ObjectID {
+        do throws(GitError) {
+            return try Repository.blobID(of: converted(bytes, .toGit, at: path))
+        } catch {
+            let raw = try Repository.blobID(of: bytes)
+            guard known.contains(raw) else { throw error }
+            return raw
+        }
+    }
+
+    /// Whether passdir, pass or git itself reads a file in the working tree, for whom to encrypt to or what to do.
+    private static func isReadAsItIs(_ path: FilePath) -> Bool {
+        guard let name = path.lastComponent?.string else { return false }
+        return name == ".gpg-id" || name == ".gpg-id.sig" || RuleFiles.names.contains(name)
+    }
+
     private func needsProgram(_ path: FilePath) -> Bool {
         if let encoding = attribute("working-tree-encoding", of: path) {
             return encoding.lowercased() != "utf-8"
@@ -69,6 +114,13 @@ extension Repository {
         // A filter that nobody has defined is none.
         guard let filter = attribute("filter", of: path) else { return false }
         return ["clean", "smudge", "process"].contains { config("filter.\(filter).\($0)") != nil }
+    }
+
+    /// Whether an attribute is set without a value.
+    private func isSet(_ name: String, for path: FilePath) -> Bool {
+        var value: UnsafePointer<CChar>?
+        let code = path.withPlatformString { git_attr_get(&value, pointer, 0, $0, name) }
+        return code == 0 && git_attr_value(value) == GIT_ATTR_VALUE_TRUE
     }
 
     /// The value of an attribute; nil when it has none.

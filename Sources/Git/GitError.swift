@@ -49,7 +49,7 @@ public struct GitError: Error, Sendable, Equatable, CustomStringConvertible {
     /// An error of the code and sentence given.
     public init(code: Code, message: String, libgit2Code: Int32 = 0) {
         self.code = code
-        self.message = message
+        self.message = Self.withoutFullStop(message)
         self.libgit2Code = libgit2Code
     }
 
@@ -73,9 +73,31 @@ extension GitError {
         if kind == .untrustedOwner {
             reason = "it belongs to another user; `git config --global --add safe.directory FOLDER` trusts it"
         }
+        if let advice = adviceForIndex(reason) {
+            return GitError(code: .unsupported, message: "\(doing): \(advice)", libgit2Code: code)
+        }
         return GitError(
             code: kind, message: reason.isEmpty ? "\(doing) (libgit2 \(code))" : "\(doing): \(reason)",
             libgit2Code: code)
+    }
+
+    /// What libgit2 1.5.1 says of an index in a form that it does not read (gitformat-index), with what helps; nil where it
+    /// says something else.
+    private static func adviceForIndex(_ reason: String) -> String? {
+        guard let start = reason.firstRange(of: "unsupported mandatory extension: '") else { return nil }
+        switch reason[start.upperBound...].prefix(4) {
+        case "link":
+            return
+                "it is a split index, which passdir does not read: run git update-index --no-split-index, and "
+                + "git config core.splitIndex false where that is set"
+        case "sdir":
+            return "it is a sparse index, which passdir does not read: run git sparse-checkout reapply "
+                + "--no-sparse-index"
+        case let name:
+            return
+                "it has the extension '\(name)', which passdir does not know: rm .git/index && git reset makes it "
+                + "anew, without what is staged"
+        }
     }
 
     /// The failure of a system call, from `errno`.
@@ -109,7 +131,11 @@ extension GitError {
         }
         switch area {
         case GIT_ERROR_NET, GIT_ERROR_HTTP, GIT_ERROR_SSH, GIT_ERROR_SSL: return .network
-        case GIT_ERROR_ZLIB, GIT_ERROR_ODB, GIT_ERROR_OBJECT, GIT_ERROR_INDEX, GIT_ERROR_SHA: return .corrupt
+        // A connection that broke off.
+        case GIT_ERROR_INDEXER where reason.contains("early EOF"): return .network
+        case GIT_ERROR_INDEXER, GIT_ERROR_ZLIB, GIT_ERROR_ODB, GIT_ERROR_OBJECT, GIT_ERROR_INDEX,
+            GIT_ERROR_SHA:
+            return .corrupt
         default: return .other
         }
     }
@@ -126,6 +152,13 @@ extension GitError {
         }
         let line = lines.filter { !$0.isEmpty }.joined(separator: "; ")
         return withoutPasswords(line)
+    }
+
+    /// A sentence of ours, or what a program said, as a part of another sentence: that one ends with the full stop.
+    public static func withoutFullStop(_ text: String) -> String {
+        var text = Substring(text)
+        while let last = text.last, last == "." || last.isWhitespace { text.removeLast() }
+        return String(text)
     }
 
     /// A URL for a sentence: without the password in it.

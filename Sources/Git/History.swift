@@ -60,8 +60,7 @@ extension Repository {
     }
 
     /// Whether at most `limit` commits are reachable from `tip`; looks at no more than that.
-    public func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
-        if isShallow { return true }
+    func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
         let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
             git_revwalk_new(&$0, pointer)
         }

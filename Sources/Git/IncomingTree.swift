@@ -138,7 +138,8 @@ private struct IncomingLook: ~Copyable {
         guard path.count <= TreeBounds.path else {
             throw refusal("\(Self.shown(path)) is a path of more than \(TreeBounds.path) bytes")
         }
-        if let objection = IncomingName.objection(entry.name, isLink: entry.isLink, isTree: entry.isTree) {
+        let isFolder = entry.isTree || entry.isSubmodule
+        if let objection = IncomingName.objection(entry.name, isLink: entry.isLink, isTree: isFolder) {
             throw refusal("\(Self.shown(path)) \(objection)")
         }
         guard entry.isKnown else {

@@ -13,7 +13,11 @@ struct IndexFile: ~Copyable {
     init(_ path: FilePath) throws(GitError) {
         let source = try IndexSource.read(path)
         let copy = try IndexCopy(of: path, old: source?.facts)
-        if let source { try copy.create().write([source.bytes], "cannot copy the index") }
+        if let source {
+            try source.withBytes { bytes throws(GitError) in
+                try copy.create().write([bytes], "cannot copy the index")
+            }
+        }
         let place = copy.path
         let index = try Owned("cannot read the index", free: git_index_free) { made in
             place.withPlatformString { git_index_open(&made, $0) }

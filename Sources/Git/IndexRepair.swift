@@ -14,9 +14,9 @@ extension Repository {
     public func repairIndex() throws(GitError) -> Bool {
         let index = gitDirectory.appending("index")
         for copy in IndexCopy.left(of: index) {
-            guard let source = try IndexSource.read(copy), try Self.isWhole(source.bytes) else { continue }
+            guard try Self.isWhole(copy) else { continue }
             // An index that replaces one with a checksum has one too.
-            if let now = try IndexSource.read(index), try Self.isWhole(now.bytes) { return false }
+            if try Self.isWhole(index) { return false }
             try IndexCopy.put(copy, inPlaceOf: index)
             return true
         }
@@ -30,7 +30,12 @@ extension Repository {
         }
     }
 
-    /// Whether an index is as it was written, which its checksum tells.
+    /// Whether an index is there and is as it was written, which its checksum tells.
+    private static func isWhole(_ index: FilePath) throws(GitError) -> Bool {
+        guard let source = try IndexSource.read(index) else { return false }
+        return try source.withBytes(isWhole)
+    }
+
     private static func isWhole(_ bytes: UnsafeRawBufferPointer) throws(GitError) -> Bool {
         guard bytes.count >= IndexScan.headerLength + IndexChecksum.length,
             bytes[..<4].elementsEqual("DIRC".utf8)

@@ -49,10 +49,15 @@ final class IndexSource {
         SpareMemory.giveBack(memory)
     }
 
-    /// The whole file.
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(writable) }
+    /// Lends the whole file. A property would not do: an optimised build may let go of what it was read from last, and its
+    /// memory is another index's then.
+    func withBytes<R: ~Copyable>(
+        _ body: (UnsafeRawBufferPointer) throws(GitError) -> R
+    ) throws(GitError) -> R {
+        try withExtendedLifetime(self) { () throws(GitError) in try body(UnsafeRawBufferPointer(writable)) }
+    }
 
-    /// The same, to be changed before it is written elsewhere.
+    /// The same, to be changed before it is written elsewhere; valid while this lives.
     var writable: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: memory[..<count]) }
 }
 

@@ -163,7 +163,9 @@ public struct IndexChange: Sendable {
     /// - Throws: as `Repository.updateIndex`.
     public func draft() throws(GitError) -> IndexDraft? {
         guard !edits.isEmpty, let source = try IndexSource.read(index) else { return nil }
-        try IndexChecksum.verify(index, source.facts, source.bytes)
+        try source.withBytes { bytes throws(GitError) in
+            try IndexChecksum.verify(index, source.facts, bytes)
+        }
         let written = FileTime(source.facts.st_mtim)
         guard let patch = try IndexPatch(source.writable, written: written, edits) else { return nil }
         return IndexDraft(index: index, source: source, patch: patch, checksum: try patch.checksum())
@@ -231,7 +233,7 @@ extension Repository {
     ) throws(GitError) -> stat? {
         switch try WorkingFile.read(path, in: root) {
         case .file(let bytes, _, let stat?):
-            return try Repository.blobID(of: converted(bytes, .toGit, at: path)) == blob ? stat : nil
+            return try blobID(ofFile: bytes, at: path, known: [blob]) == blob ? stat : nil
         case .link(let bytes, let stat?):
             return try Repository.blobID(of: bytes) == blob ? stat : nil
         default: return nil

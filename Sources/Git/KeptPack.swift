@@ -60,8 +60,7 @@ final class KeptPack {
             }
             guard moved == 0 else { throw .system(Errno(rawValue: errno), "cannot write a pack") }
         }
-        let opened = place.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        if opened >= 0 { _ = fsync(OwnedDescriptor(opened).raw) }
+        OwnedDescriptor.synchronize(folder: place)
     }
 
     /// From now on it is a pack as any other.

@@ -47,7 +47,7 @@ extension Repository {
     /// Reads the named paths as they are in the working tree now, to make of the tree of `parent` one that has them.
     ///
     /// A ciphertext or symbolic link is stored as it is, other files as `git add` does (`converted`); what is absent is removed unless its index entry
-    /// excuses that (sparse checkout), and folders left empty vanish. A named folder means every file that the parent has in it; name the files that are new there.
+    /// excuses that (sparse checkout), and folders left empty vanish. What lies in the folder of a submodule is left out. A named folder means every file that the parent has in it; name the files that are new there.
     /// Costs grow with the named paths, what the parent has below them, and their depth, not with the repository.
     /// - Parameter parent: the commit to build on; nil for the first one.
     /// - Throws: `.invalid` for a path outside the repository or in `.git`, `.unsupported` without working tree.
@@ -119,26 +119,29 @@ extension Repository {
                 try remove(path, old, &plan)
                 plan.changesKind = true
             }
-            if old == nil { try removeFileAbove(path, base, &plan) }
+            if old == nil, try !removeFileAbove(path, base, &plan) { return }
             try store(file, readAt, at: path, replacing: old.flatMap { $0.isTree ? nil : $0 }, &plan)
         }
     }
 
     /// `a/b` is there now, so a file `a` of the parent cannot be there any more.
+    /// - Returns: false where `a` is a submodule, which has a folder there whether it is checked out or not.
     private func removeFileAbove(
         _ path: FilePath, _ base: borrowing Owned, _ plan: inout TreePlan
-    ) throws(GitError) {
+    ) throws(GitError) -> Bool {
         var above = path.removingLastComponent()
         while !above.isEmpty {
             if let old = try entry(above, in: base) {
+                guard old.mode != GIT_FILEMODE_COMMIT else { return false }
                 if !old.isTree {
                     try remove(above, old, &plan)
                     plan.changesKind = true
                 }
-                return
+                return true
             }
             above = above.removingLastComponent()
         }
+        return true
     }
 
     private func remove(_ path: FilePath, _ old: TreeEntry, _ plan: inout TreePlan) throws(GitError) {
@@ -162,7 +165,13 @@ extension Repository {
         case .file(let content, let executable, let stat):
             let known = old?.mode == GIT_FILEMODE_BLOB_EXECUTABLE
             let runs = plan.trustsExecutableBit ? executable : known
-            bytes = try converted(content, .toGit, at: path)
+            do throws(GitError) {
+                bytes = try converted(content, .toGit, at: path)
+            } catch {
+                // What cannot be converted and is what the branch has was not edited.
+                guard let old, try Repository.blobID(of: content) == old.id else { throw error }
+                bytes = content
+            }
             (mode, facts) = (runs ? GIT_FILEMODE_BLOB_EXECUTABLE : GIT_FILEMODE_BLOB, stat)
         }
         let blob = TreeEntry(id: try Repository.blobID(of: bytes), mode: mode)

@@ -12,6 +12,37 @@ extension Repository {
     public func askTips(
         ofRemoteAt url: String, callbacks: TransferCallbacks = .init(), listed: ([ObjectID]) -> Void
     ) throws(GitError) {
+        try ask(url, callbacks) { remote, tips, options in
+            listed(tips.map(\.id))
+            let isMissing = tips.contains { tip in
+                Self.transferred.contains { tip.name.hasPrefix($0) } && !has(tip.id)
+            }
+            // What the remote has beyond us is needed only to see what of ours it contains.
+            guard isMissing else { return 0 }
+            return withStringArray(Self.transferred.map { "+\($0)*:refs/passdir/\($0.dropFirst(5))*" }) {
+                git_remote_download(remote, &$0, &options)
+            }
+        }
+    }
+
+    /// Asks a remote what one of its references leads to; nil when there is none of the name. As `askTips`, without
+    /// getting anything.
+    public func askTip(
+        of ref: String, ofRemoteAt url: String, callbacks: TransferCallbacks = .init()
+    ) throws(GitError) -> ObjectID? {
+        var found: ObjectID?
+        try ask(url, callbacks) { _, tips, _ in
+            found = tips.first { $0.name == ref }?.id
+            return 0
+        }
+        return found
+    }
+
+    /// Connects to a remote, and lends it with what its references lead to.
+    private func ask(
+        _ url: String, _ callbacks: TransferCallbacks,
+        _ body: (OpaquePointer, [(name: String, id: ObjectID)], inout git_fetch_options) -> Int32
+    ) throws(GitError) {
         let handle = try Owned("cannot use '\(GitError.withoutPasswords(url))'", free: git_remote_free) {
             git_remote_create_anonymous(&$0, pointer, url)
         }
@@ -24,7 +55,6 @@ extension Repository {
         git_remote_connect_options_init(&connection, UInt32(GIT_REMOTE_CONNECT_OPTIONS_VERSION))
         connection.proxy_opts.type = GIT_PROXY_AUTO
         connection.follow_redirects = GIT_REMOTE_REDIRECT_NONE
-        var missing = false
         try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
             connection.callbacks = remoteCallbacks
             options.callbacks = remoteCallbacks
@@ -34,20 +64,12 @@ extension Repository {
             var count = 0
             code = git_remote_ls(&heads, &count, handle.pointer)
             guard code == 0 else { return code }
-            var tips: [ObjectID] = []
-            for index in 0..<count {
-                guard let head = heads?[index]?.pointee else { continue }
-                let id = ObjectID(head.oid)
-                tips.append(id)
-                let name = head.name.map { String(cString: $0) } ?? ""
-                if Self.transferred.contains(where: { name.hasPrefix($0) }), !has(id) { missing = true }
+            let tips = (0..<count).compactMap { index in
+                heads?[index].map {
+                    (name: $0.pointee.name.map { String(cString: $0) } ?? "", id: ObjectID($0.pointee.oid))
+                }
             }
-            listed(tips)
-            // What the remote has beyond us is needed only to see what of ours it contains.
-            guard missing else { return 0 }
-            return withStringArray(Self.transferred.map { "+\($0)*:refs/passdir/\($0.dropFirst(5))*" }) {
-                git_remote_download(handle.pointer, &$0, &options)
-            }
+            return body(handle.pointer, tips, &options)
         }
     }
 

@@ -171,6 +171,17 @@ public final class Repository {
         }
     }
 
+    /// How a user ends `operation` where files lie changed that it has nothing to do with, as a part of a sentence: git goes
+    /// on with no rebase before these are committed.
+    public var wayOut: String {
+        switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
+        case GIT_REPOSITORY_STATE_REBASE_INTERACTIVE, GIT_REPOSITORY_STATE_REBASE_MERGE:
+            "solve its conflicts, if there are any, then git commit -a takes along what was saved, and git rebase "
+                + "--continue goes on"
+        default: "finish it with git"
+        }
+    }
+
     /// The value of a setting as git sees it for this repository (`user.name`); nil when unset.
     public func config(_ name: String) -> String? {
         var snapshot: OpaquePointer?

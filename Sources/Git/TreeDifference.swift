@@ -90,17 +90,20 @@ extension Repository {
         var puts: [git_tree_update] = []
         defer { for update in removals + puts { free(UnsafeMutablePointer(mutating: update.path)) } }
         for (path, item) in edits {
-            let name = path.withPlatformString { UnsafePointer(strdup($0)) }
             if let item {
+                // libgit2 puts a submodule into no file's place, nor a file into a submodule's.
+                if let old = try entry(path, in: base), !old.isTree,
+                    (old.mode == GIT_FILEMODE_COMMIT) != (item.kind == .submodule)
+                {
+                    removals.append(Self.removal(of: path))
+                }
                 puts.append(
                     git_tree_update(
-                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode, path: name)
+                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode,
+                        path: path.withPlatformString { UnsafePointer(strdup($0)) })
                 )
             } else {
-                removals.append(
-                    git_tree_update(
-                        action: GIT_TREE_UPDATE_REMOVE, id: git_oid(), filemode: GIT_FILEMODE_UNREADABLE,
-                        path: name))
+                removals.append(Self.removal(of: path))
             }
         }
         // Removals first: a file may take a folder's name, or the other way round.
@@ -112,6 +115,12 @@ extension Repository {
         try check(
             git_tree_create_updated(&oid, pointer, middle.pointer, puts.count, puts), "cannot write a tree")
         return ObjectID(oid)
+    }
+
+    private static func removal(of path: FilePath) -> git_tree_update {
+        git_tree_update(
+            action: GIT_TREE_UPDATE_REMOVE, id: git_oid(), filemode: GIT_FILEMODE_UNREADABLE,
+            path: path.withPlatformString { UnsafePointer(strdup($0)) })
     }
 
     /// What the index holds at some paths; those where it holds nothing are left out.

@@ -92,9 +92,10 @@ extension Repository {
         return names.count == 1 ? names[0] : names.first { $0 == "origin" }
     }
 
-    /// The URL that a remote is fetched from, a path as an absolute one; nil when there is no such remote.
+    /// The URL that a remote is fetched from, of several the first, a path as an absolute one; nil when there is no such
+    /// remote.
     public func url(ofRemote name: String) -> String? {
-        config("remote.\(name).url").map(located)
+        (try? values(of: "remote.\(name).url"))?.first.map(located)
     }
 
     /// The URL that a remote is pushed to, a path as an absolute one; nil when there is no such remote.

@@ -47,8 +47,10 @@ extension WorkingTreeUpdate {
             }
             done += wrote
         }
-        guard fsync(file.raw) == 0 else {
-            throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
+        do throws(Errno) {
+            try file.synchronize()
+        } catch {
+            throw .system(error, "cannot write \(prepared.step.path)")
         }
     }
 }

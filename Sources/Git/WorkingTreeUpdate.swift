@@ -27,7 +27,9 @@ public final class WorkingTreeUpdate {
     }
 
     struct Prepared {
+        /// In terms of files: a submodule is nothing.
         var step: Step
+        var asked: Step
         /// What lies there now, as it was looked at; nil: nothing.
         var found: stat?
         /// The new content until it is in its place, then the old one until all is done.
@@ -40,6 +42,10 @@ public final class WorkingTreeUpdate {
     private var steps: [Prepared] = []
     /// Those that are done, in their order.
     private var done: [Prepared] = []
+    /// The folders of submodules that come; git makes them empty.
+    private var comingFolders: [FilePath] = []
+    /// The folders of submodules that go, which stay unless they are empty.
+    private var goingFolders: [FilePath] = []
     /// Paths at which something else lies than the step says: uncommitted edits.
     public private(set) var edited: [FilePath] = []
 
@@ -67,16 +73,18 @@ public final class WorkingTreeUpdate {
         var excused = repository.excusedAbsences
         for (number, step) in steps.enumerated() {
             try checkedPath(step.path)
-            // A submodule's folder is its own business.
-            guard step.old?.kind != .submodule, step.new?.kind != .submodule else { continue }
+            let asked = step
+            let step = inFiles(asked)
+            // What is in a submodule's folder is its own business.
+            if asked.old?.kind == .submodule, asked.new?.kind == .submodule { continue }
             let found = try WorkingFile.read(step.path, in: folder)
-            let (item, metadata) = try Self.item(found, at: step.path, repository)
+            let (item, metadata) = try Self.item(found, of: step, repository)
             if isSame(item, step.new), item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
             if item == nil, !found.isDirectory, step.old != nil, try excused.contains(step.path) {
                 guard let new = step.new else { continue }
                 let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
-                var prepared = Prepared(step: step, found: nil, temporary: temporary)
+                var prepared = Prepared(step: step, asked: asked, found: nil, temporary: temporary)
                 try Self.write(new, from: repository, to: &prepared)
                 prepared.inode = Self.facts(of: temporary).st_ino
                 self.steps.append(prepared)
@@ -90,7 +98,7 @@ public final class WorkingTreeUpdate {
             }
             // Named as the temporary files of a store, which nobody shows or commits, and which the next start removes.
             let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
-            var prepared = Prepared(step: step, found: metadata, temporary: temporary)
+            var prepared = Prepared(step: step, asked: asked, found: metadata, temporary: temporary)
             if let new = step.new {
                 try Self.write(new, from: repository, to: &prepared)
                 prepared.inode = Self.facts(of: temporary).st_ino
@@ -99,17 +107,36 @@ public final class WorkingTreeUpdate {
         }
     }
 
+    /// What a step means for files; notes what it means for folders.
+    private func inFiles(_ asked: Step) -> Step {
+        var step = asked
+        if asked.old?.kind == .submodule {
+            step.old = nil
+            if asked.new == nil { goingFolders.append(asked.path) }
+        }
+        if asked.new?.kind == .submodule {
+            step.new = nil
+            if asked.old?.kind != .submodule { comingFolders.append(asked.path) }
+        }
+        return step
+    }
+
     deinit {
         for step in steps { _ = step.temporary.withPlatformString { unlink($0) } }
     }
 
     private static func item(
-        _ found: WorkingFile, at path: FilePath, _ repository: Repository
+        _ found: WorkingFile, of step: Step, _ repository: Repository
     ) throws(GitError) -> (TreeItem?, stat?) {
         switch found {
         case .absent, .directory: return (nil, nil)
         case .file(let bytes, let executable, let stat):
-            let id = try Repository.blobID(of: repository.converted(bytes, .toGit, at: path))
+            // What lies there as the branch has it, byte for byte, was not edited, whatever attributes say that came since.
+            var id = try Repository.blobID(of: bytes)
+            if id != step.old?.id {
+                id = try repository.blobID(
+                    ofFile: bytes, at: step.path, known: [step.new].compactMap { $0?.id })
+            }
             return (TreeItem(id: id, kind: executable ? .executable : .file), stat)
         case .link(let target, let stat):
             return (TreeItem(id: try Repository.blobID(of: target), kind: .link), stat)
@@ -143,6 +170,9 @@ public final class WorkingTreeUpdate {
             done.append(step)
         }
         for step in done where step.step.new == nil { folder.removeEmptyFolders(above: step.step.path) }
+        for path in goingFolders { folder.removeEmptyFolders(above: path.appending(".git")) }
+        // git shows a submodule without its folder as removed, and works all the same.
+        for path in comingFolders { try? folder.makeFolders(above: path.appending(".git")) }
         try synchronize(folder)
         return []
     }
@@ -154,7 +184,11 @@ public final class WorkingTreeUpdate {
     ) throws(GitError) {
         let folder = try WorkingRoot(root)
         while let step = done.popLast() {
-            if try !isWanted(step.step) { try takeBack(step, folder) }
+            guard try !isWanted(step.asked) else { continue }
+            if step.asked.new?.kind == .submodule {
+                folder.removeEmptyFolders(above: step.asked.path.appending(".git"))
+            }
+            try takeBack(step, folder)
         }
     }
 
@@ -260,7 +294,7 @@ public final class WorkingTreeUpdate {
     private func synchronize(_ folder: borrowing WorkingRoot) throws(GitError) {
         var seen: Set<FilePath> = []
         for step in steps where seen.insert(step.step.path.removingLastComponent()).inserted {
-            if let parent = try folder.openFolder(of: step.step.path) { fsync(parent.raw) }
+            if let parent = try folder.openFolder(of: step.step.path) { try? parent.synchronize() }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 
 /// Decides when a signal ends a caller's wait for a decryption.
@@ -8,7 +9,7 @@ import Fuse
 /// on for longer than gpg takes by itself, and a fatal one ends it at once.
 ///
 /// The kernel tells of the first signal only; whoever was interrupted and waits on is looked at again and again.
-struct InterruptedWait {
+struct InterruptedWait: Sendable {
     /// A decryption that takes longer waits for a person; `Operation.patience` of OpenPGP is the same.
     static let patience = Duration.seconds(1)
     /// How often a caller is looked at that was interrupted and waits on. Nothing can be waited for: neither the
@@ -42,11 +43,10 @@ struct InterruptedWait {
         return isToEnd && ContinuousClock.now >= start + Self.patience
     }
 
-    /// When to look next; nil to wait for an interruption.
-    var nextLook: ContinuousClock.Instant? {
-        guard hasLooked else { return nil }
-        let next = ContinuousClock.now + Self.interval
-        let end = start + Self.patience
-        return isToEnd && end > .now ? min(next, end) : next
+    /// How long to wait before the next look.
+    var pause: DispatchTimeInterval {
+        let end = start + Self.patience - .now
+        let pause = isToEnd && end > .zero ? min(end, Self.interval) : Self.interval
+        return .nanoseconds(Int(pause / .nanoseconds(1)))
     }
 }

@@ -54,7 +54,7 @@ extension MountedStore {
     func checkWritable() throws(Errno) {
         if isReadOnly.load(ordering: .relaxed) { throw .readOnlyFileSystem }
         do throws(StoreError) {
-            try store.root.follow()
+            try store.root.follow(as: store.name)
         } catch {
             throw Errno(error)
         }

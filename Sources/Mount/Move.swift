@@ -33,3 +33,16 @@ struct Move: Sendable {
 
     var backing: FilePath.Component { destination.lastComponent ?? name }
 }
+
+/// A rename that is done and not yet durable.
+struct DoneMove: Sendable {
+    /// What happened to links because of it.
+    var links: [Change]
+    /// Those in which names have changed.
+    var folders: [ChangedFolder]
+
+    /// Makes it durable: the new name first.
+    func synchronize() throws(Errno) {
+        for folder in folders { try folder.synchronize() }
+    }
+}

@@ -1,5 +1,7 @@
 import Fuse
 import Glibc
+import Stores
+import System
 import SystemPackage
 
 /// Where a node is: its folder, its visible name, and what it is called on disk.
@@ -35,18 +37,14 @@ extension NodePlace: Equatable {
     }
 }
 
-extension Name {
-    /// What a secret's name ends with on disk.
-    static let suffix = Array(".gpg".utf8)
-
-    /// The bytes of the name.
-    var bytes: [UInt8] {
-        withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
-    }
-
-    /// A name of these bytes; nil when they cannot be one.
-    init?(bytes: [UInt8]) {
-        self.init(platformString: bytes.map { CChar(bitPattern: $0) } + [0])
+extension FileKind {
+    /// What an entry of a folder is to the kernel.
+    init(_ kind: EntryKind) {
+        switch kind {
+        case .directory: self = .directory
+        case .symbolicLink: self = .symbolicLink
+        case .regular, .other: self = .regular
+        }
     }
 }
 

@@ -5,60 +5,77 @@ import Stores
 import Synchronization
 import SystemPackage
 
-/// One decryption that any number of opens wait for. When the last of them gives up, it is cancelled.
+/// One decryption that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
+/// when the wait is over. When the last of them gives up, it is cancelled.
 final class SharedDecryption: Sendable {
-    private struct State {
-        var outcome: Result<Void, StoreError>?
-        var waiters = 0
-        var wakeUps: [ObjectIdentifier: DispatchSemaphore] = [:]
+    /// How a wait ended.
+    enum Ending: Sendable {
+        case decrypted
+        case failed(StoreError)
+        /// A signal ended the wait of this one; see `InterruptedWait`.
+        case interrupted
     }
+
+    private struct State {
+        var outcome: Ending?
+        var waiters: [Int: @Sendable (Ending) -> Void] = [:]
+        var nextWaiter = 0
+    }
+
+    /// Looks at callers that were interrupted and wait on, which is short.
+    private static let looks = DispatchQueue(label: "passdir.interrupted")
 
     /// Ends the decryption when nobody waits any more.
     let cancellation = Cancellation()
     private let state = Mutex(State())
     private let start = ContinuousClock.now
 
-    /// Tells everybody who waits.
+    /// Ends the waits of all.
     func finish(_ outcome: Result<Void, StoreError>) {
-        let wakeUps = state.withLock { state in
-            state.outcome = outcome
-            return state.wakeUps.values.map(\.self)
-        }
-        for wakeUp in wakeUps { wakeUp.signal() }
-    }
-
-    /// Waits for the end, or for a signal that ends the wait of `request`, which throws `EINTR`; see
-    /// `InterruptedWait`.
-    func wait(_ request: Request?) throws(Errno) -> Result<Void, StoreError> {
-        let wakeUp = DispatchSemaphore(value: 0)
-        let finished = state.withLock { state in
-            if state.outcome == nil {
-                state.waiters += 1
-                state.wakeUps[ObjectIdentifier(wakeUp)] = wakeUp
+        let ending: Ending =
+            switch outcome {
+            case .success: .decrypted
+            case .failure(let error): .failed(error)
             }
-            return state.outcome
+        let waiters = state.withLock { state in
+            state.outcome = ending
+            defer { state.waiters = [:] }
+            return state.waiters
         }
-        if let finished { return finished }
-        request?.onInterrupt { wakeUp.signal() }
-        var interrupted = InterruptedWait(of: request, since: start)
-        repeat {
-            Self.wait(wakeUp, until: interrupted.nextLook)
-        } while state.withLock({ $0.outcome == nil }) && !interrupted.isOver()
-        let (outcome, isAbandoned) = state.withLock { state in
-            state.waiters -= 1
-            state.wakeUps[ObjectIdentifier(wakeUp)] = nil
-            return (state.outcome, state.waiters == 0 && state.outcome == nil)
-        }
-        if let outcome { return outcome }
-        if isAbandoned { cancellation.cancel() }
-        throw .interrupted
+        for (_, body) in waiters.sorted(by: { $0.key < $1.key }) { body(ending) }
     }
 
-    private static func wait(_ wakeUp: DispatchSemaphore, until instant: ContinuousClock.Instant?) {
-        guard let instant else { return wakeUp.wait() }
-        let (seconds, attoseconds) = (instant - .now).components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        _ = wakeUp.wait(timeout: .now() + .nanoseconds(max(nanoseconds, 0)))
+    /// Has `body` run, once, when the decryption has ended, or when a signal ends the wait of `request`: on the thread on
+    /// which that happens, or at once.
+    func wait(_ request: Request?, _ body: @escaping @Sendable (Ending) -> Void) {
+        let (outcome, waiter) = state.withLock { state in
+            if state.outcome == nil {
+                state.nextWaiter += 1
+                state.waiters[state.nextWaiter] = body
+            }
+            return (state.outcome, state.nextWaiter)
+        }
+        if let outcome { return body(outcome) }
+        request?.onInterrupt { self.look(InterruptedWait(of: request, since: self.start), of: waiter) }
+    }
+
+    /// Looks whether a signal ends a wait, and looks again later when it does not.
+    private func look(_ wait: InterruptedWait, of waiter: Int) {
+        var wait = wait
+        guard state.withLock({ $0.waiters[waiter] != nil }) else { return }
+        if wait.isOver() { return giveUp(waiter) }
+        let next = wait
+        Self.looks.asyncAfter(deadline: .now() + next.pause) { self.look(next, of: waiter) }
+    }
+
+    private func giveUp(_ waiter: Int) {
+        let (body, isAbandoned) = state.withLock { state in
+            let body = state.waiters.removeValue(forKey: waiter)
+            return (body, state.waiters.isEmpty && state.outcome == nil)
+        }
+        guard let body else { return }
+        if isAbandoned { cancellation.cancel() }
+        body(.interrupted)
     }
 
     /// Whether it was given up because nobody waited any more.

@@ -22,8 +22,8 @@ extension StoreFilesystem {
             )
         case .directory:
             if let store = node.store, !store.store.root.isOpen, tree.backingPath(of: node)?.isEmpty == true {
-                // A store that nobody has used yet: listing the mount point opens none. One link stands for "not known".
-                return facts(node, permissions: 0o700, links: 1, size: 0, times: nil)
+                // A store that nobody has used yet: listing the mount point opens none.
+                return unseenAttributes(of: node)
             }
             let status = try self.status(of: node, known: known)
             return facts(
@@ -42,6 +42,11 @@ extension StoreFilesystem {
         case .secret:
             return try secretAttributes(of: node, known: known)
         }
+    }
+
+    /// What stat(2) tells of a store's top without a look at the disk. One link stands for "not known".
+    func unseenAttributes(of top: Node) -> Attributes {
+        facts(top, permissions: 0o700, links: 1, size: 0, times: nil)
     }
 
     private func secretAttributes(of node: Node, known: FileStatus?) throws(Errno) -> Attributes {
@@ -72,10 +77,13 @@ extension StoreFilesystem {
         return try diskStatus(of: node)
     }
 
-    /// lstat(2) of the file on disk behind a node.
+    /// lstat(2) of the file on disk behind a node. Takes the namespace lock: a path may lead to another file at any time.
     func diskStatus(of node: Node) throws(Errno) -> FileStatus {
-        guard let store = node.store, let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
-        return try store.store.root.status(of: path)
+        guard let store = node.store else { throw .staleNFSFileHandle }
+        return try store.namespace.withLock { _ throws(Errno) in
+            guard let path = self.tree.backingPath(of: node) else { throw .staleNFSFileHandle }
+            return try store.store.root.status(of: path)
+        }
     }
 
     /// A folder's links tell how many folders it holds; `.git` is not shown.
@@ -133,8 +141,9 @@ extension StoreFilesystem {
             }
             if isKept { return }
         }
-        guard let store = node.store, let path = tree.backingPath(of: node) else { return }
+        guard let store = node.store else { return }
         try store.namespace.withLock { _ throws(Errno) in
+            guard let path = self.tree.backingPath(of: node) else { return }
             let earlier = try store.store.root.status(of: path)
             try store.store.root.setTimes(of: path, accessed: accessed, modified: modified)
             let status = try store.store.root.status(of: path)

@@ -53,13 +53,14 @@ extension StoreFilesystem {
         var inMemory = tree.pinnedChildren(of: node).filter(\.node.isOnlyInMemory)
         let hasParked = !store.parked.isEmpty
         for entry in VisibleName.visible(
-            try store.store.root.entries(of: path), in: path, keeping: store.kept)
+            try store.store.root.entries(of: path), in: path, keeping: store.kept.include)
         {
             if hasParked, try resolve(entry.name, in: path, of: store) == nil { continue }
             inMemory.removeAll { $0.name == entry.name }
             listing.append(
                 Handles.Listed(
-                    name: entry.name, inode: tree.inode(of: entry.name, in: node), kind: entry.kind))
+                    name: entry.name, inode: tree.inode(of: entry.name, in: node), kind: FileKind(entry.kind))
+            )
         }
         for (name, node) in inMemory {
             listing.append(Handles.Listed(name: name, inode: node.inode, kind: node.fileKind))

@@ -21,15 +21,14 @@ extension StoreFilesystem {
     }
 
     /// Swaps two names of the same kind where the same recipients apply; EINVAL otherwise, as a file system that
-    /// cannot.
+    /// cannot. Returns false when what was looked at has changed.
     func exchange(
-        _ oldName: Name, in one: FolderPlace, with newName: Name, in other: FolderPlace,
-        of store: MountedStore
-    ) throws(Errno) {
+        _ oldName: Name, in one: Node, with newName: Name, in other: Node, of store: MountedStore
+    ) throws(Errno) -> Bool {
         let (first, second) = try store.namespace.withLock { _ throws(Errno) in
-            let (first, _) = try self.find(oldName, in: one.node, at: one.path, of: store)
+            let (first, _) = try self.find(oldName, in: self.place(of: one), of: store)
             defer { self.tree.forget(first.inode, count: 1) }
-            let (second, _) = try self.find(newName, in: other.node, at: other.path, of: store)
+            let (second, _) = try self.find(newName, in: self.place(of: other), of: store)
             defer { self.tree.forget(second.inode, count: 1) }
             return (first, second)
         }
@@ -41,12 +40,12 @@ extension StoreFilesystem {
             if let file = node.secret { try save(node, file) }
         }
         guard let onePath = tree.backingPath(of: first), let otherPath = tree.backingPath(of: second) else {
-            throw .noSuchFileOrDirectory
+            return false
         }
         guard try haveSameRecipients(store.store, onePath, otherPath) else { throw .invalidArgument }
         try checkPlace(of: first, from: onePath, to: otherPath, isNew: false, store)
         try checkPlace(of: second, from: otherPath, to: onePath, isNew: false, store)
-        let links: [Change]
+        let links: [Change]?
         if first.kind == .directory {
             links = try withLists(of: onePath, movedTo: otherPath, isExchange: true, in: store) {
                 () throws(Errno) in
@@ -55,21 +54,22 @@ extension StoreFilesystem {
         } else {
             links = try exchange(first, at: onePath, with: second, at: otherPath, of: store)
         }
+        guard let links else { return false }
         store.sink.note(.saved(onePath))
         store.sink.note(.saved(otherPath))
         tell(links, of: store)
+        return true
     }
 
-    /// Durable on return. Gives what happened to links.
+    /// Durable on return. Gives what happened to links; nil when the names have changed.
     private func exchange(
         _ first: Node, at onePath: FilePath, with second: Node, at otherPath: FilePath, of store: MountedStore
-    ) throws(Errno) -> [Change] {
-        let links = try store.namespace.withLock { _ throws(Errno) in
+    ) throws(Errno) -> [Change]? {
+        let done = try store.namespace.withLock { _ throws(Errno) -> DoneMove? in
             guard self.tree.backingPath(of: first) == onePath, self.tree.backingPath(of: second) == otherPath
-            else {
-                throw .resourceBusy
-            }
+            else { return nil }
             let root = store.store.root
+            let folders = [try root.folder(holding: onePath), try root.folder(holding: otherPath)]
             let earlier = [try root.status(of: onePath), try root.status(of: otherPath)]
             try root.rename(onePath, to: otherPath, flags: .exchange)
             self.tree.exchange(first, second)
@@ -80,10 +80,11 @@ extension StoreFilesystem {
                 store.store.keepSize(of: earlier[index], as: status)
                 node.secret?.state.withLock { $0.base = status }
             }
-            return first.kind == .directory ? self.settleAllLinks(of: store) : []
+            let links = first.kind == .directory ? self.settleAllLinks(of: store) : []
+            return DoneMove(links: links, folders: folders)
         }
-        try store.store.root.synchronizeParent(of: onePath)
-        try store.store.root.synchronizeParent(of: otherPath)
-        return links
+        guard let done else { return nil }
+        try done.synchronize()
+        return done.links
     }
 }

@@ -5,8 +5,8 @@ import Synchronization
 import System
 public import SystemPackage
 
-/// The extended attributes that tell of a secret; they are read-only.
-private enum TellingAttribute: String, CaseIterable {
+/// The extended attributes that tell of a secret; they are read-only, and told to those who name them.
+private enum TellingAttribute: String {
     /// Fingerprint and user id of each key that can read it, one a line.
     case recipients
     /// The name of its store.
@@ -41,20 +41,20 @@ extension StoreFilesystem {
         return Array(value.utf8)
     }
 
-    /// listxattr(2).
+    /// listxattr(2): none. `mv` and `cp -a` copy what is listed, and fail where it cannot be set; these tell of this file in
+    /// this place, so that a copy of them would be wrong anywhere. Ceph does not list its own either.
     public func extendedAttributeNames(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [[UInt8]] {
-        let node = try tree.node(inode)
-        return TellingAttribute.allCases.filter { has($0, node) }.map {
-            Array((TellingAttribute.prefix + $0.rawValue).utf8)
-        }
+        _ = try tree.node(inode)
+        return []
     }
 
-    /// setxattr(2): EOPNOTSUPP, a ciphertext has no place for it.
+    /// setxattr(2): EOPNOTSUPP, a ciphertext has no place for it; also of what tells of a secret, which mv(1) then leaves
+    /// out without a word.
     public func setExtendedAttribute(
         _ request: Request, _ inode: InodeNumber, name: [UInt8], value: UnsafeRawBufferPointer,
         flags: ExtendedAttributeFlags
     ) throws(Errno) {
-        throw TellingAttribute(name) == nil ? .notSupportedOnSocket : .notPermitted
+        throw .notSupportedOnSocket
     }
 
     /// removexattr(2): what tells of a secret cannot be taken away.
@@ -64,7 +64,7 @@ extension StoreFilesystem {
         throw TellingAttribute(name) == nil ? .noExtendedAttribute : .notPermitted
     }
 
-    /// Whether a listing names an attribute; cheap, as every `ls -l` may ask.
+    /// Whether a thing has an attribute.
     private func has(_ attribute: TellingAttribute, _ node: Node) -> Bool {
         let isOnDisk = !isScratch(node)
         switch (attribute, node.kind) {

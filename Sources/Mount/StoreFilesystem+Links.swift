@@ -13,7 +13,8 @@ extension StoreFilesystem {
     }
 
     /// The target of a link as the mount shows it: a link `a.gpg` to `b.gpg` is `a` to `b`. A link that leads out of
-    /// its store is shown but not followed: EACCES.
+    /// its store is shown but not followed: EACCES. Nor is one to a list of recipients or to a scratch name: what is saved
+    /// under a secret's name must not become a list of readers, or nothing.
     func visibleTarget(of node: Node) throws(Errno) -> [UInt8] {
         guard let store = node.store, let path = tree.backingPath(of: node), let backing = path.lastComponent
         else {
@@ -21,6 +22,13 @@ extension StoreFilesystem {
         }
         let target = try store.store.root.target(ofLink: path)
         guard staysInside(target, from: path.removingLastComponent()) else { throw .permissionDenied }
+        if let name = target.lastName {
+            let shown = name.strippingSuffix() ?? name
+            let isForSecrets = ![name, shown].contains { last in
+                last == Store.recipientFileName || last == Store.signatureFileName || scratchNames.match(last)
+            }
+            guard isForSecrets else { throw .permissionDenied }
+        }
         guard backing.strippingSuffix() != nil, let name = target.lastName, let bare = name.strippingSuffix()
         else {
             return target
@@ -37,7 +45,7 @@ extension StoreFilesystem {
     private func shownName(of target: [UInt8], in folder: FilePath, _ store: MountedStore) -> Name? {
         guard let path = place(of: target, in: folder), let name = path.lastComponent else { return nil }
         let shown = try? VisibleName.ofEntry(
-            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
+            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept.include)
         return shown ?? nil
     }
 
@@ -45,11 +53,14 @@ extension StoreFilesystem {
     public func makeSymbolicLink(
         _ request: Request, in parent: InodeNumber, name: Name, target: [UInt8]
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try writableFolder(parent)
-        if scratchNames.match(name) { return try makeMemoryLink(name, target, folderNode, store, path) }
-        guard !VisibleName.isHidden(name), staysInside(target, from: path) else { throw .notPermitted }
-        let (node, linkPath, others) = try store.namespace.withLock { _ throws(Errno) in
-            guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
+        let (folder, store) = try writableFolder(parent)
+        if scratchNames.match(name) { return try makeMemoryLink(name, target, folder, store) }
+        guard !VisibleName.isHidden(name) else { throw .notPermitted }
+        let (node, linkPath, others, changed) = try store.namespace.withLock { _ throws(Errno) in
+            let place = try self.place(of: folder)
+            let path = place.path
+            guard self.staysInside(target, from: path) else { throw .notPermitted }
+            guard try self.isFree(name, in: place, of: store) else { throw .fileExists }
             let found = self.place(of: target, in: path).flatMap { self.resolveTarget($0, of: store) }
             // A link that is called `.gpg` would be shown without it.
             let hasSuffix = name.strippingSuffix() != nil || found?.isToSecret == true
@@ -57,13 +68,15 @@ extension StoreFilesystem {
             let linkPath = path.appending(backing)
             try self.checkPlace(linkPath, of: .symbolicLink)
             let stored =
-                found.map { $0.replacingName(in: target) } ?? (hasSuffix ? target + Name.suffix : target)
+                found.map { $0.replacingName(in: target) }
+                ?? (hasSuffix ? target + Name.secretSuffix : target)
+            let changed = try store.store.root.folder(holding: linkPath)
             try store.store.root.makeSymbolicLink(linkPath, to: stored)
-            let node = self.tree.insert(.symbolicLink, name: name, backing: backing, in: folderNode)
+            let node = self.tree.insert(.symbolicLink, name: name, backing: backing, in: folder)
             let changes = hasSuffix ? [] : self.watch(node, of: store)
-            return (node, linkPath, changes + self.settleLinks(to: node, of: store))
+            return (node, linkPath, changes + self.settleLinks(to: node, of: store), changed)
         }
-        try store.store.root.synchronizeParent(of: linkPath)
+        try changed.synchronize()
         store.sink.note(.saved(linkPath))
         tell(others, of: store)
         return try entry(node)
@@ -71,11 +84,11 @@ extension StoreFilesystem {
 
     /// The lock of an editor: its target names a user and a process, not a file.
     private func makeMemoryLink(
-        _ name: Name, _ target: [UInt8], _ folder: Node, _ store: MountedStore, _ path: FilePath
+        _ name: Name, _ target: [UInt8], _ folder: Node, _ store: MountedStore
     ) throws(Errno) -> Entry {
         guard !target.contains(UInt8(ascii: "/")) else { throw .notPermitted }
         let node = try store.namespace.withLock { _ throws(Errno) in
-            guard try self.isFree(name, in: folder, at: path, of: store) else { throw .fileExists }
+            guard try self.isFree(name, in: self.place(of: folder), of: store) else { throw .fileExists }
             let node = self.tree.insert(.memoryLink(target), name: name, backing: name, in: folder)
             self.tree.pin(node)
             return node
@@ -115,7 +128,7 @@ extension StoreFilesystem {
     func resolveTarget(_ path: FilePath, of store: MountedStore) -> BackingEntry? {
         guard let name = path.lastComponent else { return nil }
         let found = try? VisibleName.resolve(
-            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept)
+            name, in: path.removingLastComponent(), of: store.store.root, keeping: store.kept.include)
         return found ?? nil
     }
 }

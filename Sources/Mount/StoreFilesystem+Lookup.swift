@@ -11,13 +11,14 @@ extension StoreFilesystem {
         if parentNode.kind == .root {
             guard let node = tree.child(name, of: parentNode) else { throw .noSuchFileOrDirectory }
             tree.countLookup(of: node)
+            // The kernel looks up one name of a folder at a time: a disk that doesn't answer must not be waited for here.
             return Entry(
-                inode: node.inode, attributes: try attributes(of: node), attributeTimeout: timeout,
+                inode: node.inode, attributes: unseenAttributes(of: node), attributeTimeout: timeout,
                 entryTimeout: timeout)
         }
-        let (folderNode, store, path) = try folder(parent)
+        let (folder, store) = try folder(parent)
         let (node, status) = try store.namespace.withLock { _ throws(Errno) in
-            try self.find(name, in: folderNode, at: path, of: store)
+            try self.find(name, in: self.place(of: folder), of: store)
         }
         do {
             return Entry(
@@ -32,15 +33,18 @@ extension StoreFilesystem {
 
     /// The node of a name, with a lookup counted. Under the store's namespace lock.
     func find(
-        _ name: Name, in parent: Node, at path: FilePath, of store: MountedStore
+        _ name: Name, in folder: FolderPlace, of store: MountedStore
     ) throws(Errno) -> (Node, FileStatus?) {
+        let parent = folder.node
         let known = tree.child(name, of: parent)
-        guard let found = try resolve(name, in: path, of: store) else {
+        guard let found = try resolve(name, in: folder.path, of: store) else {
             guard let known else { throw .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
                 // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
-                if known.kind != .directory || !hasUnsavedBelow(known) { tree.detach(known) }
+                if known.kind != .directory || !hasUnsavedBelow(known) && !tree.hasOpenFile(below: known) {
+                    tree.detach(known)
+                }
                 throw .noSuchFileOrDirectory
             }
             tree.countLookup(of: known)
@@ -52,6 +56,8 @@ extension StoreFilesystem {
                 tree.countLookup(of: known)
                 return (known, found.status)
             }
+            // A text that is being written below must not lose its path: it could be neither saved nor listed.
+            if known.kind == .directory, tree.hasOpenFile(below: known) { throw .resourceBusy }
             giveWay(known, in: parent)
         }
         let node = tree.insert(kind(of: found), name: name, backing: found.name, in: parent)
@@ -67,7 +73,7 @@ extension StoreFilesystem {
     func resolve(_ name: Name, in path: FilePath, of store: MountedStore) throws(Errno) -> BackingEntry? {
         guard
             let found = try VisibleName.resolve(
-                name, in: path, of: store.store.root, keeping: store.kept)
+                name, in: path, of: store.store.root, keeping: store.kept.include)
         else { return nil }
         if store.parked.isEmpty { return found }
         let parked = store.parked.status(at: path.appending(found.name))

@@ -9,30 +9,30 @@ extension StoreFilesystem {
     public func makeDirectory(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try writableFolder(parent)
+        let (folder, store) = try writableFolder(parent)
         guard !VisibleName.isHidden(name) else { throw .notPermitted }
-        let child = path.appending(name)
-        try checkPlace(child, of: .directory)
-        let node = try store.namespace.withLock { _ throws(Errno) in
-            guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
+        let (node, changed) = try store.namespace.withLock { _ throws(Errno) in
+            let place = try self.place(of: folder)
+            let child = place.path.appending(name)
+            try self.checkPlace(child, of: .directory)
+            guard try self.isFree(name, in: place, of: store) else { throw .fileExists }
+            let changed = try store.store.root.folder(holding: child)
             try store.store.root.makeDirectory(child)
             // A folder that was removed behind our back stays known while something below it is not saved.
-            if let known = self.tree.child(name, of: folderNode), known.kind == .directory {
+            if let known = self.tree.child(name, of: folder), known.kind == .directory {
                 self.tree.countLookup(of: known)
-                return known
+                return (known, changed)
             }
-            return self.tree.insert(.directory, name: name, backing: name, in: folderNode)
+            return (self.tree.insert(.directory, name: name, backing: name, in: folder), changed)
         }
-        try store.store.root.synchronizeParent(of: child)
+        try changed.synchronize()
         return try entry(node)
     }
 
     /// Whether nothing is shown under a name. Under the namespace lock.
-    func isFree(
-        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
-    ) throws(Errno) -> Bool {
+    func isFree(_ name: Name, in folder: FolderPlace, of store: MountedStore) throws(Errno) -> Bool {
         do {
-            let (node, _) = try find(name, in: folder, at: path, of: store)
+            let (node, _) = try find(name, in: folder, of: store)
             tree.forget(node.inode, count: 1)
             return false
         } catch .noSuchFileOrDirectory {
@@ -42,9 +42,10 @@ extension StoreFilesystem {
 
     /// unlink(2), durable on return; open handles go on with what they have.
     public func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
-        let (folderNode, store, path) = try writableFolder(parent)
-        let (node, removed) = try store.namespace.withLock { _ throws(Errno) -> (Node, FilePath?) in
-            let (node, status) = try self.find(name, in: folderNode, at: path, of: store)
+        let (folder, store) = try writableFolder(parent)
+        let (node, removed, changed) = try store.namespace.withLock {
+            _ throws(Errno) -> (Node, FilePath?, ChangedFolder?) in
+            let (node, status) = try self.find(name, in: self.place(of: folder), of: store)
             defer { self.tree.forget(node.inode, count: 1) }
             switch node.kind {
             case .root, .directory: throw .isDirectory
@@ -53,11 +54,12 @@ extension StoreFilesystem {
             }
             if self.isScratch(node) {
                 self.dropScratch(node)
-                return (node, nil)
+                return (node, nil, nil)
             }
             guard let backing = self.tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
             // Others would apply, and what is below would have to be encrypted to them.
             if Store.isRecipientFile(backing), status != nil { throw .notPermitted }
+            let changed = status == nil ? nil : try store.store.root.folder(holding: backing)
             if status != nil { try store.store.root.unlink(backing) }
             store.kept.remove(backing)
             try self.keepName(besides: backing, shownAs: name, of: store)
@@ -65,30 +67,35 @@ extension StoreFilesystem {
             self.tree.detach(node)
             // Open handles go on with what they have; it is not saved any more.
             node.secret?.state.withLock { $0.abandonEdits() }
-            return (node, status == nil ? nil : backing)
+            return (node, status == nil ? nil : backing, changed)
         }
         if let file = node.secret { unmarkIfSaved(node, file) }
         guard let removed else { return }
-        try store.store.root.synchronizeParent(of: removed)
+        try changed?.synchronize()
         store.sink.note(.removed(removed))
     }
 
     /// rmdir(2): only what is empty on disk, too.
     public func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
-        let (folderNode, store, path) = try writableFolder(parent)
-        let removed = path.appending(name)
+        let (folder, store) = try writableFolder(parent)
         // What was renamed away from this folder is not shown any more, and is not to keep it.
-        if !store.parked.isEmpty { expireParked(store, below: removed) }
-        try store.namespace.withLock { _ throws(Errno) in
-            let (node, _) = try self.find(name, in: folderNode, at: path, of: store)
+        if !store.parked.isEmpty, let path = tree.backingPath(of: folder) {
+            expireParked(store, below: path.appending(name))
+        }
+        let changed = try store.namespace.withLock { _ throws(Errno) in
+            let place = try self.place(of: folder)
+            let removed = place.path.appending(name)
+            let (node, _) = try self.find(name, in: place, of: store)
             defer { self.tree.forget(node.inode, count: 1) }
             guard node.kind == .directory else { throw .notDirectory }
             guard !self.hasMemoryChildren(node) else { throw .directoryNotEmpty }
+            let changed = try store.store.root.folder(holding: removed)
             try store.store.root.removeDirectory(removed)
             try self.keepName(besides: removed, shownAs: name, of: store)
             self.tree.detach(node)
+            return changed
         }
-        try store.store.root.synchronizeParent(of: removed)
+        try changed.synchronize()
     }
 
     /// What has had to be shown with its `.gpg`, because of a name that has just gone from the disk, goes on being shown so.

@@ -9,27 +9,39 @@ public import SystemPackage
 extension StoreFilesystem {
     /// Opens a secret: decrypts it, unless it is truncated (waits for a passphrase, EINTR ends the wait); a plain file is
     /// read-only (EACCES).
-    public func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+    public func open(
+        _ request: Request, _ inode: InodeNumber, flags: OpenFlags
+    ) throws(Errno) -> Reply<Opened> {
         let node = try tree.node(inode)
         switch node.kind {
         case .root, .directory: throw .isDirectory
         case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
-        case .plain: return try openPlain(node, flags)
+        case .plain: return .now(try openPlain(node, flags))
         case .secret:
             if flags.isWritable || flags.truncates { try node.store?.checkWritable() }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            guard flags.isWritable, flags.truncates else {
+                return .later(openLoaded(node, file, flags, request))
+            }
             do throws(Errno) {
-                if flags.isWritable && flags.truncates {
-                    try truncate(node, file)
-                } else {
-                    try load(node, file, request)
-                }
+                try truncate(node, file)
             } catch {
                 endHandle(node, file)
                 throw error
             }
-            return opened(node, file, flags)
+            return .now(opened(node, file, flags))
         }
+    }
+
+    private func openLoaded(
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ request: Request
+    ) -> PendingReply<Opened> {
+        let reply = PendingReply<Opened>()
+        load(node, file, request) { result in
+            if case .failure = result { self.endHandle(node, file) }
+            reply.give(result.map { self.opened(node, file, flags) })
+        }
+        return reply
     }
 
     /// The content of a secret with one more handle; nil when the node is none.
@@ -87,18 +99,17 @@ extension StoreFilesystem {
     /// Makes a secret or scratch file; it reaches the disk when it is flushed, synchronized or closed.
     public func create(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
-    ) throws(Errno) -> (Entry, Opened) {
-        let (folderNode, store, path) = try folder(parent)
+    ) throws(Errno) -> Reply<(Entry, Opened)> {
+        let (folder, store) = try folder(parent)
         let (node, isNew) = try store.namespace.withLock { _ throws(Errno) -> (Node, Bool) in
-            if let known = try self.findIfPresent(name, in: folderNode, at: path, of: store) {
-                return (known, false)
-            }
+            let place = try self.place(of: folder)
+            if let known = try self.findIfPresent(name, in: place, of: store) { return (known, false) }
             try store.checkWritable()
             do throws(Errno) {
-                return (try self.make(name, in: folderNode, at: path, of: store), true)
+                return (try self.make(name, in: place, of: store), true)
             } catch .fileExists {
                 // Put there just now, by another program or with another folder that took the store's path.
-                guard let known = try self.findIfPresent(name, in: folderNode, at: path, of: store) else {
+                guard let known = try self.findIfPresent(name, in: place, of: store) else {
                     throw .fileExists
                 }
                 return (known, false)
@@ -108,13 +119,17 @@ extension StoreFilesystem {
             guard isNew else {
                 // Somebody made it between the kernel's look-up and now.
                 guard !flags.isExclusive else { throw .fileExists }
-                return (try entry(node), try open(request, node.inode, flags: flags))
+                let entry = try entry(node)
+                return try open(request, node.inode, flags: flags).map { opened in
+                    if case .failure = opened { self.tree.forget(node.inode, count: 1) }
+                    return opened.map { (entry, $0) }
+                }
             }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
             do throws(Errno) {
                 // Nothing will ever flush it: what flock(1) makes must be on disk when it is open.
                 try keep(node, file, isComplete: !flags.isWritable)
-                return (try entry(node), opened(node, file, flags))
+                return .now((try entry(node), opened(node, file, flags)))
             } catch {
                 endHandle(node, file)
                 throw error
@@ -129,10 +144,11 @@ extension StoreFilesystem {
     public func makeNode(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry {
-        let (folderNode, store, path) = try writableFolder(parent)
+        let (folder, store) = try writableFolder(parent)
         let node = try store.namespace.withLock { _ throws(Errno) in
-            guard try self.isFree(name, in: folderNode, at: path, of: store) else { throw .fileExists }
-            return try self.make(name, in: folderNode, at: path, of: store)
+            let place = try self.place(of: folder)
+            guard try self.isFree(name, in: place, of: store) else { throw .fileExists }
+            return try self.make(name, in: place, of: store)
         }
         do throws(Errno) {
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
@@ -162,27 +178,25 @@ extension StoreFilesystem {
     }
 
     /// A new file, in memory so far. Under the namespace lock; counts a lookup.
-    private func make(
-        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
-    ) throws(Errno) -> Node {
+    private func make(_ name: Name, in folder: FolderPlace, of store: MountedStore) throws(Errno) -> Node {
         let isScratch = scratchNames.match(name)
         let file = SecretFile(newAt: .now, isScratch: isScratch, scratchMemory: scratchMemory)
         guard !isScratch else {
-            return tree.insert(.secret, name: name, backing: name, in: folder, file: file)
+            return tree.insert(.secret, name: name, backing: name, in: folder.node, file: file)
         }
-        let backing = try newBackingName(name, in: path, of: store)
+        let backing = try newBackingName(name, in: folder.path, of: store)
         // What an editor has just renamed away is what this one replaces.
-        let parked = store.parked.status(at: path.appending(backing))
+        let parked = store.parked.status(at: folder.path.appending(backing))
         file.state.withLock { $0.base = parked }
-        return tree.insert(.secret, name: name, backing: backing, in: folder, file: file)
+        return tree.insert(.secret, name: name, backing: backing, in: folder.node, file: file)
     }
 
     /// As `find`, but nil where there is nothing.
     func findIfPresent(
-        _ name: Name, in folder: Node, at path: FilePath, of store: MountedStore
+        _ name: Name, in folder: FolderPlace, of store: MountedStore
     ) throws(Errno) -> Node? {
         do throws(Errno) {
-            return try find(name, in: folder, at: path, of: store).0
+            return try find(name, in: folder, of: store).0
         } catch .noSuchFileOrDirectory {
             return nil
         }

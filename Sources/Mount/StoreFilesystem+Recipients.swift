@@ -52,8 +52,8 @@ extension StoreFilesystem {
 
     /// A file gets the name `.gpg-id`, as editors and tools do that write a new file and rename it: its content is the
     /// new `.gpg-id`. Returns false when what was looked at has changed.
-    func renameToRecipients(_ move: Move, _ file: SecretFile, _ request: Request) throws(Errno) -> Bool {
-        try load(move.node, file, request)
+    func renameToRecipients(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        try loadWithoutAsking(move.node, file)
         let isScratch = file.state.withLock { $0.isScratch }
         do throws(StoreError) {
             try file.saving.withLock { _ throws(StoreError) in
@@ -72,20 +72,21 @@ extension StoreFilesystem {
             move.store.note(error.message, about: path, at: path)
             throw Errno(error)
         }
-        let isDone = try move.store.namespace.withLock { _ throws(Errno) -> Bool in
-            guard self.tree.backingPath(of: move.node) == move.source else { return false }
+        let folders = try move.store.namespace.withLock { _ throws(Errno) -> [ChangedFolder]? in
+            guard self.tree.backingPath(of: move.node) == move.source else { return nil }
+            let folders = move.sourceStatus == nil ? [] : try self.changedFolders(move)
             if move.sourceStatus != nil { try move.store.store.root.unlink(move.source) }
             self.settle(move)
-            return true
+            return folders
         }
-        guard isDone else { return true }
+        guard let folders else { return true }
         if isScratch {
             file.returnScratchMemory()
             endScratch(move.node)
         }
         unmarkIfSaved(move.node, file)
         if move.sourceStatus != nil {
-            try synchronizeParents(move)
+            for folder in folders { try folder.synchronize() }
             move.store.sink.note(.removed(move.source))
         }
         return true

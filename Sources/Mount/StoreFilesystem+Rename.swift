@@ -5,29 +5,30 @@ import System
 public import SystemPackage
 
 extension StoreFilesystem {
-    /// rename(2), durable on return: EXDEV between stores, and for a folder to where other recipients apply.
+    /// rename(2), durable on return: EXDEV between stores, for a folder to where other recipients apply, and for
+    /// a secret for which a passphrase would have to be asked.
     public func rename(
         _ request: Request, from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name,
         flags: RenameFlags
     ) throws(Errno) {
-        let (sourceFolder, store, sourcePath) = try writableFolder(from)
-        let (destinationFolder, destinationStore, destinationPath) = try writableFolder(to)
+        let (source, store) = try writableFolder(from)
+        let (destination, destinationStore) = try writableFolder(to)
         guard store === destinationStore else { throw .improperLink }
         guard !VisibleName.isHidden(newName) else { throw .notPermitted }
-        let source = FolderPlace(node: sourceFolder, path: sourcePath)
-        let destination = FolderPlace(node: destinationFolder, path: destinationPath)
-        if flags.contains(.exchange) {
-            return try exchange(oldName, in: source, with: newName, in: destination, of: store)
-        }
         // What was looked at may change before the names are: look again.
         for _ in 0..<16 {
+            if flags.contains(.exchange) {
+                if try exchange(oldName, in: source, with: newName, in: destination, of: store) { return }
+                continue
+            }
             let move = try store.namespace.withLock { _ throws(Errno) in
-                try self.look(oldName, in: source, newName, in: destination, of: store)
+                try self.look(
+                    oldName, in: self.place(of: source), newName, in: self.place(of: destination), of: store)
             }
             defer { forgetLook(move) }
             if move.replaced === move.node { return }
             if move.replaced != nil, flags.contains(.noReplace) { throw .fileExists }
-            if try perform(move, request) { return }
+            if try perform(move) { return }
         }
         throw .resourceBusy
     }
@@ -41,13 +42,13 @@ extension StoreFilesystem {
     private func look(
         _ oldName: Name, in from: FolderPlace, _ newName: Name, in to: FolderPlace, of store: MountedStore
     ) throws(Errno) -> Move {
-        let (node, status) = try find(oldName, in: from.node, at: from.path, of: store)
+        let (node, status) = try find(oldName, in: from, of: store)
         do throws(Errno) {
             guard let source = tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
             var move = Move(
                 store: store, node: node, sourceStatus: status, source: source, folder: to, name: newName,
                 destination: to.path.appending(newName), isToScratch: false)
-            move.replaced = try findIfPresent(newName, in: to.node, at: to.path, of: store)
+            move.replaced = try findIfPresent(newName, in: to, of: store)
             try lookAtDestination(&move)
             return move
         } catch {
@@ -111,7 +112,7 @@ extension StoreFilesystem {
     }
 
     /// Returns false when what was looked at has changed.
-    private func perform(_ move: Move, _ request: Request) throws(Errno) -> Bool {
+    private func perform(_ move: Move) throws(Errno) -> Bool {
         if let replaced = move.replaced {
             switch (move.node.fileKind == .directory, replaced.fileKind == .directory) {
             case (true, false): throw .notDirectory
@@ -134,7 +135,7 @@ extension StoreFilesystem {
                 throw .improperLink
             }
             return try renameOnDisk(move)
-        case .secret: return try renameSecret(move, request)
+        case .secret: return try renameSecret(move)
         }
     }
 
@@ -151,8 +152,9 @@ extension StoreFilesystem {
     /// Nothing but names change.
     func renameOnDisk(_ move: Move) throws(Errno) -> Bool {
         let root = move.store.store.root
-        let links = try move.store.namespace.withLock { _ throws(Errno) -> [Change]? in
+        let done = try move.store.namespace.withLock { _ throws(Errno) -> DoneMove? in
             guard self.stands(move) else { return nil }
+            let folders = try self.changedFolders(move)
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
             try self.removeSuperseded(move)
@@ -164,13 +166,13 @@ extension StoreFilesystem {
                 if let earlier = move.sourceStatus { move.store.store.keepSize(of: earlier, as: status) }
                 move.node.secret?.state.withLock { $0.base = status }
             }
-            return self.settleLinks(of: move)
+            return DoneMove(links: self.settleLinks(of: move), folders: folders)
         }
-        guard let links else { return false }
-        try synchronizeParents(move)
+        guard let done else { return false }
+        try done.synchronize()
         move.store.sink.note(.renamed(from: move.source, to: move.destination))
         if let path = move.superseded { move.store.sink.note(.removed(path)) }
-        tell(links, of: move.store)
+        tell(done.links, of: move.store)
         return true
     }
 
@@ -224,12 +226,12 @@ extension StoreFilesystem {
         if move.node.kind == .directory { move.store.kept.move(move.source, to: move.destination) }
     }
 
-    func synchronizeParents(_ move: Move) throws(Errno) {
+    /// The folders that a rename changes, the new one first. Under the namespace lock.
+    func changedFolders(_ move: Move) throws(Errno) -> [ChangedFolder] {
         let root = move.store.store.root
-        try root.synchronizeParent(of: move.destination)
-        if move.source.removingLastComponent() != move.destination.removingLastComponent() {
-            try root.synchronizeParent(of: move.source)
-        }
+        let isOne = move.source.removingLastComponent() == move.destination.removingLastComponent()
+        return try (isOne ? [move.destination] : [move.destination, move.source])
+            .map { path throws(Errno) in try root.folder(holding: path) }
     }
 
     /// A folder that brings its own `.gpg-id` keeps its recipients wherever it goes.

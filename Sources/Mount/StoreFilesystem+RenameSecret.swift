@@ -6,32 +6,32 @@ import SystemPackage
 
 extension StoreFilesystem {
     /// Renames a secret or a scratch file. Returns false when what was looked at has changed.
-    func renameSecret(_ move: Move, _ request: Request) throws(Errno) -> Bool {
+    func renameSecret(_ move: Move) throws(Errno) -> Bool {
         guard let file = beginHandle(move.node) else { throw .staleNFSFileHandle }
         defer { endHandle(move.node, file) }
         if Store.isRecipientFile(move.source), !move.isToScratch { throw .notPermitted }
         if Store.isRecipientFile(move.destination), !move.isToScratch, !unpark(move, file) {
-            return try renameToRecipients(move, file, request)
+            return try renameToRecipients(move, file)
         }
         let (isScratch, isDirty) = file.state.withLock { ($0.isScratch, $0.isDirty) }
         switch (isScratch, move.isToScratch) {
         case (true, true): return renameInMemory(move)
         case (true, false): return try promote(move, file)
-        case (false, true): return try demote(move, file, request)
+        case (false, true): return try demote(move, file)
         case (false, false):
             if isDirty { return try renameUnsaved(move, file) }
             if try haveSameRecipients(move.store.store, move.source, move.destination) {
                 return try renameOnDisk(move)
             }
-            try load(move.node, file, request)
+            try loadWithoutAsking(move.node, file)
             return try encryptAtDestination(move, file)
         }
     }
 
     /// A secret gets the name of a scratch file, as an editor's backup. Its content goes on in memory; its ciphertext
     /// stays on disk, parked, until a new one takes its place or the grace time is over.
-    private func demote(_ move: Move, _ file: SecretFile, _ request: Request) throws(Errno) -> Bool {
-        try load(move.node, file, request)
+    private func demote(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        try loadWithoutAsking(move.node, file)
         try file.state.withLock { (state) throws(Errno) in
             state.isScratch = true
             do throws(Errno) {
@@ -63,22 +63,17 @@ extension StoreFilesystem {
     }
 
     /// A scratch file gets the name of a secret: it is encrypted right now, and the errors of that are rename's.
+    ///
+    /// It stays one until it has the name: whoever closes or syncs it meanwhile must not save it under the old one.
     private func promote(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
         if unpark(move, file) { return true }
-        file.state.withLock { $0.isScratch = false }
-        do throws(Errno) {
-            if try renameUnsaved(move, file) {
+        defer {
+            if file.state.withLock({ !$0.isScratch }) {
                 file.returnScratchMemory()
                 endScratch(move.node)
-                return true
             }
-        } catch {
-            file.state.withLock { $0.isScratch = true }
-            unmarkIfSaved(move.node, file)
-            throw error
         }
-        file.state.withLock { $0.isScratch = true }
-        return false
+        return try renameUnsaved(move, file)
     }
 
     /// An editor takes its backup back: the ciphertext is still there and nothing was written.
@@ -118,7 +113,10 @@ extension StoreFilesystem {
         let isDone = move.store.namespace.withLock { _ in
             guard stands(move) else { return false }
             settle(move)
-            file.state.withLock { $0.base = move.replacedStatus }
+            file.state.withLock { state in
+                state.base = move.replacedStatus
+                state.isScratch = false
+            }
             return true
         }
         if isDone { markDirty(move.node) }
@@ -128,19 +126,19 @@ extension StoreFilesystem {
     /// Writes the content to the new place, encrypted to who may read there, then removes the old file. A crash in
     /// between leaves both.
     private func encryptAtDestination(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
-        let links: [Change]?
+        let done: DoneMove?
         do throws(StoreError) {
-            links = try file.saving.withLock { _ throws(StoreError) -> [Change]? in
+            done = try file.saving.withLock { _ throws(StoreError) -> DoneMove? in
                 let snapshot = try self.content(of: file)
                 let staged = try move.store.store.stage(
                     snapshot.bytes, for: move.destination, accessed: snapshot.accessed,
                     modified: snapshot.modified ?? move.sourceStatus?.identity.modified)
-                let links = try self.place(staged, move, file, version: snapshot.version)
-                guard links != nil else { return nil }
+                let done = try self.place(staged, move, file, version: snapshot.version)
+                guard done != nil else { return nil }
                 if !move.store.store.isForItsRecipients(staged, at: move.destination) {
                     file.state.withLock { $0.requireSave() }
                 }
-                return links
+                return done
             }
         } catch {
             let errno = Errno(error)
@@ -151,14 +149,14 @@ extension StoreFilesystem {
             }
             throw errno
         }
-        guard let links else { return false }
+        guard let done else { return false }
         unmarkIfSaved(move.node, file)
-        try synchronizeParents(move)
+        try done.synchronize()
         move.store.sink.note(
             move.sourceStatus == nil
                 ? .saved(move.destination) : .renamed(from: move.source, to: move.destination))
         if let path = move.superseded { move.store.sink.note(.removed(path)) }
-        tell(links, of: move.store)
+        tell(done.links, of: move.store)
         if file.state.withLock({ $0.isDirty }) {
             // The recipients changed meanwhile. The rename is done; a failure is kept for `status`.
             markDirty(move.node)
@@ -169,14 +167,20 @@ extension StoreFilesystem {
 
     private func place(
         _ staged: StagedSecret, _ move: Move, _ file: SecretFile, version: UInt64
-    ) throws(StoreError) -> [Change]? {
+    ) throws(StoreError) -> DoneMove? {
         try move.store.namespace.withLock { _ throws(StoreError) in
             guard self.stands(move) else { return nil }
+            let folders: [ChangedFolder]
+            do throws(Errno) {
+                folders = try self.changedFolders(move)
+            } catch {
+                throw StoreError(error, "open the folder of", move.destination)
+            }
             let status = try staged.publish(as: move.destination)
             do throws(Errno) {
                 if move.sourceStatus != nil {
                     // The new name must survive a power cut before the old one is gone.
-                    try move.store.store.root.synchronizeParent(of: move.destination)
+                    try folders.first?.synchronize()
                     try move.store.store.root.unlink(move.source)
                 }
                 try self.removeSuperseded(move)
@@ -184,8 +188,11 @@ extension StoreFilesystem {
                 throw StoreError(error, "remove", move.source)
             }
             self.settle(move)
-            file.state.withLock { $0.markSaved(version, as: status) }
-            return self.settleLinks(of: move)
+            file.state.withLock { state in
+                state.markSaved(version, as: status)
+                state.isScratch = false
+            }
+            return DoneMove(links: self.settleLinks(of: move), folders: folders)
         }
     }
 

@@ -68,7 +68,7 @@ extension StoreFilesystem {
         guard let store = node.store else { return }
         let root = store.store.root
         for _ in 0..<16 {
-            try root.follow()
+            try root.follow(as: store.store.name)
             let generation = root.generation
             do throws(StoreError) {
                 try saveInFolder(node, file, store)
@@ -77,7 +77,7 @@ extension StoreFilesystem {
             }
             // What reached a folder that is not the store's any more is not saved.
             do throws(StoreError) {
-                try root.follow()
+                try root.follow(as: store.store.name)
             } catch {
                 file.state.withLock { $0.requireSave() }
                 throw error
@@ -106,8 +106,9 @@ extension StoreFilesystem {
                 snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
                 guard self.tree.backingPath(of: node) == path else { return nil }
-                let kept = try self.keepForeignVersion(at: path, file, store)
                 let root = store.store.root
+                let folder = try self.folder(holding: path, root)
+                let kept = try self.keepForeignVersion(at: path, file, store)
                 let placed = try staged.publish(as: path) { status, place in
                     self.isOurs(status, at: place, file, store)
                 } keepingOthersAt: { () throws(Errno) in
@@ -116,12 +117,12 @@ extension StoreFilesystem {
                 file.state.withLock { $0.markSaved(version, as: placed.status) }
                 store.parked.remove(path)
                 return Placed(
-                    keptAs: [kept, placed.kept].compactMap(\.self),
+                    folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),
                     links: self.settleLinks(to: node, of: store))
             }
             guard let conflict else { continue }
             do {
-                try store.store.root.synchronizeParent(of: path)
+                try conflict.folder.synchronize()
             } catch {
                 // It may not survive a power cut: it is not saved yet.
                 file.state.withLock { $0.requireSave() }
@@ -139,7 +140,16 @@ extension StoreFilesystem {
             "the secret is renamed, or its recipients change, faster than it can be saved: save it again.")
     }
 
+    private func folder(holding path: FilePath, _ root: Root) throws(StoreError) -> ChangedFolder {
+        do throws(Errno) {
+            return try root.folder(holding: path)
+        } catch {
+            throw StoreError(error, "open the folder of", path)
+        }
+    }
+
     private struct Placed {
+        var folder: ChangedFolder
         var keptAs: [FilePath]
         var links: [Change]
     }
@@ -186,7 +196,8 @@ extension StoreFilesystem {
 
     private func freeConflictPath(beside path: FilePath, _ root: Root) throws(Errno) -> FilePath {
         for attempt in 0..<100 {
-            guard let candidate = ConflictName.path(beside: path, at: .now, attempt: attempt) else { break }
+            let candidate = ConflictName.path(
+                beside: path, at: FileTime.now.seconds, attempt: attempt, isSecret: true)
             if try root.statusIfPresent(of: candidate) == nil { return candidate }
         }
         throw .fileExists
@@ -206,8 +217,8 @@ extension StoreFilesystem {
     /// Secrets of a store that a program is writing: what it wrote is not saved before it closes or syncs the file.
     public func beingWritten(ofStore name: String) -> [String] {
         dirty.withLock { Array($0.values) }.compactMap { node in
-            guard node.store?.store.name == name,
-                node.secret?.state.withLock({ $0.isDirty && $0.failure == nil }) == true
+            guard node.store?.store.name == name, let file = node.secret,
+                file.state.withLock({ $0.isDirty && $0.failure == nil }), !isUnusedProbe(node, file)
             else { return nil }
             return tree.visiblePath(of: node)?.string
         }.sorted()

@@ -77,25 +77,28 @@ public final class StoreFilesystem: Filesystem {
         tree.forget(inode, count: count)
     }
 
-    /// The store and the path on disk of a folder in which names are looked up or changed.
-    func folder(_ inode: InodeNumber) throws(Errno) -> (node: Node, store: MountedStore, path: FilePath) {
+    /// A folder in which names are looked up or changed, and its store. Where it lies, `place(of:)` tells.
+    func folder(_ inode: InodeNumber) throws(Errno) -> (node: Node, store: MountedStore) {
         let node = try tree.node(inode)
         guard node.kind == .directory, let store = node.store else {
             // The mount point itself: stores come and go by configuration, not by mkdir.
             throw node.kind == .root ? .notPermitted : .notDirectory
         }
-        guard !store.hasLeft.load(ordering: .acquiring), let path = tree.backingPath(of: node) else {
-            throw .noSuchFileOrDirectory
-        }
-        return (node, store, path)
+        guard !store.hasLeft.load(ordering: .acquiring) else { throw .noSuchFileOrDirectory }
+        return (node, store)
     }
 
     /// As `folder`, for a change of the names in it: EROFS where the store is read-only.
-    func writableFolder(
-        _ inode: InodeNumber
-    ) throws(Errno) -> (node: Node, store: MountedStore, path: FilePath) {
+    func writableFolder(_ inode: InodeNumber) throws(Errno) -> (node: Node, store: MountedStore) {
         let found = try folder(inode)
         try found.store.checkWritable()
         return found
+    }
+
+    /// Where a folder lies. Under the namespace lock: the kernel lets a folder be renamed, or change places with another,
+    /// while names in it are looked up and changed.
+    func place(of folder: Node) throws(Errno) -> FolderPlace {
+        guard let path = tree.backingPath(of: folder) else { throw .noSuchFileOrDirectory }
+        return FolderPlace(node: folder, path: path)
     }
 }

@@ -88,7 +88,7 @@ final class Tree: Sendable {
 
     /// The path on disk of a node, relative to its store; nil when it has no name any more.
     func backingPath(of node: Node) -> FilePath? {
-        path(of: node) { $0.backing == .suffixed ? $0.name + Name.suffix : $0.name }
+        path(of: node) { $0.backing == .suffixed ? $0.name + Name.secretSuffix : $0.name }
     }
 
     /// What a node is called on disk; nil when it has no name any more.
@@ -121,6 +121,14 @@ final class Tree: Sendable {
                 if node === folder { return true }
             }
             return false
+        }
+    }
+
+    /// Whether a secret anywhere below a folder is open, or newer than the disk.
+    func hasOpenFile(below folder: Node) -> Bool {
+        let files = state.withLock { state in state.nodes.values.filter { $0.secret != nil } }
+        return files.contains { node in
+            node.secret?.state.withLock { $0.handles > 0 || $0.isDirty } == true && isBelow(node, folder)
         }
     }
 

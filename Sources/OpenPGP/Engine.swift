@@ -9,8 +9,11 @@ public protocol Engine: Sendable {
     ///   - limit: The most bytes of plaintext to accept; beyond it the error is `tooLarge`.
     ///   - timeout: The longest the call may take, waiting for its turn and for a passphrase included; nil: any time.
     ///   - cancellation: Stops the call from another thread; the error is then `canceled`.
+    ///   - mayAsk: Whether a person may be asked for a passphrase; where one would have to be and may not, the error is
+    ///     `noPinentry`.
     func decrypt(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
+        mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes
 
     /// Encrypts to all recipients or throws; nobody is left out silently. The result is binary, holds no file name
@@ -54,7 +57,7 @@ extension Engine {
     /// Decrypts without a time limit.
     public func decrypt(_ ciphertext: UnsafeRawBufferPointer, limit: Int) throws(OpenPGPError) -> SecretBytes
     {
-        try decrypt(ciphertext, limit: limit, timeout: nil, cancellation: nil)
+        try decrypt(ciphertext, limit: limit, timeout: nil, cancellation: nil, mayAsk: true)
     }
 
     /// Decrypts a message that lies in an array.
@@ -62,7 +65,7 @@ extension Engine {
         _ ciphertext: [UInt8], limit: Int, timeout: Duration? = nil, cancellation: Cancellation? = nil
     ) throws(OpenPGPError) -> SecretBytes {
         try ciphertext.withBytes { (bytes) throws(OpenPGPError) in
-            try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation)
+            try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: true)
         }
     }
 

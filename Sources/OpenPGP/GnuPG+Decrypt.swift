@@ -6,29 +6,35 @@ extension GnuPG {
     ///
     /// A message without integrity protection is `corrupt`, whatever gpg.conf says.
     public func decrypt(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
+        mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes {
         if let objection = Packets.objection(to: ciphertext) { throw objection }
-        let bounds = Bounds(timeout: timeout, cancellation: cancellation)
+        // Another program's prompt for the same key may hold up gpg-agent.
+        let bounds = Bounds(timeout: mayAsk ? timeout : Self.patience, cancellation: cancellation)
+        let ids = Packets.recipientKeyIDs(in: ciphertext)
+        let lane = mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
         do throws(OpenPGPError) {
-            return try decryptOnce(ciphertext, limit: limit, bounds)
+            return try decryptOnce(ciphertext, limit: limit, bounds, lane)
         } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {
             // gpg-agent out of its locked memory says so too. The ids of the message tell whether a key is here.
-            let ids = Packets.recipientKeyIDs(in: ciphertext)
             guard !ids.isEmpty, try hasSecretKey(for: ids) else { throw error }
-            return try decryptOnce(ciphertext, limit: limit, bounds)
+            return try decryptOnce(ciphertext, limit: limit, bounds, lane)
         }
     }
 
     private func decryptOnce(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, _ bounds: Bounds
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, _ bounds: Bounds, _ lane: Gate.Lane
     ) throws(OpenPGPError) -> SecretBytes {
         let source = try EngineData(reading: ciphertext)
         let sink = SecretSink(limit: limit)
         let target = try EngineData(writing: sink)
         let operation = try Operation(home: homeOption)
+        if lane.asksNobody {
+            gpgme_set_pinentry_mode(operation.context, GPGME_PINENTRY_MODE_ERROR)
+        }
         let error = try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
-            try operation.run(bounds, through: gate) {
+            try operation.run(bounds, through: gate, lane: lane) {
                 gpgme_op_decrypt_start($0, source.handle, target.handle)
             }
         }

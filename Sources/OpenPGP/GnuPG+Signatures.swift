@@ -96,7 +96,7 @@ extension GnuPG {
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
             let source = try EngineData(reading: bytes)
             return try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
-                try operation.run(bounds, through: gate) {
+                try operation.run(bounds, through: gate, lane: .signer(signer)) {
                     gpgme_op_sign_start($0, source.handle, target.handle, GPGME_SIG_MODE_DETACH)
                 }
             }

@@ -57,6 +57,7 @@ public final class GnuPG: Engine {
         guard gpgme_check_version("1.18.0") != nil else {
             return .failure(OpenPGPError(.noEngine, "gpgme 1.18 or newer is needed"))
         }
+        BrokenPipe.isAnError()
         // What pinentry speaks; the locale of this process stays as it is.
         for (category, name) in [(LC_CTYPE, "LC_CTYPE"), (LC_MESSAGES, "LC_MESSAGES")] {
             let value = (["LC_ALL", name, "LANG"] as [String]).lazy.compactMap { getenv($0) }.first {

@@ -73,22 +73,23 @@ final class Operation {
 
     deinit { gpgme_release(context) }
 
-    /// Waits for a place, starts the operation and serves it until it is done.
+    /// Waits for a place in a lane, starts the operation and serves it until it is done.
     /// - Returns: gpgme's verdict, 0 for success.
     /// - Throws: `canceled` and `timedOut`; gpg is ended then.
     func run(
-        _ bounds: Bounds, through gate: Gate, start: (OpaquePointer) -> gpgme_error_t
+        _ bounds: Bounds, through gate: Gate, lane: Gate.Lane = .withoutAsking,
+        start: (OpaquePointer) -> gpgme_error_t
     ) throws(OpenPGPError) -> gpgme_error_t {
         let wakeup = try Wakeup()
         let token = bounds.cancellation?.register { wakeup.wake() }
         defer { bounds.cancellation?.unregister(token) }
-        let pass = gate.request(wakeup)
+        let pass = gate.request(wakeup, in: lane)
         defer { pass.giveBack() }
         while !pass.isGranted {
-            try check(bounds)
+            try check(bounds, pass)
             wait(wakeup, until: bounds.deadline)
         }
-        try check(bounds)
+        try check(bounds, pass)
         let impatience = ContinuousClock.now + Self.patience
         // gpgme forks here, and gpg would inherit what this thread blocks.
         let error = SignalMask.withNoneBlocked { start(context) }
@@ -96,22 +97,26 @@ final class Operation {
         var isPatient = true
         while outcome == nil {
             do throws(OpenPGPError) {
-                try check(bounds)
+                try check(bounds, pass)
             } catch {
                 abandon()
                 throw error
             }
             if isPatient, ContinuousClock.now >= impatience {
                 isPatient = false
-                pass.giveBack()
+                pass.giveBack(.waitsForPerson)
             }
             let next = [bounds.deadline, isPatient ? impatience : nil].compactMap(\.self).min()
             wait(wakeup, until: next)
         }
+        pass.giveBack(.done)
         return outcome ?? 0
     }
 
-    private func check(_ bounds: Bounds) throws(OpenPGPError) {
+    private func check(_ bounds: Bounds, _ pass: Gate.Pass) throws(OpenPGPError) {
+        if pass.isRefused {
+            throw OpenPGPError(.noPinentry, "the key is locked: its passphrase is being asked for")
+        }
         if let cancellation = bounds.cancellation, cancellation.isCancelled {
             throw OpenPGPError(.canceled, "the operation was cancelled")
         }

@@ -68,7 +68,8 @@ extension Catalogue {
         owner: .stores, kind: .boolean, place: .store)
     /// `store.NAME.readOnly`: nothing is written through the mount.
     public static let storeReadOnly = Setting<Bool>(
-        "readOnly", default: false, description: "Whether the mount refuses to change the store",
+        "readOnly", default: false,
+        description: "Whether the mount and the commands refuse to change the store",
         owner: .mount, kind: .boolean, place: .store)
 
     /// What only a store has.

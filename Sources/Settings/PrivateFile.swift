@@ -29,7 +29,7 @@ public enum PrivateFile {
         }
         let moved = copy.withPlatformString { from in file.withPlatformString { rename(from, $0) } }
         guard moved == 0 else { throw Errno(rawValue: errno) }
-        synchronize(folder)
+        OwnedDescriptor.synchronize(folder: folder)
     }
 
     /// The bytes of a file, links not followed; nil when it is not there.
@@ -53,14 +53,6 @@ public enum PrivateFile {
     /// The names in a folder, sorted; none when it is not there.
     public static func names(in folder: FilePath) -> [String] {
         DirectoryStream.names(in: folder).sorted()
-    }
-
-    /// fsync(2) of a folder: what was made, renamed or removed in it survives a power cut.
-    public static func synchronize(_ folder: FilePath) {
-        let raw = folder.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard raw >= 0 else { return }
-        fsync(raw)
-        close(raw)
     }
 }
 

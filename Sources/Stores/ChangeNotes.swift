@@ -160,9 +160,10 @@ final class ChangeNotes: Sendable {
         let count = retryingWhenInterrupted {
             CInt(clamping: Glibc.write(descriptor.raw, bytes, bytes.count))
         }
-        guard count == bytes.count, !isDurable || fsync(descriptor.raw) == 0 else {
+        guard count == bytes.count else {
             throw StoreError(.system(count < 0 ? .last : .noSpace), "cannot write \(file).")
         }
+        if isDurable { try Self.synchronize(descriptor, file) }
     }
 
     /// Waits until everything that was noted is on the disk.
@@ -175,10 +176,18 @@ final class ChangeNotes: Sendable {
             throw StoreError(.system(.last), "cannot open \(file): \(Errno.last).")
         }
         let descriptor = OwnedDescriptor(raw)
-        guard fsync(descriptor.raw) == 0 else {
-            throw StoreError(.system(.last), "cannot bring \(file) to the disk: \(Errno.last).")
+        try Self.synchronize(descriptor, file)
+        OwnedDescriptor.synchronize(folder: folder)
+    }
+
+    private static func synchronize(
+        _ descriptor: borrowing OwnedDescriptor, _ file: FilePath
+    ) throws(StoreError) {
+        do throws(Errno) {
+            try descriptor.synchronize()
+        } catch {
+            throw StoreError(.system(error), "cannot bring \(file) to the disk: \(error).")
         }
-        PrivateFile.synchronize(folder)
     }
 
     /// The names of ciphertexts that this machine has staged. One that was cut off had no name in the store yet.
@@ -205,6 +214,6 @@ final class ChangeNotes: Sendable {
     func remove() {
         try? empty()
         _ = folder.withPlatformString { rmdir($0) }
-        PrivateFile.synchronize(folder.removingLastComponent())
+        OwnedDescriptor.synchronize(folder: folder.removingLastComponent())
     }
 }

@@ -67,6 +67,8 @@ public final class LearnedState: Sendable {
         var configuration = Configuration()
         configuration.label = "passdir.state"
         configuration.maximumReaderCount = 1
+        // A command may write beside the daemon, for a moment.
+        configuration.busyMode = .timeout(1)
         configuration.prepareDatabase {
             try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         }

@@ -67,6 +67,6 @@ extension OwnedDescriptor {
             let times = [timespec(settingTo: accessed), timespec(settingTo: modified)]
             guard futimens(raw, times) == 0 else { throw Errno.last }
         }
-        guard fsync(raw) == 0 else { throw Errno.last }
+        try synchronize()
     }
 }

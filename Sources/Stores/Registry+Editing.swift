@@ -31,9 +31,38 @@ extension Registry {
     /// - Throws: what is wrong with the name or the place.
     public func placeForNew(name: String, path: FilePath) throws(SettingsError) -> FilePath {
         try checkNew(name)
+        guard path.withPlatformString({ access($0, F_OK) }) == 0 || errno != ENOENT else {
+            throw SettingsError(
+                code: .access,
+                message:
+                    "\(path) is not there: name the folder of a password store, or make one with passdir store add "
+                    + "--init")
+        }
         let folder = try Self.resolved(path)
         try checkPlace(folder)
         return folder
+    }
+
+    /// As `placeForNew`, of a folder that is to become a password store: where it is not there, it is made in one that is.
+    /// - Returns: the folder, links resolved, and whether it was made.
+    public func makePlaceForNew(
+        name: String, path: FilePath
+    ) throws(SettingsError) -> (folder: FilePath, isMade: Bool) {
+        guard let last = path.lastComponent, path.withPlatformString({ access($0, F_OK) }) != 0,
+            errno == ENOENT
+        else { return (try placeForNew(name: name, path: path), false) }
+        try checkNew(name)
+        let above = path.removingLastComponent()
+        guard above.withPlatformString({ access($0, F_OK) }) == 0 || errno != ENOENT else {
+            throw SettingsError(
+                code: .access, message: "\(above) is not there, so \(path) cannot be made: make it first")
+        }
+        let folder = try Self.resolved(above).appending(last)
+        try checkPlace(folder)
+        guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 else {
+            throw SettingsError(code: .access, message: "\(path) cannot be made: \(Errno(rawValue: errno))")
+        }
+        return (folder, true)
     }
 
     /// Gives a store another name; everything that belongs to it stays its own.

@@ -67,6 +67,31 @@ public struct Registry: Sendable {
                 : "there is no store \"\(name)\", there are: \(names)")
     }
 
+    /// The store that is shown without any set-up; nil where one is configured, or there is none.
+    public func implicitStore() throws(SettingsError) -> StoreDefinition? {
+        try definitions().first(where: \.isImplicit)
+    }
+
+    /// What became of a store that was shown without any set-up, when another one was added, as one sentence without a full
+    /// stop, with the way to keep it; nil when it is shown.
+    public func farewell(to store: StoreDefinition) throws(SettingsError) -> String? {
+        let all = try definitions()
+        guard !all.contains(where: { $0.isImplicit || (try? Self.resolved($0.path)) == store.path }) else {
+            return nil
+        }
+        let said =
+            "the store \"\(store.name)\" in \(store.path) is no longer shown, as it was without any set-up and there is "
+            + "a store in the configuration now"
+        // Another store lies in it, say: nothing could be done about that here.
+        guard (try? checkPlace(store.path)) != nil else { return said }
+        var facts = stat()
+        let hasList = store.path.appending(".gpg-id").withPlatformString { lstat($0, &facts) } == 0
+        let isTaken = all.contains { StoreName.areAlike($0.name, store.name) }
+        let name = isTaken ? try freeName("pass") : store.name
+        return said + ": passdir store add \(name)\(hasList ? "" : " --init") --path "
+            + ShellWord.quoted(store.path.string) + " keeps it"
+    }
+
     func placeOfPass() -> FilePath? {
         let candidate: FilePath
         if let named = environment["PASSWORD_STORE_DIR"], !named.isEmpty {

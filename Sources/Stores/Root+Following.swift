@@ -49,9 +49,10 @@ extension Root {
 
     /// Goes over to the folder that the path leads to now, when it is another one. Costs a stat(2) and two calls on the open
     /// folder when it is not.
+    /// - Parameter store: The store's name, for what is said.
     /// - Throws: `.system(.staleNFSFileHandle)` when the path leads to no folder that can be the store: nothing may be
     ///   saved then.
-    public func follow() throws(StoreError) {
+    public func follow(as store: String) throws(StoreError) {
         guard let objection else { return }
         do throws(Errno) {
             if try isCurrent() {
@@ -65,8 +66,7 @@ extension Root {
         guard let new = try? Folder(named), let place = new.location else {
             throw StoreError(
                 .system(.staleNFSFileHandle),
-                "the store's folder \(named) is gone\(whereabouts): put a folder of the store there, or tell passdir with "
-                    + "passdir store move or remove.")
+                goneSentence(as: store))
         }
         if let reason = objection(place) {
             throw StoreError(
@@ -83,6 +83,17 @@ extension Root {
             state.folder = new
             state.path = place
         }
+    }
+
+    /// What there is to say where the path leads to no folder.
+    /// - Parameter store: The store's name.
+    public func goneSentence(as store: String) -> String {
+        let word = ShellWord.quoted(store)
+        let place = state.withLock { $0.folder }?.location.map { ShellWord.quoted($0.string) }
+        return
+            "the store's folder \(named) is gone\(whereabouts): put it back, or run passdir store remove \(word) --yes"
+            + (place.map { ", then passdir store add \(word) --path \($0) to go on there." }
+                ?? " to end the store.")
     }
 
     private var whereabouts: String {

@@ -69,7 +69,7 @@ public final class Root: Sendable {
         if isNew { whenOpened?() }
         guard !isNew, objection != nil, isTimeToLook() else { return folder }
         // Reading goes on in the folder that is open where there is no other.
-        try? follow()
+        try? follow(as: "")
         return state.withLock { $0.folder } ?? folder
     }
 
@@ -190,11 +190,14 @@ public final class Root: Sendable {
         try inParent(of: path) { utimensat($0, $1, times, AT_SYMLINK_NOFOLLOW) }
     }
 
-    /// fsync(2) of the folder that holds `path`, so that what was made, renamed or removed in it survives a power
-    /// cut.
+    /// The folder that holds `path`.
+    public func folder(holding path: FilePath) throws(Errno) -> ChangedFolder {
+        ChangedFolder(try open(path.removingLastComponent(), flags: O_RDONLY | O_DIRECTORY))
+    }
+
+    /// fsync(2) of the folder that holds `path`, where nobody else renames folders meanwhile.
     public func synchronizeParent(of path: FilePath) throws(Errno) {
-        let directory = try open(path.removingLastComponent(), flags: O_RDONLY | O_DIRECTORY)
-        guard fsync(directory.raw) == 0 else { throw Errno.last }
+        try folder(holding: path).synchronize()
     }
 
     /// Facts of the file system that holds the store.

@@ -42,7 +42,8 @@ public struct RecipientSnapshot: Sendable, Equatable {
 
 extension Store {
     /// Whom the `.gpg-id` files name now, and how that differs from what was agreed.
-    public func snapshot() throws(StoreError) -> RecipientSnapshot {
+    /// - Parameter waiting: Secrets that are not on disk and wait to be saved; the end of their names does not matter.
+    public func snapshot(alsoFor waiting: [FilePath] = []) throws(StoreError) -> RecipientSnapshot {
         var entries: [RecordContent.Entry] = []
         var changes: [ForeignRecipients] = []
         var settled: [RecordContent.Entry] = []
@@ -80,9 +81,28 @@ extension Store {
                 let now = try? listed(in: nearest).fingerprints
             else { continue }
             let added = now.filter { !entry.fingerprints.contains($0) }
-            if !added.isEmpty { changes.append(ForeignRecipients(file: entry.file, added: added)) }
+            guard !added.isEmpty else { continue }
+            if try holdsSecrets(entry.file.removingLastComponent(), alsoFor: waiting) {
+                changes.append(ForeignRecipients(file: entry.file, added: added))
+            } else {
+                // Nothing is there that it would be about: that is asked when something is saved there.
+                entries += ((agreed ?? []) + names).filter { $0.file == entry.file }
+            }
         }
         return RecipientSnapshot(changes: changes, entries: entries, settledNames: settled)
+    }
+
+    /// Whether there are secrets for which the list of a folder counts, or would.
+    private func holdsSecrets(_ folder: FilePath, alsoFor waiting: [FilePath]) throws(StoreError) -> Bool {
+        if waiting.contains(where: { $0.starts(with: folder) }) { return true }
+        do throws(StoreError) {
+            return try !secrets(below: folder, nested: false).isEmpty
+        } catch {
+            switch error.code {
+            case .system(.noSuchFileOrDirectory), .system(.notDirectory): return false
+            default: throw error
+            }
+        }
     }
 
     /// How a list differs from what was agreed to for its file.

@@ -17,7 +17,9 @@ extension Store {
     ///
     /// The ciphertext is read in one piece and its identity taken afterwards; one that changed meanwhile is read
     /// again.
-    public func plaintext(of secret: FilePath, cancellation: Cancellation?) throws(StoreError) -> Plaintext {
+    public func plaintext(
+        of secret: FilePath, cancellation: Cancellation?, mayAsk: Bool = true
+    ) throws(StoreError) -> Plaintext {
         for _ in 0..<8 {
             let ciphertext: [UInt8]
             let status: FileStatus
@@ -43,7 +45,7 @@ extension Store {
                     Result { () throws(OpenPGPError) in
                         try engine.decrypt(
                             buffer, limit: options.secretLimit, timeout: options.promptTimeout,
-                            cancellation: cancellation)
+                            cancellation: cancellation, mayAsk: mayAsk)
                     }
                 }.get()
             } catch {

@@ -9,12 +9,14 @@ extension Store {
     public func secrets(below folder: FilePath, nested: Bool) throws(StoreError) -> [FilePath] {
         var found: [FilePath] = []
         try walk(folder, nested: nested) { directory, entry in
-            let name = entry.name.string
-            guard entry.kind == .regular, name.hasSuffix(".gpg"), name != ".gpg" else { return }
+            guard entry.kind == .regular, entry.name.strippingSuffix() != nil else { return }
             found.append(directory.appending(entry.name))
         }
         return found
     }
+
+    /// The path in the mount of a file of this store.
+    public func visiblePath(of file: FilePath) -> FilePath { VisibleName.visiblePath(of: file, in: root) }
 
     /// The `.gpg-id` files in a folder and below it, outer ones first.
     public func recipientFiles(below folder: FilePath) throws(StoreError) -> [FilePath] {

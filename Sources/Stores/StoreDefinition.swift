@@ -31,7 +31,7 @@ public struct StoreDefinition: Sendable, Equatable {
     public var isInMount = true
     /// Whether look-ups that fill credentials into other programs use it.
     public var isInAutofill = true
-    /// Whether the mount refuses to change it.
+    /// Whether the mount and the commands refuse to change it.
     public var isReadOnly = false
 
     init(name: String, path: FilePath, identifier: String, isImplicit: Bool) {

@@ -16,16 +16,36 @@ final class CommitJournal {
     private let file: FilePath
     private let descriptor: CInt
 
+    /// Why a note cannot be written.
+    enum Refusal: Error {
+        /// Another process commits to this repository right now.
+        case busy
+        /// The note of a process that no longer runs is there: it is mended first.
+        case left
+        case failed(Errno)
+    }
+
     /// Notes the paths, relative to the top of the repository. Durable on return.
-    /// - Throws: `.wouldBlock` when another process commits to this repository right now.
-    init(_ paths: [FilePath], gitDirectory: FilePath) throws(Errno) {
+    init(_ paths: [FilePath], gitDirectory: FilePath) throws(Refusal) {
         file = gitDirectory.appending(Self.name)
         descriptor = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Errno(rawValue: errno) }
+        guard descriptor >= 0 else { throw .failed(Errno(rawValue: errno)) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw errno == EWOULDBLOCK ? .busy : .failed(Errno(rawValue: errno))
+        }
         var facts = stat()
         // Removed by its owner between our open and our lock.
-        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else { throw .wouldBlock }
+        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else { throw .busy }
+        // Its writer died after the last look for such a note: only under the lock nobody else can write one.
+        guard Self.paths(in: descriptor, facts).isEmpty else { throw .left }
+        do throws(Errno) {
+            try write(paths)
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    private func write(_ paths: [FilePath]) throws(Errno) {
         var bytes: [UInt8] = []
         for path in paths {
             path.withPlatformString { bytes += UnsafeRawBufferPointer(start: $0, count: strlen($0)) }
@@ -85,14 +105,19 @@ final class CommitJournal {
             close(descriptor)
             return nil
         }
+        return Left(paths: paths(in: descriptor, facts), owning: descriptor, file: file)
+    }
+
+    /// What a note names; nothing where it is none of ours.
+    private static func paths(in descriptor: CInt, _ facts: stat) -> [FilePath] {
+        guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= limit else { return [] }
         var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
         let count = max(0, pread(descriptor, &bytes, bytes.count, 0))
         // A path without its NUL was not written to its end; nothing had been done then.
         let end = bytes[..<count].lastIndex(of: 0) ?? 0
-        let paths = bytes[..<end].split(separator: 0).map { path in
+        return bytes[..<end].split(separator: 0).map { path in
             FilePath(platformString: path.map { CChar(bitPattern: $0) } + [0])
         }
-        return Left(paths: paths, owning: descriptor, file: file)
     }
 
     /// Removes the files of a merge that did not reach their places.

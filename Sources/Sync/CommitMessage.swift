@@ -1,4 +1,5 @@
 import Git
+import Stores
 import System
 import SystemPackage
 
@@ -44,8 +45,6 @@ struct CommitMessage: Equatable {
 
     /// How pass names a secret: its path without `.gpg`.
     private static func name(_ path: FilePath) -> String {
-        let text = path.string
-        return text.hasSuffix(".gpg") && path.lastComponent?.string != ".gpg"
-            ? String(text.dropLast(4)) : text
+        path.withoutSuffix.string
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Git
 import Glibc
 import OpenPGP
@@ -64,7 +65,7 @@ struct CommitSigning {
         var scratch: [CChar] = []
         if let literal {
             scratch = Array("/tmp/passdir-key-XXXXXX".utf8CString)
-            let file = mkstemp(&scratch)
+            let file = passdir_mkstemp(&scratch)
             guard file >= 0 else { throw Failure(message: "cannot write the public key for ssh-keygen") }
             _ = literal.withCString { write(file, $0, strlen($0)) }
             close(file)

@@ -10,8 +10,16 @@ extension Committer {
     struct SeenBranch: Sendable, Equatable {
         var gitDirectory: FilePath
         var head: Head
+        /// What the user has begun and not finished; nil: nothing.
+        var operation: String?
         /// What the remote branch was last seen at.
         var known: ObjectID?
+
+        /// Whether nothing can be committed before the user has done something in git.
+        var isHeld: Bool {
+            if case .detached = head { return true }
+            return operation != nil
+        }
     }
 
     /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
@@ -29,22 +37,37 @@ extension Committer {
     /// Brings the status in step with the store's own repository where others have moved its branch, or made or removed
     /// the repository; commits of others are pushed as ours are. Opens the repository and reads two references; no network.
     public nonisolated func lookAtBranch() {
-        let (before, state) = shared.withLock { ($0.seen, $0.status.state) }
+        let (before, state, wasHeld) = shared.withLock {
+            ($0.seen, $0.status.state, $0.unfinished.contains(FilePath()))
+        }
         // Nothing of a store is looked at before it is used.
         guard store.root.isOpen, state != .starting else { return }
+        let isNew: Bool
         do throws(GitError) {
             guard let own = try ownRepository() else {
                 if before != nil { noteMissingRepository() }
                 return
             }
             let now = try seen(own.repository)
-            guard now != before else { return }
-            refreshStatus(own.repository, now)
+            isNew = now != before
+            if isNew || now.isHeld != wasHeld { refreshStatus(own.repository, now) }
+            // What was seen may have been noted by work of ours that did not go on to push it.
+            guard case .branch(_, _, let tip?) = now.head,
+                shared.withLock({ $0.status.unpushedCommits > 0 && $0.offered != tip })
+            else { return }
         } catch {
             log.warning("the state of the repository cannot be read: \(error.message)")
             return
         }
-        if shared.withLock({ $0.status.unpushedCommits > 0 }) { pushSoon() }
+        pushSoon(afterChange: isNew)
+    }
+
+    /// An exchange with the remote begins, for this tip of the store's own branch.
+    func noteOffered() {
+        guard let own = try? ownRepository(), case .branch(_, _, let tip?) = try? own.repository.head() else {
+            return
+        }
+        shared.withLock { $0.offered = tip }
     }
 
     /// As `lookAtBranch()`, after the work that is going on.
@@ -58,7 +81,8 @@ extension Committer {
         if case .branch(_, let ref, .some) = head, let target = try target(of: ref, in: repository) {
             known = try self.known(target, in: repository)
         }
-        return SeenBranch(gitDirectory: repository.gitDirectory, head: head, known: known)
+        return SeenBranch(
+            gitDirectory: repository.gitDirectory, head: head, operation: repository.operation, known: known)
     }
 
     private nonisolated func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {
@@ -79,16 +103,22 @@ extension Committer {
                 fresh.unpushedCommits = try unpushedCount(ref, commit, in: repository)
             case .detached(let commit):
                 fresh.state = .noCommits
-                complaint =
-                    "commits are off for this store because no branch is checked out (HEAD is at "
-                    + "\(commit.hex.prefix(10))): reading and saving work."
+                // A rebase checks out none: that is what the user knows of.
+                let reason =
+                    seen.operation.map { "\($0) is unfinished in \(store.root.path)" }
+                    ?? "no branch is checked out (HEAD is at \(commit.hex.prefix(10)))"
+                complaint = "commits are off for this store because \(reason): reading and saving work."
             }
         } catch {
             log.warning("the state of the repository cannot be read: \(error.message)")
             return
         }
-        let isNew = shared.withLock {
+        let (isNew, isFirst, wasHeld, mustGoOn) = shared.withLock {
+            let isFirst = $0.status.state == .noRepository && !$0.isFinishing && options.recovers
+            if isFirst { $0.status.isLooking = true }
             let isNew = $0.seen?.gitDirectory != seen.gitDirectory
+            let wasHeld = $0.unfinished.contains(FilePath())
+            $0.note(FilePath(), isUnfinished: seen.isHeld)
             $0.seen = seen
             $0.status.state = fresh.state
             $0.status.branch = fresh.branch
@@ -98,15 +128,23 @@ extension Committer {
                 $0.status.unpushedCommits = fresh.unpushedCommits
             }
             $0.headError = complaint
-            return isNew
+            return (isNew, isFirst, wasHeld, !$0.isFinishing && seen.isHeld != wasHeld)
         }
-        if isNew { options.branchFolders?([seen.gitDirectory, seen.gitDirectory.appending("logs")]) }
+        if isFirst { Task { await self.startAnew() } }
+        if mustGoOn {
+            // The user has begun something that may take back what is saved, or has finished it.
+            Task { if wasHeld { await self.settle() } else { await self.keepPending() } }
+        }
+        guard isNew, let branchFolders = options.branchFolders else { return }
+        branchFolders([seen.gitDirectory, seen.gitDirectory.appending("logs")])
+        // Nothing tells of what happened between the look above and the beginning of the watch.
+        lookAtBranch()
     }
 
     /// Pushes after a while, with what is saved meanwhile.
-    private nonisolated func pushSoon() {
+    private nonisolated func pushSoon(afterChange isNew: Bool) {
         let mustSchedule = shared.withLock { shared in
-            shared.lastChange = .now
+            if isNew { shared.lastChange = .now }
             guard !shared.isScheduled, !shared.isFinishing else { return false }
             shared.isScheduled = true
             return true
@@ -117,8 +155,8 @@ extension Committer {
 
 /// What a mount that ends leaves.
 extension Committer {
-    /// What is not committed or not pushed, as one sentence without a full stop; nil when all is. Looks at the disk, and
-    /// waits for no work that goes on.
+    /// What is not committed or not pushed, or lies in a folder that was replaced, as sentences, the last one without a full
+    /// stop; nil when all is. Looks at the disk, and waits for no work that goes on.
     public nonisolated var unsharedSentence: String? {
         let (waiting, tops) = shared.withLock { ($0.pending.count + $0.inWork, $0.nestedTops) }
         let commits = ([FilePath()] + tops).reduce(0) { $0 + unpushedCount(at: $1) }
@@ -130,11 +168,12 @@ extension Committer {
         if commits > 0 {
             parts.append("\(Self.count(commits, "commit")) not pushed" + Self.reason(syncError))
         }
-        guard !parts.isEmpty else { return nil }
-        return parts.joined(separator: "; ") + "; the next mount tries again"
+        let left = leftBehindSentence.map { String($0.dropLast()) }
+        guard !parts.isEmpty else { return left }
+        return parts.joined(separator: "; ") + "; the next mount tries again" + (left.map { ". \($0)" } ?? "")
     }
 
-    private nonisolated func unpushedCount(at place: FilePath) -> Int {
+    nonisolated func unpushedCount(at place: FilePath) -> Int {
         guard let share = try? repository(at: place),
             case .branch(_, let ref, let tip) = try? share.repository.head()
         else { return 0 }

@@ -23,12 +23,9 @@ extension Committer {
     }
 
     private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {
-        if let operation = share.repository.operation {
-            keepWaiting(share)
-            throw CommitFailure(
-                message:
-                    "changes wait because \(operation) is unfinished in \(share.top.string): finish it with git."
-            )
+        if let reason = unfinished(share) {
+            keepWaiting(share, batch)
+            throw CommitFailure(message: reason)
         }
         do throws(GitError) {
             try mend(share)
@@ -42,7 +39,12 @@ extension Committer {
         // Who holds a lock for seconds holds it on: an exchange that commits before each of its steps must not wait for it
         // each time.
         let isHeldOn = lockHeld.map { $0.duration(to: .now) < .seconds(10) } ?? false
-        let lockEnd = ContinuousClock.now + (isHeldOn ? .milliseconds(300) : .seconds(5))
+        let start = ContinuousClock.now
+        let lockEnd = start + (isHeldOn ? .milliseconds(300) : .seconds(5))
+        var told: String?
+        defer {
+            if let told { shared.withLock { if $0.commitError == told { $0.commitError = nil } } }
+        }
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
@@ -59,9 +61,17 @@ extension Committer {
                     throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
+                let message = "changes wait because \(Self.waiting(for: error))."
                 guard .now < lockEnd else {
                     lockHeld = .now
-                    throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
+                    throw CommitFailure(message: message)
+                }
+                // One that is held for longer than git does is told before that.
+                if told == nil, start + .milliseconds(500) < .now {
+                    told = shared.withLock { shared in
+                        if shared.commitError == nil { shared.commitError = message }
+                        return message
+                    }
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
             }
@@ -84,8 +94,7 @@ extension Committer {
     ) throws(GitError) -> Bool {
         let repository = share.repository
         guard case .branch(let name, let ref, let parent) = try repository.head() else {
-            throw GitError(
-                code: .invalid, message: "no branch is checked out there: git switch to one")
+            throw GitError(code: .invalid, message: Self.noBranch)
         }
         try repository.checkUnlocked(ref)
         let share = try committable(share, onto: parent, exactly: batch.message != nil)
@@ -99,12 +108,12 @@ extension Committer {
             guard let newest = prepared.last else { return true }
             last = newest
             paths = prepared.flatMap { $0.changes.map(\.path) }
-            journal = try note(paths, repository)
+            journal = try note(paths, share)
         } else {
             let plan = try repository.plannedTree(parent: parent, paths: share.paths)
             guard !plan.changes.isEmpty else { return true }
             paths = plan.changes.map(\.path)
-            journal = try note(paths, repository)
+            journal = try note(paths, share)
             early = EarlyIndex.begin(plan.indexChange)
             do throws(GitError) {
                 last = try write(share, batch, try repository.write(plan), plan.changes, onto: parent)
@@ -161,15 +170,27 @@ extension Committer {
         return true
     }
 
-    /// The note that a commit of these paths is on its way.
-    func note(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal {
-        do throws(Errno) {
+    /// The note that a commit of these paths is on its way. What another process has left there meanwhile is mended first,
+    /// and so is a try of ours that failed after its index was in place.
+    private func note(_ paths: [FilePath], _ share: Share) throws(GitError) -> CommitJournal {
+        for _ in 0..<10 {
+            if let journal = try newNote(paths, share.repository) { return journal }
+            try mend(share, noted: paths)
+        }
+        throw GitError(code: .locked, message: Self.otherPassdir)
+    }
+
+    /// - Returns: nil where one is there that was left behind.
+    func newNote(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal? {
+        do throws(CommitJournal.Refusal) {
             return try CommitJournal(paths, gitDirectory: repository.gitDirectory)
         } catch {
-            let busy = error == .wouldBlock || error == .resourceTemporarilyUnavailable
-            throw GitError(
-                code: busy ? .locked : .other,
-                message: busy ? Self.otherPassdir : "the commit's note cannot be written: \(error)")
+            switch error {
+            case .left: return nil
+            case .busy: throw GitError(code: .locked, message: Self.otherPassdir)
+            case .failed(let error):
+                throw GitError(code: .other, message: "the commit's note cannot be written: \(error)")
+            }
         }
     }
 
@@ -179,7 +200,10 @@ extension Committer {
     /// What a lock has to do with it that is held for long, as a part of a sentence.
     static func waiting(for lock: GitError) -> String {
         if lock.message == otherPassdir { return otherPassdir }
-        return "another program holds a git lock: \(lock.message); remove it if no git program runs"
+        let said = lock.message
+        let holds = "another program holds "
+        let name = said.hasPrefix(holds) ? String(said.dropFirst(holds.count)) : said
+        return "another program holds a git lock: \(name); remove it if no git program runs"
     }
 
     /// Writes the commits of a batch, one for each secret.

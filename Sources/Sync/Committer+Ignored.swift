@@ -21,7 +21,7 @@ extension Committer {
         if !exactly {
             share.paths += ignoredPaths(in: share).filter { !own.contains($0) }
         }
-        leaveOutRefused(&share, onto: parent)
+        try leaveOutRefused(&share, onto: parent)
         let ignored = try share.repository.ignored(share.paths, parent: parent)
         let looked = share.paths.map { share.inStore($0) }
         share.paths.removeAll { ignored.contains($0) }
@@ -35,11 +35,11 @@ extension Committer {
         return share
     }
 
-    /// Remembers which secrets a look found ignored in a repository.
+    /// Remembers which secrets and lists a look found ignored in a repository.
     func note(ignored changes: [WorkingTreeChange], _ share: Share) {
         let before = ignoredPaths(in: share).map { share.inStore($0) }
         let found = changes.filter { $0.kind == .ignored }.map { share.inStore($0.path) }.filter { path in
-            path.extension == "gpg" && !path.components.contains { $0.string.hasPrefix(".passdir-") }
+            path.isCommitted && !path.components.contains { $0.string.hasPrefix(".passdir-") }
         }
         shared.withLock {
             $0.ignored.subtract(before)

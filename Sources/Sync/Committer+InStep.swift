@@ -95,8 +95,9 @@ extension Committer {
                 "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
                 + "resume \(store.name) finishes it, passdir recipients abort \(store.name) takes it back."
         }
+        if let sentence = unopenedSentences(shared.withLock { $0.unopened }).first { return "\(sentence)." }
         guard waiting > 0 else {
-            let left = shared.withLock { $0.refusedSentence ?? $0.ignoredSentence }
+            let left = shared.withLock { $0.refusedSentences.first ?? $0.ignoredSentence }
             return stagedSentence ?? left.map { "\($0)." }
         }
         return waiting == 1 ? "1 change waits to be committed." : "\(waiting) changes wait to be committed."

@@ -51,11 +51,69 @@ extension Committer {
     ) throws(GitError) {
         for path in paths {
             guard let file = try obstacle(at: path, ours, share) else { continue }
-            let message =
-                "\(share.inStore(file)) lies here and is not in git, and the remote has a file that needs its place: "
-                + "move it away, or commit it with git"
+            let message = complaint(of: file, share)
             shared.withLock { $0.obstacle = Obstacle(path: share.top.pushing(file), message: message) }
             throw GitError(code: .invalid, message: message)
+        }
+    }
+
+    private func complaint(of file: FilePath, _ share: Share) -> String {
+        let name = VisibleText.cut(share.inStore(file).string, atMost: 200)
+        let needed = "and the remote has a file that needs its place: move it away, or"
+        let kind = Self.kind(share.top.pushing(file))
+        guard kind == S_IFREG || kind == S_IFLNK, share.repository.ignores(file) else {
+            return "\(name) lies here and is not in git, \(needed) commit it with git"
+        }
+        // `git add` by itself refuses it, and takes some names for more than they say.
+        let text = file.string
+        let isPlain = text.first.map { !"-:".contains($0) } == true && !text.contains { "*?[\\".contains($0) }
+        let word = ShellWord.quoted(isPlain ? text : ":(literal)" + text)
+        return
+            "\(name) lies here and git ignores it, \(needed) run git add -f \(word) in \(share.top) and commit it"
+    }
+
+    // MARK: secrets that git ignores
+
+    /// The secrets among these paths that git ignores, each with a name beside it that git ignores as well.
+    ///
+    /// Whoever pushes can make git ignore secrets, and push some of their names. To commit such a secret first could give it
+    /// to others against the user's word, for the rule may be the user's, too. Nor would it stay here under a name that
+    /// git does not ignore.
+    func hiddenSecrets(
+        at paths: [FilePath], ours: ObjectID?, _ share: Share
+    ) throws(GitError) -> [FilePath: FilePath] {
+        var hidden: [FilePath: FilePath] = [:]
+        let now = Int64(time(nil))
+        for path in paths where path.isSecretName {
+            guard Self.kind(share.top.pushing(path)) == S_IFREG, share.repository.ignores(path) else {
+                continue
+            }
+            if let ours, try share.repository.item(at: path, in: ours) != nil { continue }
+            var submodules = SubmoduleFolders(share.repository, of: ours)
+            if try submodules.folder(around: path) != nil { continue }
+            let other = (0..<1000).lazy.map { ConflictName.path(beside: path, at: now, attempt: $0) }
+                .first { Self.kind(share.top.pushing($0)) == nil }
+            if let other, share.repository.ignores(other) { hidden[path] = other }
+        }
+        return hidden
+    }
+
+    /// Gives each of these secrets its other name: the remote's takes its place, as in every merge, and ours is told as
+    /// a conflict.
+    func setAside(_ hidden: [FilePath: FilePath], _ share: Share) throws(GitError) {
+        for (path, other) in hidden.sorted(by: { $0.key.string < $1.key.string }) {
+            let (from, to) = (share.inStore(path), share.inStore(other))
+            do throws(Errno) {
+                try store.root.rename(from, to: to, flags: .noReplace)
+                try store.root.synchronizeParent(of: to)
+            } catch {
+                throw GitError(code: .other, message: "\(from) cannot be moved aside: \(error)")
+            }
+            shared.withLock {
+                $0.ignored.remove(from)
+                $0.ignored.insert(to)
+            }
+            noteConflicts([to])
         }
     }
 
@@ -103,12 +161,13 @@ extension Committer {
     ) throws(GitError) -> Bool {
         guard kind == S_IFREG || kind == S_IFLNK else { return false }
         if let ours, try share.repository.item(at: path, in: ours) != nil { return true }
-        let name = path.lastComponent?.string ?? ""
-        let isCommitted = name.hasSuffix(".gpg") || name == "\(Store.recipientFileName)" || kind == S_IFLNK
-        return isCommitted && !share.repository.ignores(path)
+        var submodules = SubmoduleFolders(share.repository, of: ours)
+        guard try submodules.folder(around: path) == nil else { return false }
+        return (path.isCommitted || kind == S_IFLNK) && !share.repository.ignores(path)
     }
 
-    private nonisolated static func kind(_ path: FilePath) -> mode_t? {
+    /// The type of what lies at a path, links not followed; nil: nothing.
+    nonisolated static func kind(_ path: FilePath) -> mode_t? {
         var facts = stat()
         return path.withPlatformString { lstat($0, &facts) } == 0 ? facts.st_mode & S_IFMT : nil
     }

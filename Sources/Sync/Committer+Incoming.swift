@@ -7,20 +7,24 @@ extension Committer {
     /// More commits than a store ever has; fewer than what would fill the memory of whoever compares two histories.
     private static let longestHistory = 500_000
 
-    /// Counts the history of a remote commit, before anything compares it with ours.
-    func checkHistory(_ theirs: ObjectID, _ target: SyncTarget, _ repository: Repository) throws(SyncFailure)
-    {
-        guard sync.countedTips[target.nested] != theirs else { return }
-        let isShort: Bool
+    /// Refuses a history that is damaged, not whole or too long, before anything compares it with ours.
+    /// - Parameter known: what is here already.
+    func checkHistory(
+        _ theirs: ObjectID, known: [ObjectID], _ target: SyncTarget, _ repository: Repository
+    ) throws(SyncFailure) {
+        guard sync.soundTips[target.nested] != theirs else { return }
         do throws(GitError) {
-            isShort = try repository.hasHistory(of: theirs, atMost: Self.longestHistory)
+            try repository.checkIncomingHistory(of: theirs, known: known, atMost: Self.longestHistory)
         } catch {
-            throw SyncFailure(kind: .passing, message: "what was fetched cannot be read: \(error.message).")
+            guard error.code == .invalid else {
+                throw SyncFailure(
+                    kind: .passing, message: "what was fetched cannot be read: \(error.message).")
+            }
+            var refusal = refusal(error.message, target)
+            refusal.kind = .unsound
+            throw refusal
         }
-        guard isShort else {
-            throw refusal("its history has more than \(Self.longestHistory) commits", target)
-        }
-        sync.countedTips[target.nested] = theirs
+        sync.soundTips[target.nested] = theirs
     }
 
     /// Refuses what the remote's branch holds and must not get, or does not fit, into a working tree.
@@ -32,7 +36,8 @@ extension Committer {
             try repository.checkIncoming(theirs, known: known, bounds: bounds)
             let list = FilePath(root: nil, [Store.recipientFileName])
             if target.nested.isEmpty, let ours = known.first, try repository.item(at: list, in: ours) != nil,
-                try repository.item(at: list, in: theirs) == nil
+                try repository.item(at: list, in: theirs).map({ [.file, .executable].contains($0.kind) })
+                    != true
             {
                 throw GitError(
                     code: .invalid,
@@ -49,12 +54,12 @@ extension Committer {
         }
     }
 
-    private func refusal(_ reason: String, _ target: SyncTarget) -> SyncFailure {
+    func refusal(_ reason: String, _ target: SyncTarget) -> SyncFailure {
         SyncFailure(
             kind: .lasting,
             message:
                 "the branch \"\(target.branch)\" of \"\(GitError.withoutPasswords(target.remote))\" is not "
                 + "taken in: \(reason). Nothing of it was placed here, and nothing is pushed until it is put right "
-                + "there.")
+                + "there. To put this store's history in its place, run passdir sync --ours \(store.name).")
     }
 }

@@ -39,7 +39,7 @@ extension Committer {
             guard let repository = try store.repositories.own(),
                 case .branch(_, _, let commit?) = try repository.head()
             else { return false }
-            let refused = refused(paths)
+            let refused = try refused(paths, repository, onto: commit)
             let taken = paths.filter { !refused.contains($0) }
             let ignored = try repository.ignored(taken, parent: commit)
             return try repository.plannedTree(parent: commit, paths: taken.filter { !ignored.contains($0) })

@@ -56,7 +56,7 @@ extension Committer {
             isPassing = true
             // Nothing tells that the network is back; asking every two minutes costs little.
             longest = 120
-        case .transfer, .passing, .lasting: break
+        case .transfer, .passing, .lasting, .unsound: break
         }
         if !sync.hasComplained, !isPassing || sync.failures > 1 {
             sync.hasComplained = true

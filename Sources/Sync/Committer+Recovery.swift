@@ -23,6 +23,15 @@ extension Committer {
         await synchronize(options.interval == nil ? .push : .everything)
     }
 
+    /// The store has a repository that it did not have before: what lies in it uncommitted is committed as at the start of a
+    /// mount. Whoever makes one may be about to do that, and has as much time for it as changes have to gather.
+    func startAnew() async {
+        (hasRepository, hasLooked) = (nil, false)
+        try? await Task.sleep(for: options.delay)
+        guard !shared.withLock({ $0.isFinishing }) else { return }
+        await start()
+    }
+
     /// Whether there is a repository to go on with. Once a process: at the start, or at the end of a mount that ended
     /// before anything started.
     func mendOnce() -> Bool {
@@ -155,11 +164,11 @@ extension Committer {
             let inChange = Reencryption.paths(underWayIn: store)
             for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
                 let path = share.inStore(change.path)
-                guard let name = path.lastComponent?.string,
-                    name.hasSuffix(".gpg") || name == ".gpg-id" || change.isLink,
-                    !name.hasPrefix(Store.temporaryPrefix), !inChange.contains(path)
+                guard let name = path.lastComponent, path.isCommitted || change.isLink,
+                    !VisibleName.isHidden(name), !inChange.contains(path)
                 else { continue }
-                note(change.kind == .deleted ? .removed(path) : .saved(path))
+                // git may have taken a file away for a moment: what is missing is decided when it is committed.
+                noteFound(.saved(path))
             }
             return true
         }
@@ -167,8 +176,7 @@ extension Committer {
 
     private func note(staged changes: [WorkingTreeChange], _ share: Share) {
         for change in changes where change.alsoStaged || change.kind == .conflicted {
-            guard let name = change.path.lastComponent?.string, name.hasSuffix(".gpg") || name == ".gpg-id"
-            else { continue }
+            guard change.path.isCommitted else { continue }
             sync.staged.insert(share.inStore(change.path))
         }
     }
@@ -210,7 +218,8 @@ extension Committer {
 
     /// A commit or merge that was interrupted: what its note names is brought back to the branch in the index, and
     /// committed as the working tree has it.
-    func mend(_ share: Share) throws(GitError) {
+    /// - Parameter noted: paths that the caller is about to commit anyway.
+    func mend(_ share: Share, noted: [FilePath] = []) throws(GitError) {
         let repository = share.repository
         guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
         let head = try repository.head()
@@ -234,7 +243,10 @@ extension Committer {
         repository.removeIndexCopies()
         // The files of a change of recipients that was killed are that change's to commit or to take back.
         let inChange = Reencryption.paths(underWayIn: store)
-        for path in left.paths.map(share.inStore) where !inChange.contains(path) { note(.saved(path)) }
+        let known = Set(noted)
+        for path in left.paths where !known.contains(path) && !inChange.contains(share.inStore(path)) {
+            noteFound(.saved(share.inStore(path)))
+        }
         left.remove()
     }
 }

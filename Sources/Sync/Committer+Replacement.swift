@@ -22,11 +22,9 @@ extension Committer {
         var complaint: String?
         do throws(StoreError) {
             if store.root.isOpen {
-                try store.root.follow()
+                try store.root.follow(as: store.name)
             } else if !store.root.isThere {
-                complaint =
-                    "the store's folder \(store.root.path) is gone: put a folder of the store there, or tell passdir "
-                    + "with passdir store move or remove."
+                complaint = store.root.goneSentence(as: store.name)
             }
         } catch {
             complaint = error.message
@@ -90,6 +88,7 @@ extension Committer {
         hasLooked = false
         shared.withLock {
             $0.nestedTops = []
+            $0.unopened = [:]
             $0.seen = nil
             $0.syncError = nil
             $0.status.branch = nil
@@ -102,7 +101,7 @@ extension Committer {
     /// Throws where the changes that are being committed were not made in the folder that is there now.
     func checkFolder() throws(CommitFailure) {
         do throws(StoreError) {
-            if store.root.isOpen { try store.root.follow() }
+            if store.root.isOpen { try store.root.follow(as: store.name) }
         } catch {
             throw CommitFailure(message: "changes wait: \(error.message)")
         }

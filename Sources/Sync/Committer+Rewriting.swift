@@ -78,15 +78,15 @@ extension Committer {
 
     // MARK: the user's choice
 
-    /// Does what the user chose for a branch that was moved by force, or has another history; every other is left to
-    /// `integrate`. The remote was asked just now.
+    /// Does what the user chose for a branch that was moved by force, has another history, or holds what is not taken in;
+    /// every other is left to `integrate`. The remote was asked just now.
     func choose(_ choice: HistoryChoice, _ target: SyncTarget) async throws(SyncFailure) {
         var kept: (commit: ObjectID, branch: String)?
         for _ in 0..<50 {
             let repository = try open(target)
             let histories: (ours: ObjectID, theirs: ObjectID)?
             do throws(GitError) {
-                histories = try partedHistories(target, repository)
+                histories = try partedHistories(target, repository, choice)
             } catch {
                 throw SyncFailure(kind: .passing, message: "cannot compare the histories: \(error.message).")
             }
@@ -112,13 +112,24 @@ extension Committer {
     }
 
     private func partedHistories(
-        _ target: SyncTarget, _ repository: Repository
+        _ target: SyncTarget, _ repository: Repository, _ choice: HistoryChoice
     ) throws(GitError) -> (ours: ObjectID, theirs: ObjectID)? {
         guard let theirs = try known(target, in: repository),
             let ours = try repository.commit(at: target.localRef), ours != theirs
         else { return nil }
         if try unsettledRewriting(target, ours, theirs, in: repository) != nil { return (ours, theirs) }
-        return try repository.mergeBase(ours, theirs) == nil ? (ours, theirs) : nil
+        guard let base = try repository.mergeBase(ours, theirs) else { return (ours, theirs) }
+        // What others pushed on top and must not be placed here can be left out of the branch again, and not followed.
+        guard choice == .ours, base != theirs else { return nil }
+        do throws(SyncFailure) {
+            try checkIncoming(theirs, known: [ours, base], target, repository)
+            return nil
+        } catch {
+            guard case .lasting = error.kind else {
+                throw GitError(code: .other, message: String(error.message.dropLast()))
+            }
+            return (ours, theirs)
+        }
     }
 
     /// False: something changed under it, all again.
@@ -127,7 +138,7 @@ extension Committer {
     ) throws(SyncFailure) -> Bool {
         let repository = try open(target)
         try refuseUnfinished(target, repository)
-        try checkHistory(theirs, target, repository)
+        try checkHistory(theirs, known: [ours], target, repository)
         try checkIncoming(theirs, known: [ours], target, repository)
         let merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Follow the remote")
         guard try bringIn(merge, target, repository) else { return false }
@@ -145,6 +156,19 @@ extension Committer {
         note(
             choice:
                 "the remote has this store's history again; what it had is kept here on the branch \(branch)",
+            target)
+    }
+
+    /// As `choose`, for a branch that cannot be read: ours goes in its place, and nothing of it can be kept.
+    func replaceUnsound(_ target: SyncTarget) async throws(SyncFailure) {
+        commitPending()
+        guard let theirs = try await ask(target) else { return try await push(target, isThere: false) }
+        try await push(target, replacing: theirs)
+        forgetRewriting(target)
+        note(
+            choice:
+                "the remote has this store's history again; what it had, \(theirs.hex.prefix(10)), could not be read, and "
+                + "is not kept",
             target)
     }
 

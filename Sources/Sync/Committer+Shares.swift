@@ -85,9 +85,25 @@ extension Committer {
 
     /// The repositories inside the store, below its own one. Looks at every folder: for the start only.
     func nestedRepositories() -> [Share] {
-        let found = store.repositories.inside().compactMap { (try? repository(at: $0)) ?? nil }
+        var found: [Share] = []
+        var unopened: [FilePath: String] = [:]
+        for place in store.repositories.inside() {
+            do throws(GitError) {
+                if let share = try repository(at: place) { found.append(share) }
+            } catch {
+                unopened[place] = error.message
+            }
+        }
+        shared.withLock { $0.unopened = unopened }
         for share in found { remember(nested: share) }
         return found
+    }
+
+    /// What is said of repositories inside the store that cannot be opened, each a sentence without a full stop.
+    nonisolated func unopenedSentences(_ unopened: [FilePath: String]) -> [String] {
+        unopened.sorted { $0.key.string < $1.key.string }.map { place, reason in
+            "the repository in \(store.root.path.pushing(place)) was not looked at, because it cannot be opened: \(reason)"
+        }
     }
 
     private func isDirectory(_ path: FilePath) -> Bool {

@@ -50,6 +50,7 @@ extension Committer {
     /// it.
     /// - Throws: what keeps the first of them apart from its remote.
     private func bringAllTogether(fetching: Bool) async throws(SyncFailure) {
+        noteOffered()
         let places = [FilePath()] + shared.withLock({ $0.nestedTops })
         for place in places where !sync.waitsForUser.contains(place) {
             do throws(SyncFailure) {
@@ -81,7 +82,13 @@ extension Committer {
             // What was seen of another remote says nothing of this one.
             let isOther = try isOtherRemote(target)
             if mustFetch || isOther {
-                let isThere = try await fetch(target, isOther: isOther)
+                let isThere: Bool
+                do throws(SyncFailure) {
+                    isThere = try await fetch(target, isOther: isOther)
+                } catch {
+                    guard case .unsound = error.kind, sync.choice == .ours else { throw error }
+                    return try await replaceUnsound(target)
+                }
                 mustFetch = false
                 commitPending()
                 if isOther, !isThere { return try await push(target, isThere: false) }
@@ -95,8 +102,11 @@ extension Committer {
             try await integrate(target)
             guard try mustPush(target) else { return }
             do throws(SyncFailure) {
+                let offered = try tip(of: target)
                 try await push(target)
-                return
+                // A commit of another program that came meanwhile goes, too: the look at the branch that follows would take
+                // it for one that was pushed.
+                guard try tip(of: target) != offered else { return }
             } catch {
                 guard case .transfer(let failure) = error.kind, failure.code == .nonFastForward else {
                     throw error
@@ -140,10 +150,20 @@ extension Committer {
         }
     }
 
+    private func tip(of target: SyncTarget) throws(SyncFailure) -> ObjectID? {
+        let repository = try open(target)
+        do throws(GitError) {
+            return try repository.commit(at: target.localRef)
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot push: \(error.message).")
+        }
+    }
+
     private func mustPush(_ target: SyncTarget) throws(SyncFailure) -> Bool {
         let repository = try open(target)
         do throws(GitError) {
             guard let tip = try repository.commit(at: target.localRef) else { return false }
+            if target.nested.isEmpty { shared.withLock { $0.offered = tip } }
             guard let known = try known(target, in: repository) else { return true }
             if known == tip { return false }
             return try !repository.isAncestor(tip, of: known)

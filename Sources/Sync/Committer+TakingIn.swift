@@ -50,7 +50,11 @@ extension Committer {
         _ target: SyncTarget, _ repository: Repository
     ) throws(GitError) -> Bool {
         try repository.checkUnlocked(target.localRef)
-        let journal = try note(paths, repository)
+        guard let journal = try newNote(paths, repository) else {
+            // Left by another process since the exchange began. Mending it removes the files that lie beside their places.
+            if let share = share(of: repository) { try mend(share) }
+            return false
+        }
         try objects.keepUnlessHeld()
         Fault.point("merge.noted")
         if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
@@ -82,6 +86,8 @@ extension Committer {
         log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)
         if let share = share(of: repository) {
+            // What git has now is not ignored any more.
+            shared.withLock { $0.ignored.subtract(paths.map(share.inStore)) }
             sync.newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(share.inStore))
         }
         refreshStatus(repository)
@@ -160,7 +166,10 @@ extension Committer {
         _ paths: [FilePath], ours: ObjectID?, _ repository: Repository
     ) throws(GitError) {
         guard let share = share(of: repository) else { return }
+        let hidden = try hiddenSecrets(at: paths, ours: ours, share)
+        let paths = paths.filter { hidden[$0] == nil }
         try checkNothingInTheWay(of: paths, ours: ours, share)
+        try setAside(hidden, share)
         for path in paths { note(.saved(share.inStore(path))) }
         commitPending()
         if let change = UnfinishedChange(of: store),
@@ -175,7 +184,7 @@ extension Committer {
         }
     }
 
-    private func noteConflicts(_ conflicts: [FilePath]) {
+    func noteConflicts(_ conflicts: [FilePath]) {
         guard !conflicts.isEmpty else { return }
         ConflictList(store).add(conflicts)
         let names = conflicts.map(\.string).joined(separator: ", ")

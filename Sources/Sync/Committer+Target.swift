@@ -28,6 +28,7 @@ extension Committer {
             nested: nested, repository: repository.gitDirectory, branch: Self.short(ref), localRef: ref,
             remote: remote,
             remoteRef: remoteRef, knownRef: "refs/passdir/remotes/\(name)/\(branch)",
+            incomingRef: "refs/passdir/incoming/\(name)/\(branch)",
             seenRef: "refs/passdir/seen/\(name)/\(branch)", gitRef: gitRef)
     }
 

@@ -19,17 +19,24 @@ extension Committer {
         setActivity("fetching")
         let repository = try open(target)
         removeLeftLocks(target, repository)
+        // What a fetch brought that was not looked at to its end.
+        try? repository.remove(target.incomingRef)
         let before =
             isOther
             ? nil : (try? repository.commit(at: target.knownRef)) ?? (try? known(target, in: repository))
-        let isThere = try await transfer(.fetch, target)
+        let asked = try url(target)
+        Fault.point("sync.before-fetch")
+        let isThere = try await transfer(.fetch, target).isThere
+        // What came may be another remote's than the one that was compared.
+        guard try url(target) == asked else {
+            return try await fetch(target, isOther: isOtherRemote(target))
+        }
         if isOther {
             forgetRewriting(target)
             if let ref = target.gitRef, let seen = (try? repository.commit(at: ref)) ?? nil {
                 try? repository.set(target.seenRef, to: seen)
             }
         }
-        store.remember(GitError.withoutPasswords(try url(target)), as: target.fact("remote"))
         if !isThere, sync.choice != .ours, let before = before ?? nil {
             throw SyncFailure(
                 kind: .passing,
@@ -40,20 +47,38 @@ extension Committer {
         }
         if target.nested.isEmpty {
             let now = Int64(time(nil))
-            store.remember(String(now), as: "lastFetch")
+            keep(now, as: "lastFetch")
             shared.withLock { $0.status.lastFetch = now }
         }
-        if let fetched = (try? repository.commit(at: target.knownRef)) ?? nil, fetched != before ?? nil {
-            try checkHistory(fetched, target, repository)
-        }
+        if isThere { try takeNote(of: before ?? nil, target, repository) }
+        // Now what was seen before was this one's.
+        store.remember(GitError.withoutPasswords(asked), as: target.fact("remote"))
+        return isThere
+    }
+
+    /// What was fetched is known from now on, where it is fit to be: else the branch counts as it was seen before, so that
+    /// a later fetch still tells whether it was moved by force.
+    private func takeNote(
+        of before: ObjectID?, _ target: SyncTarget, _ repository: Repository
+    ) throws(SyncFailure) {
+        defer { try? repository.remove(target.incomingRef) }
+        let fetched: ObjectID?
+        let ours: ObjectID?
         do throws(GitError) {
-            let after = try repository.commit(at: target.knownRef)
-            try noteRewriting(target, from: before ?? nil, to: after, in: repository)
-            if let after { followInGit(target, repository, after) }
+            fetched = try repository.commit(at: target.incomingRef)
+            ours = try repository.commit(at: target.localRef)
         } catch {
             throw SyncFailure(kind: .passing, message: "what was fetched cannot be read: \(error.message).")
         }
-        return isThere
+        guard let fetched else { return }
+        try checkHistory(fetched, known: [ours].compactMap(\.self), target, repository)
+        do throws(GitError) {
+            try noteRewriting(target, from: before, to: fetched, in: repository)
+            try repository.set(target.knownRef, to: fetched)
+            followInGit(target, repository, fetched)
+        } catch {
+            throw SyncFailure(kind: .passing, message: "what was fetched cannot be read: \(error.message).")
+        }
     }
 
     /// A transfer that was killed leaves the locks of our own references behind; nobody else ever takes those. It may
@@ -69,7 +94,7 @@ extension Committer {
                 _ = lock.withPlatformString { unlink($0) }
             }
         }
-        for ref in [target.knownRef, target.seenRef] {
+        for ref in [target.knownRef, target.seenRef, target.incomingRef] {
             let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
             var facts = stat()
             guard lock.withPlatformString({ lstat($0, &facts) }) == 0,
@@ -87,8 +112,9 @@ extension Committer {
     func push(
         _ target: SyncTarget, replacing lease: ObjectID? = nil, isThere: Bool = true
     ) async throws(SyncFailure) {
-        setActivity("pushing")
         let repository = try open(target)
+        try checkDestination(target, repository)
+        setActivity("pushing")
         let tip = try? repository.commit(at: target.localRef)
         Fault.point("sync.before-push")
         let expected = isThere ? lease ?? followed(target, by: tip ?? nil, in: repository) : nil
@@ -100,9 +126,26 @@ extension Committer {
         }
         guard target.nested.isEmpty else { return }
         let now = Int64(time(nil))
-        store.remember(String(now), as: "lastPush")
+        keep(now, as: "lastPush")
         shared.withLock { $0.status.lastPush = now }
         refreshStatus(repository)
+    }
+
+    /// Nothing is pushed where the user's `git push` would not go: who set it up so may not want it there.
+    private func checkDestination(_ target: SyncTarget, _ repository: Repository) throws(SyncFailure) {
+        let objection: String?
+        do throws(GitError) {
+            objection = try repository.objectionToPush(
+                target.localRef, to: target.remote, as: target.remoteRef)
+        } catch {
+            throw SyncFailure(kind: .passing, message: "cannot push: \(error.message).")
+        }
+        guard let objection else { return }
+        throw SyncFailure(
+            kind: .lasting,
+            message:
+                "nothing is pushed, because git push would not do what passdir does: \(objection). Push with git, or "
+                + "change that in \(store.root.path.pushing(target.nested)).")
     }
 
     /// What was last seen there, where our tip follows it: a push then replaces it without a loss.
@@ -141,14 +184,19 @@ extension Committer {
         try? repository.move(ref, from: old ?? nil, to: commit, as: who, "update by passdir")
     }
 
-    /// - Returns: false when the remote has no such branch.
+    /// What the branch on the remote leads to at this moment; nil when there is no such branch.
+    func ask(_ target: SyncTarget) async throws(SyncFailure) -> ObjectID? {
+        try await transfer(.ask, target).tip
+    }
+
+    /// - Returns: whether the remote has such a branch; and what it leads to, where that is asked.
     @discardableResult
     private func transfer(
         _ operation: TransferRequest.Operation, _ target: SyncTarget, replacing lease: ObjectID? = nil
-    ) async throws(SyncFailure) -> Bool {
+    ) async throws(SyncFailure) -> (isThere: Bool, tip: ObjectID?) {
         var request = TransferRequest(
             operation, repository: target.repository, remote: target.remote, localRef: target.localRef,
-            remoteRef: target.remoteRef, trackingRef: target.knownRef, transport: options.transport)
+            remoteRef: target.remoteRef, trackingRef: target.incomingRef, transport: options.transport)
         let isOwnServer = try isOnTheStoresServer(target)
         // What is kept for the store's server is no other's to see.
         request.limit = options.transferLimit
@@ -166,18 +214,18 @@ extension Committer {
         } catch {
             guard options.transport == .automatic, request.transport == .libgit2,
                 try mayNeedGit(error, target)
-            else { throw Self.failure(error, operation, target) }
+            else { throw failure(error, operation, target) }
             request.transport = .git
-            let isThere: Bool
+            let answer: (isThere: Bool, tip: ObjectID?)
             do throws(TransferFailure) {
-                isThere = try await run(request, credentials)
+                answer = try await run(request, credentials)
             } catch let second {
                 // The sentence about a host key names its fingerprint; git's does not.
-                throw Self.failure(error.code == .certificate ? error : second, operation, target)
+                throw failure(error.code == .certificate ? error : second, operation, target)
             }
             store.remember("git", as: target.fact("transport"))
             log.notice("the git program talks to \"\(target.remote)\", as libgit2 cannot: \(error.message)")
-            return isThere
+            return answer
         }
     }
 
@@ -201,18 +249,17 @@ extension Committer {
 
     private func run(
         _ request: TransferRequest, _ credentials: (@Sendable (CredentialRequest) -> Credential?)?
-    ) async throws(TransferFailure) -> Bool {
+    ) async throws(TransferFailure) -> (isThere: Bool, tip: ObjectID?) {
         let process = TransferProcess(
             program: options.program, timeout: options.pushTimeout, credentials: credentials,
             progress: { [weak self] progress in self?.noteProgress(request.operation, progress) })
         do throws(TransferFailure) {
-            try await process.run(request)
+            return (true, try await process.run(request))
         } catch {
             // Nothing there yet: an empty repository takes our push.
-            if request.operation == .fetch, error.code == .noBranch { return false }
+            if request.operation != .push, error.code == .noBranch { return (false, nil) }
             throw error
         }
-        return true
     }
 
     /// Keys that this libssh2 cannot use, hosts that only ssh's configuration knows, shallow clones.
@@ -234,9 +281,14 @@ extension Committer {
         url.hasPrefix("/") || url.hasPrefix("file:") || url.hasPrefix(".") || url.hasPrefix("~")
     }
 
-    private static func failure(
+    private func failure(
         _ failure: TransferFailure, _ operation: TransferRequest.Operation, _ target: SyncTarget
     ) -> SyncFailure {
+        if failure.code == .unsound {
+            var refusal = refusal("what the server sent is damaged or not whole: \(failure.message)", target)
+            refusal.kind = .unsound
+            return refusal
+        }
         let doing = operation == .push ? "the push to" : "the fetch from"
         let remote = GitError.withoutPasswords(target.remote)
         let hint =

@@ -1,19 +1,65 @@
 import Git
-import Glibc
 import Logging
 import Stores
+import Synchronization
+import System
 import SystemPackage
 
-/// What is saved while a merge or rebase of the user's is unfinished, and so cannot be committed.
+/// What is saved while a merge or rebase of the user's is unfinished, or no branch is checked out, and so cannot be
+/// committed.
 ///
 /// `git rebase --abort` and its kind put the files of git back as they were, and whatever was written to them is gone. So
-/// what waits is kept in a commit beside the branches until it is committed, or has become a conflict file.
+/// what waits is kept in a commit beside the branches until it is committed, or has become a conflict file
+/// (`takeUpWaiting`).
 extension Committer {
-    private static let waitingRef = "refs/passdir/waiting"
+    static let waitingRef = "refs/passdir/waiting"
+    static let noBranch = "no branch is checked out there: git switch to one"
+
+    /// Why nothing can be committed before the user has done something in git, as one sentence; nil when it can.
+    func unfinished(_ share: Share) -> String? {
+        var reason: String?
+        if let operation = share.repository.operation {
+            reason =
+                "changes wait because \(operation) is unfinished in \(share.top.string): \(share.repository.wayOut)."
+        } else if case .detached = try? share.repository.head() {
+            reason = "cannot commit in \(share.top.string): \(Self.noBranch)."
+        }
+        let isFree = reason == nil
+        shared.withLock { shared in
+            shared.note(share.nested, isUnfinished: !isFree)
+            if isFree { shared.kept[share.nested] = nil }
+        }
+        return reason
+    }
+
+    /// Keeps what waits where nothing can be committed: soon after each save, as the user may end it at any time.
+    func keepPending() {
+        shared.withLock { $0.isKeeping = false }
+        // What a change of recipients has put in place is that change's to commit or to take back.
+        guard followFolder() == nil, UnfinishedChange(of: store) == nil else { return }
+        let pending = shared.withLock { $0.pending }
+        guard !pending.isEmpty, let shares = try? shares(of: pending) else { return }
+        for share in shares where unfinished(share) != nil { keepWaiting(share, pending) }
+    }
 
     /// Keeps what lies in the working tree at these paths.
-    func keepWaiting(_ share: Share) {
+    ///
+    /// Only what was saved or taken away through the mount since it was last kept is looked at: anything else that
+    /// happens to a file meanwhile, or is missing, is git's doing.
+    func keepWaiting(_ share: Share, _ batch: PendingChanges) {
         let repository = share.repository
+        let kept = shared.withLock { $0.kept[share.nested] ?? [] }
+        let paths = share.paths.filter { path in
+            let name = share.inStore(path)
+            guard !kept.contains(name) else { return false }
+            return batch.removed.contains(name) || Self.kind(share.top.pushing(path)) != nil
+        }
+        guard !paths.isEmpty else { return }
+        var share = share
+        share.paths = paths
+        let names = share.paths.map(share.inStore)
+        // Before they are read: what is saved from now on is looked at again.
+        shared.withLock { $0.kept[share.nested, default: []].formUnion(names) }
         do throws(GitError) {
             let old = try repository.commit(at: Self.waitingRef)
             let head = try repository.commit(at: "HEAD")
@@ -26,69 +72,35 @@ extension Committer {
             guard !changes.isEmpty else { return }
             let (author, committer) = try signatures(repository, changed: 0)
             let commit = try repository.makeCommit(
-                tree: tree, parents: [base], message: "Saved while a merge or rebase was unfinished.\n",
+                tree: tree, parents: [base], message: "Saved while nothing could be committed.\n",
                 author: author, committer: committer)
             try repository.set(Self.waitingRef, to: commit)
         } catch {
+            shared.withLock { $0.kept[share.nested]?.subtract(names) }
             log.warning("what waits cannot be kept beside the working tree: \(error.message)")
         }
     }
+}
 
-    /// Once git has finished: what it has taken out of the working tree, and no commit holds, becomes a conflict file.
-    func takeUpWaiting(_ share: Share) throws(GitError) {
-        let repository = share.repository
-        guard let waiting = try repository.commit(at: Self.waitingRef), !repository.operationInProgress,
-            case .branch(_, _, let tip?) = try repository.head(),
-            let base = try repository.commitInfo(waiting).parents.first
-        else { return }
-        let since = try repository.log(from: tip, hiding: [base], limit: 1000).map(\.id)
-        let stash = try repository.commit(at: "refs/stash")
-        var mustStay = false
-        var kept: [FilePath] = []
-        for change in try repository.differences(from: base, to: waiting) {
-            guard let saved = change.new, try isTakenBack(change.path, saved, tip, since, repository) else {
-                continue
-            }
-            // The user's to bring back, or to drop.
-            if let stash, try repository.item(at: change.path, in: stash)?.id == saved.id {
-                mustStay = true
-            } else {
-                kept.append(try keep(saved, beside: change.path, share))
-            }
-        }
-        if !mustStay { try repository.remove(Self.waitingRef) }
-        guard !kept.isEmpty else { return }
-        ConflictList(store).add(kept)
-        for path in kept { note(.saved(path)) }
-        options.notify(
-            store.name,
-            "git took back what was saved to \"\(store.name)\" during a merge or rebase; it is kept as "
-                + kept.map(\.string).joined(separator: ", ") + ".")
+extension Committer.Shared {
+    /// Whether anything of a repository can be committed has been looked at.
+    mutating func note(_ nested: FilePath, isUnfinished: Bool) {
+        if isUnfinished { unfinished.insert(nested) } else { unfinished.remove(nested) }
     }
 
-    /// Whether the working tree holds what the branch does, and not what was saved, and no newer commit had that.
-    private func isTakenBack(
-        _ path: FilePath, _ saved: TreeItem, _ tip: ObjectID, _ since: [ObjectID], _ repository: Repository
-    ) throws(GitError) -> Bool {
-        guard let now = try repository.item(at: path, in: tip), now.id != saved.id,
-            try repository.plannedTree(parent: tip, paths: [path]).changes.isEmpty
-        else { return false }
-        for commit in since where try repository.item(at: path, in: commit)?.id == saved.id { return false }
+    /// What was kept at these paths, and below them, is no longer what was last saved.
+    /// - Returns: whether somebody must now keep it.
+    mutating func mustKeepAgain(_ change: Change) -> Bool {
+        let paths =
+            switch change {
+            case .saved(let path), .removed(let path): [path]
+            case .renamed(let from, let to): [from, to]
+            }
+        for place in kept.keys {
+            kept[place] = kept[place]?.filter { name in !paths.contains { name.starts(with: $0) } }
+        }
+        guard !unfinished.isEmpty, !isKeeping, !isFinishing else { return false }
+        isKeeping = true
         return true
-    }
-
-    /// - Returns: the name that it got, relative to the store.
-    private func keep(
-        _ saved: TreeItem, beside path: FilePath, _ share: Share
-    ) throws(GitError) -> FilePath {
-        for attempt in 0..<1000 {
-            let name = ConflictName.path(
-                beside: path, host: ConflictName.host, at: Int64(time(nil)), attempt: attempt)
-            let update = try WorkingTreeUpdate(
-                [WorkingTreeUpdate.Step(path: name, old: nil, new: saved)], in: share.repository)
-            guard update.edited.isEmpty, try update.apply().isEmpty else { continue }
-            return share.inStore(name)
-        }
-        throw GitError(code: .other, message: "there are too many conflicts of \(path)")
     }
 }

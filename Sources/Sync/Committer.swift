@@ -47,6 +47,10 @@ public actor Committer: ChangeSink {
         /// known; whoever watches them calls `branchMayHaveMoved()`.
         public var branchFolders: (@Sendable ([FilePath]) -> Void)?
 
+        /// Keeps what was learned of the store, such as the time of a push, where the store itself keeps nothing: a command
+        /// beside a daemon, which tells it in `status`. The name of the fact, its value.
+        public var keepFact: (@Sendable (String, String) -> Void)?
+
         /// Whether what others left uncommitted in the store is looked for; a command that commits one change does not.
         public var recovers = true
 
@@ -69,8 +73,8 @@ public actor Committer: ChangeSink {
         var status = CommitterStatus()
         /// Files of the store that git ignores: saved, and not committed.
         var ignored: Set<FilePath> = []
-        /// Files of the store that no other machine would take: saved, and not committed; why, in words that follow the path.
-        var refused: [FilePath: String] = [:]
+        /// Files of the store that its branch cannot hold, or no other machine would take: saved, and not committed.
+        var refused: [FilePath: Refusal] = [:]
         var commitError: String?
         /// Why it is not known what lies uncommitted in the store.
         var lookError: String?
@@ -82,11 +86,22 @@ public actor Committer: ChangeSink {
         /// Which of the folders that had the store's path `pending` is about.
         var generation = 0
         var leftBehind: [LeftBehind] = []
+        /// The repositories, by their tops below the store's folder, in which nothing can be committed before the user has
+        /// finished something in git or checked out a branch.
+        var unfinished: Set<FilePath> = []
+        /// The paths of `pending` that are kept beside the working tree as they were last saved, by repository.
+        var kept: [FilePath: Set<FilePath>] = [:]
+        /// What waits is about to be kept.
+        var isKeeping = false
+        /// The tip of the store's own branch that was last compared with the remote's.
+        var offered: ObjectID?
         /// What `status` was read from; nil before anybody looked, or where there is no repository.
         var seen: SeenBranch?
         /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
         /// something was committed to since.
         var nestedTops: [FilePath] = []
+        /// The repositories inside the store that could not be opened when they were last looked for, and why.
+        var unopened: [FilePath: String] = [:]
     }
 
     nonisolated let shared = Mutex(Shared())
@@ -100,7 +115,12 @@ public actor Committer: ChangeSink {
     /// Whether the store has a repository; nil before anybody looked.
     var hasRepository: Bool?
     /// What a crash left uncommitted was looked for, and nobody disturbed it.
-    var hasLooked = false
+    var hasLooked = false {
+        didSet {
+            let isLooking = !hasLooked
+            shared.withLock { $0.status.isLooking = isLooking }
+        }
+    }
     /// A look for uncommitted secrets that is going on.
     var look: Task<Bool, Never>?
     /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
@@ -125,13 +145,20 @@ public actor Committer: ChangeSink {
         log[metadataKey: "store"] = "\(store.name)"
         self.log = log
         shared.withLock {
-            $0.status.lastPush = store.fact("lastPush").flatMap { Int64($0) }
-            $0.status.lastFetch = store.fact("lastFetch").flatMap { Int64($0) }
+            $0.status.isLooking = options.recovers
+            $0.status.lastPush = learnedTime("lastPush")
+            $0.status.lastFetch = learnedTime("lastFetch")
         }
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     public nonisolated func note(_ change: Change) {
+        noteFound(change)
+        if shared.withLock({ $0.mustKeepAgain(change) }) { Task { await self.keepPending() } }
+    }
+
+    /// As `note`, of what was found in the working tree: whoever has changed it may have been git.
+    nonisolated func noteFound(_ change: Change) {
         let now = FileTime.now.seconds
         setAsideWhatWasLeftBehind()
         let mustSchedule = shared.withLock { shared in
@@ -151,7 +178,8 @@ public actor Committer: ChangeSink {
             status.pendingChanges = shared.pending.count + shared.inWork
             status.lastError =
                 shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
-            status.notes += [shared.ignoredSentence, shared.refusedSentence].compactMap(\.self)
+            status.notes += [shared.ignoredSentence].compactMap(\.self) + shared.refusedSentences
+            status.notes += unopenedSentences(shared.unopened)
             return status
         }
     }
@@ -165,10 +193,32 @@ public actor Committer: ChangeSink {
             forgetWhatIsGone()
         }
         var status = status
+        // A command may have pushed beside us.
+        status.lastPush = [status.lastPush, learnedTime("lastPush")].compactMap(\.self).max()
+        status.lastFetch = [status.lastFetch, learnedTime("lastFetch")].compactMap(\.self).max()
+        let settled = complaint == nil ? settledCount : 0
+        if settled > 0 {
+            status.pendingChanges -= min(settled, status.pendingChanges)
+            if status.pendingChanges == 0 {
+                status.lastError = shared.withLock { $0.headError ?? $0.lookError ?? $0.syncError }
+            }
+        }
+        // Those of the repositories inside the store wait like its own.
+        let tops = shared.withLock { $0.nestedTops }
+        if complaint == nil { status.unpushedCommits += tops.reduce(0) { $0 + unpushedCount(at: $1) } }
         status.lastError = complaint ?? leftBehindSentence ?? status.lastError
         // A folder that is gone is not a store without a repository: what is saved waits for it.
-        if complaint != nil { status.state = .ready }
+        if complaint != nil { (status.state, status.isLooking) = (.ready, false) }
         return status
+    }
+
+    /// A time that was learned of the store, in seconds since 1970.
+    private nonisolated func learnedTime(_ fact: String) -> Int64? { store.fact(fact).flatMap { Int64($0) } }
+
+    /// Keeps such a time.
+    nonisolated func keep(_ time: Int64, as fact: String) {
+        store.remember(String(time), as: fact)
+        options.keepFact?(fact, String(time))
     }
 
     nonisolated func schedule(after delay: Duration) {
@@ -205,11 +255,17 @@ public actor Committer: ChangeSink {
         guard !batch.isEmpty else { return shared.withLock { $0.inWork = 0 } }
         do throws(CommitFailure) {
             try commit(batch)
+            let hadFailed = failedCommits > 0
             failedCommits = 0
-            shared.withLock {
-                $0.inWork = 0
-                $0.commitError = nil
+            let mustSchedule = shared.withLock { shared in
+                shared.inWork = 0
+                shared.commitError = nil
+                // The next try of what failed may be minutes away: what comes now does not wait for that.
+                guard hadFailed, !shared.isFinishing else { return false }
+                shared.isScheduled = !shared.pending.isEmpty
+                return shared.isScheduled
             }
+            if mustSchedule { schedule(after: options.delay) }
         } catch {
             log.warning("\(error.message)")
             failedCommits += 1

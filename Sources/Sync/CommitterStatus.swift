@@ -28,7 +28,7 @@ public struct CommitterStatus: Sendable, Equatable {
     public var branch: String?
     /// Paths that wait to be committed.
     public var pendingChanges = 0
-    /// Commits that the remote does not have; 0 where there is no remote.
+    /// Commits that the remote does not have, in `wholeStatus` with those of the repositories inside the store; 0 where there is no remote.
     public var unpushedCommits = 0
     /// The newest commit of the branch.
     public var lastCommit: Commit?
@@ -38,6 +38,8 @@ public struct CommitterStatus: Sendable, Equatable {
     public var lastFetch: Int64?
     /// What is going on with the remote right now, such as "fetching 3 of 10 objects"; nil: nothing.
     public var activity: String?
+    /// Whether it is not known yet what an earlier process left uncommitted: nobody has looked, or the look goes on.
+    public var isLooking = false
     /// What is no failure and yet to be known, each a sentence: a repository that is left alone, secrets that git
     /// ignores.
     public var notes: [String] = []

@@ -8,14 +8,25 @@ enum ConversionProgram {
     static func run(_ request: ConversionRequest) throws(GitError) -> [UInt8] {
         switch request.direction {
         case .toGit:
-            let id = try git(
-                ["hash-object", "-w", "--stdin", "--path=\(request.path)"], request, request.bytes)
-            let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-            return try git(["cat-file", "blob", name], request)
+            let path = "--path=\(request.path)"
+            do throws(GitError) {
+                let name = name(try git(["hash-object", "-w", "--stdin", path], request, request.bytes))
+                return try git(["cat-file", "blob", name], request)
+            } catch {
+                // An encoding that iconv does not know, or that is not the file's: git stores nothing, and takes the file
+                // for what it is, byte for byte, whenever it looks at it. A filter that must not fail fails here, too.
+                let looked = try git(["hash-object", "--stdin", path], request, request.bytes)
+                guard try name(looked) == Repository.blobID(of: request.bytes).hex else { throw error }
+                return request.bytes
+            }
         case .toWorkingTree:
             let id = try Repository.blobID(of: request.bytes)
             return try git(["cat-file", "--filters", "--path=\(request.path)", id.hex], request)
         }
+    }
+
+    private static func name(_ output: [UInt8]) -> String {
+        String(decoding: output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     private static func git(

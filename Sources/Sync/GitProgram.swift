@@ -5,7 +5,9 @@ import SystemPackage
 /// A transfer through the git program, for what libgit2 cannot do: ssh's configuration and RSA keys, credential
 /// helpers, shallow clones.
 enum GitProgram {
-    static func run(_ request: TransferRequest) throws(TransferFailure) {
+    /// - Returns: what the branch leads to, where the request is to ask that.
+    @discardableResult
+    static func run(_ request: TransferRequest) throws(TransferFailure) -> ObjectID? {
         let remote = url(request) ?? request.remote
         var outcome = try transfer(request, remote)
         if let code = outcome.redirection,
@@ -20,7 +22,17 @@ enum GitProgram {
             }
             outcome = try transfer(request, next)
         }
-        guard outcome.status != 0 else { return }
+        if outcome.status == 0 {
+            guard request.operation == .ask else { return nil }
+            // A line a reference: its object, a tab, its name.
+            let line = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)
+                .first { $0.hasSuffix("\t\(request.remoteRef)") }
+            guard let tip = line.flatMap({ ObjectID(hex: String($0.prefix { $0 != "\t" })) }) else {
+                throw TransferFailure(
+                    code: .noBranch, message: "the remote has no branch \(request.remoteRef)")
+            }
+            return tip
+        }
         throw failure(outcome.errors + String(decoding: outcome.output, as: UTF8.self), request)
     }
 
@@ -40,6 +52,8 @@ enum GitProgram {
                     "fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", remote,
                     "+\(request.remoteRef):\(request.trackingRef)",
                 ], request.repository)
+        case .ask:
+            try git(["ls-remote", "--", remote, request.remoteRef], request.repository)
         }
     }
 
@@ -102,9 +116,16 @@ enum GitProgram {
         return url.flatMap { $0 == GitError.withoutPasswords($0) ? $0 : nil }
     }
 
+    /// What git says of a pack that it does not take, or of a history that is not whole with it.
+    private static let unsound = [
+        "did not send all necessary objects", "bad object", "unresolved delta", "fsck error",
+        "pack is corrupted", "inflate returned",
+    ]
+
     /// git says in words only what went wrong; these are those of the C locale.
     private static func failure(_ said: String, _ request: TransferRequest) -> TransferFailure {
-        let text = said.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
+        let text = said.split(whereSeparator: \.isNewline)
+            .map { GitError.withoutFullStop(String($0.drop(while: \.isWhitespace))) }
             .filter { !$0.isEmpty && !$0.hasPrefix("To ") && $0 != "Done" }.joined(separator: "; ")
         let has = { (words: [String]) in words.contains { said.contains($0) } }
         let code: TransferFailure.Code =
@@ -120,6 +141,8 @@ enum GitProgram {
                 "terminal prompts disabled",
             ]) {
                 .authentication
+            } else if has(unsound) {
+                .unsound
             } else if has(["(fetch first)", "(non-fast-forward)", "(stale info)"])
                 || GitError.isOvertaken(said)
             {
@@ -135,7 +158,12 @@ enum GitProgram {
             } else {
                 .other
             }
-        let doing = request.operation == .push ? "git push" : "git fetch"
+        let doing =
+            switch request.operation {
+            case .push: "git push"
+            case .fetch: "git fetch"
+            case .ask: "git ls-remote"
+            }
         return TransferFailure(
             code: code, message: "\(doing): \(GitError.withoutPasswords(String(text.prefix(600))))")
     }

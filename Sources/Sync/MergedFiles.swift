@@ -1,4 +1,5 @@
 import Git
+import Stores
 import SystemPackage
 
 /// What a merge puts into our tree: one item, or its removal, for each path, and no file where a folder is or has to be.
@@ -79,7 +80,7 @@ struct MergedFiles {
 
     private func freeName(beside path: FilePath) throws(GitError) -> FilePath {
         for attempt in 0..<1000 {
-            let name = ConflictName.path(beside: path, host: ConflictName.host, at: now, attempt: attempt)
+            let name = ConflictName.path(beside: path, at: now, attempt: attempt)
             if items[name] == nil, try isFree(name, in: ours), try isFree(name, in: theirs) { return name }
         }
         throw GitError(code: .other, message: "there are too many conflicts of \(path)")

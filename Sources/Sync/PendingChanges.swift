@@ -12,6 +12,8 @@ struct PendingChanges: Sendable {
     private(set) var paths: OrderedSet<FilePath> = []
     /// Renames in their order; they only make the message better.
     private(set) var renames: [Rename] = []
+    /// Those of the paths at which something was taken away, so that nothing is to be there.
+    private(set) var removed: Set<FilePath> = []
     /// When the newest change came, in seconds since 1970; 0 while there is none.
     private(set) var time: Int64 = 0
 
@@ -30,11 +32,17 @@ struct PendingChanges: Sendable {
     mutating func add(_ change: Change, at time: Int64 = 0) {
         self.time = time
         switch change {
-        case .saved(let path), .removed(let path):
+        case .saved(let path):
             paths.append(path)
+            removed.remove(path)
+        case .removed(let path):
+            paths.append(path)
+            removed.insert(path)
         case .renamed(let from, let to):
             paths.append(from)
             paths.append(to)
+            removed.insert(from)
+            removed.remove(to)
             // a to b, then b to c: a to c.
             if let index = renames.firstIndex(where: { $0.to == from }) {
                 renames[index].to = to
@@ -49,6 +57,8 @@ struct PendingChanges: Sendable {
         var (first, second) = (self, self)
         first.paths = paths.filter(isFirst)
         second.paths = paths.filter { !isFirst($0) }
+        first.removed = removed.filter(isFirst)
+        second.removed = removed.filter { !isFirst($0) }
         first.renames = renames.filter { isFirst($0.from) }
         second.renames = renames.filter { !isFirst($0.from) }
         return (first, second)
@@ -59,6 +69,8 @@ struct PendingChanges: Sendable {
         var all = earlier
         all.paths.append(contentsOf: paths)
         all.renames.append(contentsOf: renames)
+        all.removed.subtract(paths)
+        all.removed.formUnion(removed)
         all.time = max(time, earlier.time)
         self = all
     }

@@ -48,7 +48,7 @@ struct SecretMerge: Sendable {
                 base: try base.map { (id) throws(GitError) in try repository.blob(id, atMost: limit) },
                 ours: try repository.blob(ours.id, atMost: limit),
                 theirs: try repository.blob(theirs.id, atMost: limit))
-            switch path.string.hasSuffix(".gpg") ? settleSecret(content) : settlePlain(content) {
+            switch path.isSecretName ? settleSecret(content) : settlePlain(content) {
             case .settled(let outcome): return outcome
             case .merged(let bytes): return .merged(try repository.writeBlob(bytes))
             }

@@ -34,13 +34,10 @@ extension StoreHistory {
 
     /// What to say where a folder was named; nil where there was none either.
     private func absence(of secret: FilePath, in commit: ObjectID) throws(GitError) -> String? {
-        let name = secret.lastComponent?.string ?? ""
-        let folder =
-            name.hasSuffix(".gpg")
-            ? secret.removingLastComponent().appending(String(name.dropLast(4))) : secret
+        let folder = secret.withoutSuffix
         guard try repository.isFolder(folder, in: commit) else { return nil }
-        let secrets = try repository.files(below: folder, in: commit).map(\.string)
-            .filter { $0.hasSuffix(".gpg") }.map { "\(store.name)/\($0.dropLast(4))" }.sorted()
+        let secrets = try repository.files(below: folder, in: commit).filter(\.isSecretName)
+            .map { "\(store.name)/\($0.withoutSuffix)" }.sorted()
         let listed = secrets.prefix(5).joined(separator: ", ") + (secrets.count > 5 ? ", …" : "")
         return "\(folder.string) was a folder: name a secret in it"
             + (secrets.isEmpty ? "" : ", such as \(listed)")
@@ -101,8 +98,7 @@ extension StoreHistory {
 
     private func freeName(beside path: FilePath) throws(Errno) -> FilePath {
         for attempt in 0..<1000 {
-            let name = ConflictName.path(
-                beside: path, host: ConflictName.host, at: Int64(time(nil)), attempt: attempt)
+            let name = ConflictName.path(beside: path, at: Int64(time(nil)), attempt: attempt)
             if try store.root.statusIfPresent(of: name) == nil { return name }
         }
         throw .fileExists

@@ -56,17 +56,6 @@ public struct StoreHistory {
         }
     }
 
-    /// The file or folder that a visible name means: `a/b` is `a/b.gpg`, unless there is a folder of that name. What is
-    /// not there any more is looked for in the history.
-    public func place(of name: FilePath) -> FilePath {
-        if name.isEmpty { return name }
-        let secret = name.removingLastComponent().appending((name.lastComponent?.string ?? "") + ".gpg")
-        for candidate in [secret, name] where (try? store.root.status(of: candidate)) != nil {
-            return candidate
-        }
-        return secret
-    }
-
     /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
     public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
         do throws(GitError) {
@@ -87,7 +76,7 @@ public struct StoreHistory {
         do throws(GitError) {
             return try repository.lastChanges(below: folder, from: tip).compactMap {
                 path, commit in
-                guard path.string.hasSuffix(".gpg") else { return nil }
+                guard path.isSecretName else { return nil }
                 return Age(
                     path: path, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)
             }

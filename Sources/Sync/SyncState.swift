@@ -25,8 +25,8 @@ struct SyncState {
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// The `.gpg-id` files, relative to the store, that a merge has changed and the user was not told of yet.
     var newRecipients: Set<FilePath> = []
-    /// The remote commits whose history was counted and is not too long, by repository.
-    var countedTips: [FilePath: ObjectID] = [:]
+    /// The remote commits whose history was looked at and can be taken in, by repository.
+    var soundTips: [FilePath: ObjectID] = [:]
     /// The git lock that kept the last merge from its end.
     var lock: String?
     /// The remote's versions of lists and signatures that the user has looked at, and in whose place ours stay; relative to
@@ -58,6 +58,8 @@ struct SyncTarget: Sendable {
     var remoteRef: String
     /// Where we keep what was last seen there: ours alone, so that no `git fetch` of the user fails because of us.
     var knownRef: String
+    /// Where a fetch puts what it brought until that was looked at.
+    var incomingRef: String
     /// Where git's own reference stood when we last looked at the remote: when it has moved, git has looked later.
     var seenRef: String
     /// Where git keeps it; nil where it does not.
@@ -76,6 +78,8 @@ struct SyncFailure: Error {
         case passing
         /// Nothing changes unless the user does something.
         case lasting
+        /// As `lasting`: what the remote has cannot be read, and only `--ours` helps.
+        case unsound
         /// A transfer failed.
         case transfer(TransferFailure)
     }

@@ -9,7 +9,8 @@ enum TransferMessage: Sendable {
     case progress(TransferProgress)
     /// The process asks for a credential and waits.
     case wanted(CredentialRequest)
-    case succeeded
+    /// - Parameter tip: what the branch leads to, where that was asked.
+    case succeeded(tip: ObjectID?)
     case failed(TransferFailure)
 
     /// Fields, separated by tabs; sentences and URLs have none.
@@ -23,7 +24,7 @@ enum TransferMessage: Sendable {
                     "wanted", request.url, request.usernameFromURL ?? "", "\(request.allowed.rawValue)",
                     "\(request.attempt)",
                 ]
-            case .succeeded: ["succeeded"]
+            case .succeeded(let tip): ["succeeded", tip?.hex ?? ""]
             case .failed(let failure): ["failed", failure.code.rawValue, failure.message]
             }
         return fields.map { String($0.map { $0 == "\t" || $0.isNewline ? " " : $0 }) }.joined(separator: "\t")
@@ -42,7 +43,7 @@ enum TransferMessage: Sendable {
                 CredentialRequest(
                     url: fields[1], usernameFromURL: fields[2].isEmpty ? nil : fields[2],
                     allowed: .init(rawValue: UInt32(fields[3]) ?? 0), attempt: Int(fields[4]) ?? 0))
-        case ("succeeded", 1): self = .succeeded
+        case ("succeeded", 2): self = .succeeded(tip: ObjectID(hex: fields[1]))
         case ("failed", 3):
             self = .failed(TransferFailure(code: .init(rawValue: fields[1]) ?? .other, message: fields[2]))
         default: return nil

@@ -35,11 +35,12 @@ public enum TransferCommand {
         }
         if request.operation == .fetch { TransferLimits.apply(bytes: request.limit) }
         do throws(TransferFailure) {
-            switch request.transport {
-            case .git: try GitProgram.run(request)
-            case .libgit2, .automatic: try LibGit2Transfer(channel: channel).run(request)
-            }
-            channel.send(.succeeded)
+            let tip =
+                switch request.transport {
+                case .git: try GitProgram.run(request)
+                case .libgit2, .automatic: try LibGit2Transfer(channel: channel).run(request)
+                }
+            channel.send(.succeeded(tip: tip))
             return true
         } catch {
             let isTooMuch = request.operation == .fetch && TransferLimits.caused(error.message)
@@ -86,7 +87,7 @@ private struct LibGit2Transfer {
         return url ?? request.remote
     }
 
-    func run(_ request: TransferRequest) throws(TransferFailure) {
+    func run(_ request: TransferRequest) throws(TransferFailure) -> ObjectID? {
         let hosts = HostTrust(url: Self.url(request))
         let offers = CredentialOffers(channel: channel, request.offers)
         let pace = ProgressPace(channel: channel)
@@ -97,6 +98,7 @@ private struct LibGit2Transfer {
                 return request.operation == .push || TransferLimits.allow($0, bytes: request.limit)
             })
         var isThere = true
+        var tip: ObjectID?
         do throws(GitError) {
             let repository = try Repository.open(gitDirectory: request.repository)
             if let authorities = repository.config("http.sslCAInfo") {
@@ -120,14 +122,20 @@ private struct LibGit2Transfer {
                     refspecs: ["+\(request.remoteRef):\(request.trackingRef)"],
                     callbacks: callbacks)
                 isThere = names.contains(request.remoteRef)
+            case .ask:
+                tip = try repository.askTip(
+                    of: request.remoteRef, ofRemoteAt: Self.url(request), callbacks: callbacks)
+                isThere = tip != nil
             }
         } catch {
             if error.code == .cancelled { throw TransferCommand.tooMuch(request) }
             let message = error.code == .certificate ? hosts.complaint ?? error.message : error.message
-            throw TransferFailure(code: .init(error.code), message: message)
+            let isUnsound = request.operation == .fetch && error.code == .corrupt
+            throw TransferFailure(code: isUnsound ? .unsound : .init(error.code), message: message)
         }
         guard isThere else {
             throw TransferFailure(code: .noBranch, message: "the remote has no branch \(request.remoteRef)")
         }
+        return tip
     }
 }

@@ -21,19 +21,17 @@ struct TransferProcess: Sendable {
     private static let worthwhile = 64 << 10
 
     /// Runs on a thread of its own; no thread of Swift's pool waits.
-    nonisolated(nonsending) func run(_ request: TransferRequest) async throws(TransferFailure) {
-        let failure: TransferFailure? = await PosixThread.run(named: "transfer") {
-            do throws(TransferFailure) {
-                try runBlocking(request)
-                return nil
-            } catch {
-                return error
-            }
+    /// - Returns: what the branch leads to, where the request was to ask that.
+    @discardableResult
+    nonisolated(nonsending) func run(_ request: TransferRequest) async throws(TransferFailure) -> ObjectID? {
+        let outcome: Result<ObjectID?, TransferFailure> = await PosixThread.run(named: "transfer") {
+            Result { () throws(TransferFailure) in try runBlocking(request) }
         }
-        if let failure { throw failure }
+        return try outcome.get()
     }
 
-    func runBlocking(_ request: TransferRequest) throws(TransferFailure) {
+    @discardableResult
+    func runBlocking(_ request: TransferRequest) throws(TransferFailure) -> ObjectID? {
         var ends: [CInt] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
@@ -62,7 +60,7 @@ struct TransferProcess: Sendable {
             }
         }
         do throws(TransferFailure) {
-            try converse(TransferChannel(descriptor: ours), request)
+            return try converse(TransferChannel(descriptor: ours), request)
         } catch {
             guard error.message == Self.silence else { throw error }
             child.waitForEnd(atMost: .seconds(5))
@@ -78,7 +76,9 @@ struct TransferProcess: Sendable {
         }
     }
 
-    private func converse(_ channel: TransferChannel, _ request: TransferRequest) throws(TransferFailure) {
+    private func converse(
+        _ channel: TransferChannel, _ request: TransferRequest
+    ) throws(TransferFailure) -> ObjectID? {
         var end = ContinuousClock.now + timeout
         var last: TransferProgress?
         // A server that lets something trickle in for ever gets no more time either.
@@ -111,7 +111,7 @@ struct TransferProcess: Sendable {
             case .wanted(let request):
                 channel.send(credentials?(request))
                 end = .now + timeout
-            case .succeeded: return
+            case .succeeded(let tip): return tip
             case .failed(let failure): throw failure
             case nil:
                 throw TransferFailure(code: .other, message: Self.silence)

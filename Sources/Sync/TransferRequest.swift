@@ -21,10 +21,12 @@ public enum OfferedCredentials: String, Sendable {
     case none
 }
 
-/// A push or fetch of one branch, as the committer asks a child process for it.
+/// A push or fetch of one branch, or a look at it, as the committer asks a child process for it.
 struct TransferRequest: Sendable, Equatable {
     enum Operation: String, Sendable {
         case push, fetch
+        /// Ask what the branch there leads to, and transfer nothing.
+        case ask
     }
 
     var operation: Operation
@@ -36,7 +38,7 @@ struct TransferRequest: Sendable, Equatable {
     var localRef: String
     /// The branch there.
     var remoteRef: String
-    /// Where we remember what is there: `refs/remotes/origin/main`.
+    /// Where a fetch puts what is there.
     var trackingRef: String
     /// libgit2 or git, never automatic.
     var transport: Transport
@@ -106,6 +108,8 @@ struct TransferFailure: Error, Sendable, Equatable {
         case redirected
         /// libgit2 cannot do it.
         case unsupported
+        /// What the server sent is damaged or not whole.
+        case unsound
         /// The remote has no such branch yet.
         case noBranch
         case other
@@ -127,4 +131,9 @@ struct TransferFailure: Error, Sendable, Equatable {
     var code: Code
     /// One sentence without a full stop.
     var message: String
+
+    init(code: Code, message: String) {
+        self.code = code
+        self.message = GitError.withoutFullStop(message)
+    }
 }

@@ -5,8 +5,8 @@ import SystemPackage
 struct UncommittedLook: Sendable {
     /// What came of it.
     enum Result: Sendable {
-        /// What `git status` lists, which files no other machine would take (`RefusedFiles`), and where HEAD was before and after.
-        case found([WorkingTreeChange], refused: [FilePath: String], before: Head, after: Head)
+        /// What `git status` lists, which files no commit takes (`RefusedFiles`), and where HEAD was before and after.
+        case found([WorkingTreeChange], refused: [FilePath: Refusal], before: Head, after: Head)
         /// A git program was at work: in the middle of a checkout there are files that nobody edited, and committing
         /// them would put them onto the wrong branch.
         case disturbed
@@ -29,7 +29,8 @@ struct UncommittedLook: Sendable {
             let before = try repository.head()
             let changes = try repository.changes(includingIgnored: true)
             let after = try repository.head()
-            let refused = RefusedFiles(top: top)?.all ?? [:]
+            let submodules = try repository.stagedSubmodules()
+            let refused = RefusedFiles(top: top, submodules: submodules)?.all ?? [:]
             if changes.isEmpty { return .found([], refused: refused, before: before, after: before) }
             return GitTraffic.isBusy(top)
                 ? .disturbed : .found(changes, refused: refused, before: before, after: after)

@@ -75,6 +75,9 @@ public struct MonotonicTime: Sendable {
     /// For calls that take CLOCK_MONOTONIC.
     public let systemTime: timespec
 
+    /// This moment.
+    public static var now: MonotonicTime { MonotonicTime(secondsFromNow: 0) }
+
     /// So many seconds from now.
     public init(secondsFromNow seconds: Double) {
         var time = timespec()

@@ -16,6 +16,21 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
         close(raw)
     }
 
+    /// fsync(2): all that was written to the file, or made, renamed and removed in the folder, survives a power cut.
+    ///
+    /// A call on the whole: `fsync(OwnedDescriptor(opened).raw)` reaches a descriptor that is closed already, as the
+    /// temporary ends with the read of its number.
+    public borrowing func synchronize() throws(Errno) {
+        guard fsync(raw) == 0 else { throw .last }
+    }
+
+    /// As `synchronize`, of a folder by its path, where it can be opened and its file system knows that.
+    public static func synchronize(folder: FilePath) {
+        let opened = folder.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard opened >= 0 else { return }
+        try? OwnedDescriptor(opened).synchronize()
+    }
+
     /// Gives the descriptor up: whoever gets it closes it.
     public consuming func release() -> CInt {
         let raw = raw

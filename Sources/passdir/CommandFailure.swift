@@ -17,6 +17,11 @@ struct CommandFailure: Error {
         self.init(error.message)
     }
 
+    /// A place in a store that is not there.
+    init(_ store: String, hasNo place: String) {
+        self.init("there is no secret or folder \"\(place)\" in the store \"\(store)\"")
+    }
+
     /// No daemon is a usual state, not a broken one: say what to do.
     static func noDaemon() -> CommandFailure {
         CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")

@@ -30,21 +30,19 @@ struct ConflictsListCommand: ParsableCommand {
 
     func run() throws {
         do throws(DaemonError) {
-            let all = try StoreAccess.all(environment: CallerEnvironment.variables())
-            for access in all where stores.isEmpty || stores.contains(access.store.name) {
+            let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
+            for access in all {
                 for entry in ConflictList(access.store).find() {
-                    let name = access.store.name
-                    Output.print(fields: [entry.path, entry.original].map { "\(name)/\(Self.visible($0))" })
+                    let store = access.store
+                    Output.print(
+                        fields: [entry.path, entry.original].map {
+                            "\(store.name)/\(store.visiblePath(of: $0))"
+                        })
                 }
             }
         } catch {
             throw CommandFailure(error)
         }
-    }
-
-    private static func visible(_ path: FilePath) -> String {
-        let text = path.string
-        return text.hasSuffix(".gpg") ? String(text.dropLast(4)) : text
     }
 }
 
@@ -69,10 +67,10 @@ struct ConflictsSettleCommand: ParsableCommand {
 
     func run() throws {
         do throws(DaemonError) {
-            let access = try StoreAccess.open(path, environment: CallerEnvironment.variables())
+            let access = try StoreAccess.open(
+                path, for: .writing, environment: CallerEnvironment.variables())
             let list = ConflictList(access.store).find()
-            let wanted = [access.path.string, access.path.string + ".gpg"]
-            guard let entry = list.first(where: { wanted.contains($0.path.string) }) else {
+            guard let entry = list.first(where: { $0.path == access.backingPath }) else {
                 throw DaemonError(message: "\(path) is no conflict; 'passdir conflicts' lists them")
             }
             try settle(entry, access)

@@ -137,7 +137,7 @@ struct KeysImportCommand: ParsableCommand {
         if source == "-" { return [try Self.bytes(of: .standardInput, "standard input")] }
         if !isStore(sharing) {
             do {
-                let file = try FileDescriptor.open(FilePath(source), .readOnly)
+                let file = try FileDescriptor.open(FilePath(source), .readOnly, options: .closeOnExec)
                 defer { try? file.close() }
                 return [try Self.bytes(of: file, source)]
             } catch let error as DaemonError {

@@ -33,7 +33,7 @@ struct LogCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         do {
             let places =
-                try path.map { [try StoreAccess.open($0, environment: environment)] }
+                try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
                 ?? StoreAccess.all(environment: environment)
             for place in places {
                 if places.count > 1 { Output.print(place.store.name + ":") }
@@ -48,10 +48,16 @@ struct LogCommand: ParsableCommand {
 
     private func show(_ access: StoreAccess) throws {
         let history = try StoreHistory(access.store)
-        let place = history.place(of: access.path)
+        let place = access.backingPath
         if ages {
-            for age in try history.ages(below: place).sorted(by: { $0.time < $1.time }) {
-                Output.print(Self.line(age.commit, age.time, age.author, String(age.path.string.dropLast(4))))
+            let ages = try history.ages(below: place)
+            if ages.isEmpty, !place.isEmpty, (try? access.store.root.status(of: place)) == nil {
+                throw CommandFailure(access.store.name, hasNo: access.path.string)
+            }
+            for age in ages.sorted(by: { $0.time < $1.time }) {
+                Output.print(
+                    Self.line(age.commit, age.time, age.author, access.store.visiblePath(of: age.path).string)
+                )
             }
             return
         }

@@ -1,5 +1,6 @@
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// Standard output. Everything that a command prints goes through here or `StandardError`, and so through the filter for
@@ -8,23 +9,23 @@ import SystemPackage
 enum Output {
     /// One line; a line break within it is shown, not made.
     static func print(_ line: String) {
-        Swift.print(VisibleText.line(line))
+        write(VisibleText.line(line))
     }
 
     /// Lines, by one write for many.
     static func print(lines: some Sequence<String>) {
         let text = lines.lazy.map(VisibleText.line).joined(separator: "\n")
-        if !text.isEmpty { Swift.print(text) }
+        if !text.isEmpty { write(text) }
     }
 
     /// One line of fields with tabs between them; a tab in a field is shown.
     static func print(fields: [String]) {
-        Swift.print(fields.map(VisibleText.line).joined(separator: "\t"))
+        write(fields.map(VisibleText.line).joined(separator: "\t"))
     }
 
     /// A table: its cells are made visible before their width is measured.
     static func print(_ table: TextTable) {
-        Swift.print(table.text)
+        write(table.text)
     }
 
     /// A line of JSON, which keeps every character.
@@ -34,12 +35,28 @@ enum Output {
 
     /// A line of JSON that is text already.
     static func print(json text: String) {
-        Swift.print(VisibleText.json(text))
+        write(VisibleText.json(text))
     }
 
     /// Text of our own with line breaks of our own: a page of help. Nothing in it comes from anybody else.
     static func print(ownText text: String) {
-        Swift.print(text)
+        write(text)
+    }
+}
+
+extension Output {
+    /// A reader who has gone (`| head`) ends the command, as it does others; what it was about is done, or is left as it is
+    /// after any signal.
+    private static func write(_ text: String) {
+        do {
+            try FileDescriptor.standardOutput.writeAll((text + "\n").utf8)
+        } catch Errno.brokenPipe {
+            BrokenPipe.end()
+        } catch {
+            // As echo(1) says it: the exit status alone would tell a script, and nothing a reader.
+            StandardError.print("passdir: cannot write the output: \(error)")
+            exit(1)
+        }
     }
 }
 

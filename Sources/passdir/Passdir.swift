@@ -30,8 +30,11 @@ struct Passdir: ParsableCommand {
         CrashSignals.useDefaults()
         ProcessProtection.forbidCoreDumps()
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(NestedCommand.resolved(Array(CommandLine.arguments.dropFirst())))
             try command.run()
+        } catch let wrong as WrongName {
+            StandardError.print("passdir: " + wrong.message)
+            Glibc.exit(EX_USAGE)
         } catch let failure as CommandFailure {
             StandardError.print("passdir: " + failure.message)
             Glibc.exit(EXIT_FAILURE)

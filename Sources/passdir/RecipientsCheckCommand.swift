@@ -38,7 +38,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         let isClean: Bool
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let report = try sharing.check(path, days: days)
+            let report = try sharing.check(path, days: days, for: fix ? .writing : .reading)
             UnsavedLists.tell(sharing, at: path)
             if json { Output.print(json: report) } else { Self.tell(report) }
             let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
@@ -53,13 +53,17 @@ struct RecipientsCheckCommand: ParsableCommand {
         let planned = try sharing.planFix(path)
         for group in planned.groups {
             tell("to be encrypted anew for " + group.readers.map(\.key.title).joined(separator: ", ") + ":")
-            for secret in group.secrets { tell("  " + secret.secret.string.droppingSuffix(".gpg")) }
+            for secret in group.secrets { tell("  " + secret.secret.withoutSuffix.string) }
         }
         for key in planned.foreign {
             StandardError.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
         }
         var accepted: Set<Fingerprint> = []
-        if !planned.secrets.isEmpty, !yes, Confirmation.isPossible {
+        if !planned.secrets.isEmpty,
+            try Confirmation.mustAsk(
+                unless: yes || !planned.foreign.isEmpty && !Confirmation.isPossible,
+                "--yes encrypts them anew without asking")
+        {
             if !planned.foreign.isEmpty {
                 try Confirmation.require("Encrypt to what somebody else added, too?")
                 accepted = Set(planned.foreign.map(\.key.fingerprint))
@@ -131,10 +135,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
             if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
             Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
             if shown.canBeAgreed {
-                if !yes {
-                    guard Confirmation.isPossible else {
-                        throw DaemonError(message: "nothing was agreed to: --yes agrees without asking")
-                    }
+                if try Confirmation.mustAsk(unless: yes, "--yes agrees without asking") {
                     try Confirmation.require("Agree?")
                 }
                 try sharing.confirm(shown, store: store)

@@ -82,7 +82,7 @@ struct ChangeOptions: ParsableArguments {
     func make(_ edit: RecipientEdit) throws {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let planned = try sharing.plan(edit, at: path)
+            let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
             UnsavedLists.tell(sharing, at: path)
             let change = planned.change
             for key in change.added { Output.print("+ " + key.key.title) }
@@ -121,8 +121,11 @@ struct ChangeOptions: ParsableArguments {
     /// - Throws: When the answer is no.
     private func consent(to planned: PlannedChange) throws(DaemonError) -> ChangeConsent {
         var consent = ChangeConsent(isLockedOut: lockMeOut)
-        let canAsk = !yes && Confirmation.isPossible
         let foreign = planned.foreign
+        // What --yes does not agree to is refused with the words that help.
+        let isRefused = !foreign.isEmpty || planned.change.locksOut && !lockMeOut
+        let canAsk = try Confirmation.mustAsk(
+            unless: yes || isRefused && !Confirmation.isPossible, "--yes makes this change without asking")
         if !foreign.isEmpty, canAsk {
             try Confirmation.require("Encrypt to what somebody else added, too?")
             consent.foreign = Set(foreign.map(\.key.fingerprint))
@@ -144,7 +147,7 @@ struct ChangeOptions: ParsableArguments {
             Whoever is removed can still read every secret in the history of the store, and in copies of it. \
             Change these passwords where they are used:
             """)
-        Output.print(lines: change.secrets.map { "  " + $0.string.droppingSuffix(".gpg") })
+        Output.print(lines: change.secrets.map { "  " + $0.withoutSuffix.string })
     }
 }
 
@@ -194,10 +197,7 @@ struct RecipientsResumeCommand: ParsableCommand {
             for key in change.rest.added { Output.print("+ " + key.key.title) }
             for key in change.rest.removed { Output.print("- " + key.key.title) }
             Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
-            if !yes {
-                guard Confirmation.isPossible else {
-                    throw DaemonError(message: "nothing was done: --yes resumes without asking")
-                }
+            if try Confirmation.mustAsk(unless: yes, "--yes resumes without asking") {
                 try Confirmation.require("Go on?")
             }
             let outcome = try Work.run { cancellation, progress throws(DaemonError) in

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Daemon
+import OpenPGP
+import Stores
 
 /// `passdir recipients settle`.
 struct RecipientsSettleCommand: ParsableCommand {
@@ -41,7 +43,7 @@ struct RecipientsSettleCommand: ParsableCommand {
     func run() throws {
         do throws(DaemonError) {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let lists = try sharing.partedLists(ofStore: store)
+            let lists = try sharing.partedLists(ofStore: store, for: choice == nil ? .reading : .writing)
             UnsavedLists.tell(sharing, ofStore: store)
             guard !lists.isEmpty else {
                 return Output.print("no list of recipients was changed on both sides")
@@ -58,9 +60,9 @@ struct RecipientsSettleCommand: ParsableCommand {
                         "nothing was changed: choose with --merged, --ours or --theirs whose list it is to be"
                 )
             }
-            for list in lists { try settle(list, choice) }
+            for list in lists { try settle(list, choice, sharing) }
             try sharing.merge(lists, ofStore: store)
-            let drift = try sharing.check(store, days: 0).drift.count
+            let drift = try sharing.check(store, days: 0, for: .reading).drift.count
             Output.print("\(store): merged")
             if drift > 0 {
                 Output.print(
@@ -72,7 +74,9 @@ struct RecipientsSettleCommand: ParsableCommand {
         }
     }
 
-    private func settle(_ list: PartedRecipients, _ choice: Choice) throws(DaemonError) {
+    private func settle(
+        _ list: PartedRecipients, _ choice: Choice, _ sharing: Sharing
+    ) throws(DaemonError) {
         let lines =
             switch choice {
             case .merged: list.merged
@@ -82,9 +86,11 @@ struct RecipientsSettleCommand: ParsableCommand {
         guard !lines.isEmpty else {
             throw DaemonError(
                 message:
-                    "\(list.place) would have no recipient: passdir recipients set \(list.place) names some")
+                    "\(list.place) would have no recipient: passdir recipients set \(ShellWord.quoted(list.place)) KEY "
+                    + "names some, then passdir recipients settle \(ShellWord.quoted(store)) --ours goes on")
         }
         guard lines != list.ours else { return }
+        if yes || !Confirmation.isPossible { try refuseForeign(list, lines, choice, sharing) }
         var options = ChangeOptions()
         options.path = list.place
         options.keys = lines
@@ -99,6 +105,24 @@ struct RecipientsSettleCommand: ParsableCommand {
         } catch {
             throw DaemonError(message: "\(error)")
         }
+    }
+
+    /// Where nobody is asked, keys that others added have to be named: says in which command.
+    private func refuseForeign(
+        _ list: PartedRecipients, _ lines: [String], _ choice: Choice, _ sharing: Sharing
+    ) throws(DaemonError) {
+        let planned = try sharing.plan(.take(lines), at: list.place, for: .writing)
+        guard !planned.foreign.isEmpty, planned.lostAgreement == nil else { return }
+        let titles = planned.foreign.map(\.key.title).joined(separator: ", ")
+        let keys = planned.foreign.map(\.key.fingerprint.description).joined(separator: " ")
+        let skip = skipUnreadable ? " --skip-unreadable" : ""
+        let lockOut = lockMeOut ? " --lock-me-out" : ""
+        throw DaemonError(
+            message:
+                "\(titles) was added to \(list.place) by others and you have not agreed to it: on a terminal and "
+                + "without --yes you are asked; else passdir recipients add \(ShellWord.quoted(list.place)) \(keys) "
+                + "--yes\(skip) agrees, then passdir recipients settle \(ShellWord.quoted(store)) --\(choice.rawValue) "
+                + "--yes\(skip)\(lockOut) goes on")
     }
 
     private static func changes(from base: [String], to lines: [String]) -> String {

@@ -25,12 +25,13 @@ struct RestoreCommand: ParsableCommand {
 
     func run() throws {
         do {
-            let access = try StoreAccess.open(path, environment: CallerEnvironment.variables())
+            let access = try StoreAccess.open(
+                path, for: .writing, environment: CallerEnvironment.variables())
             guard !access.path.isEmpty else {
                 throw CommandFailure("\(path) is a store; name a secret in it")
             }
             let history = try StoreHistory(access.store)
-            let secret = history.place(of: access.path)
+            let secret = access.backingPath
             let plaintext = try history.plaintext(of: secret, at: at)
             // Whatever lies there now must be in the history before it gives way.
             try access.commit([.saved(secret)], pushing: false)
@@ -38,7 +39,7 @@ struct RestoreCommand: ParsableCommand {
             for case .saved(let other) in changes where other != secret {
                 StandardError.print(
                     "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
-                        + other.string.dropLast(".gpg".utf8.count))
+                        + access.store.visiblePath(of: other).string)
             }
             try access.commit(changes)
         } catch let error as DaemonError {

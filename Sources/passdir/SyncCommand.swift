@@ -28,7 +28,7 @@ struct SyncCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Put the store's history in the place of a remote's that was moved by force, is another one, or is gone.",
+            "Put the store's history in the place of a remote's that was moved by force, is another one, is gone, or is not taken in.",
             discussion: "What the remote has is kept here on a branch that is named."))
     var ours = false
 

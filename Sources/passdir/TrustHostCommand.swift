@@ -24,7 +24,8 @@ struct TrustHostCommand: ParsableCommand {
 
     func run() throws {
         do {
-            let access = try StoreAccess.open(store, environment: CallerEnvironment.variables())
+            let access = try StoreAccess.open(
+                store, for: .reading, environment: CallerEnvironment.variables())
             let keys = try HostKeys(of: access.store)
             guard !keys.isKnown else {
                 throw CommandFailure(

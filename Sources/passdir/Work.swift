@@ -45,6 +45,15 @@ enum Confirmation {
     /// input is no terminal.
     static var isPossible: Bool { Terminal.showsOutput }
 
+    /// Whether there is something to ask before a change: not where it was agreed to in the command.
+    /// - Parameter way: how it is agreed to in the command.
+    /// - Throws: Where it was not, and nobody can be asked.
+    static func mustAsk(unless isAgreed: Bool, _ way: String) throws(DaemonError) -> Bool {
+        if isAgreed { return false }
+        guard isPossible else { throw DaemonError(message: "nothing was changed: \(way)") }
+        return true
+    }
+
     /// Returns when the answer is yes.
     /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
     static func require(_ question: String) throws(DaemonError) {
@@ -55,11 +64,5 @@ enum Confirmation {
         guard ["y", "yes"].contains(answer.lowercased()) else {
             throw DaemonError(message: "Nothing was changed.")
         }
-    }
-}
-
-extension String {
-    func droppingSuffix(_ suffix: String) -> String {
-        hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
     }
 }

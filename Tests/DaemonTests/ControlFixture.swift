@@ -1,7 +1,8 @@
-import Daemon
 import Glibc
 import Synchronization
 import SystemPackage
+
+@testable import Daemon
 
 /// A service whose answers a test chooses; the daemon's place in these tests.
 final class ChosenService: ControlService {
@@ -90,6 +91,11 @@ final class RawConnection: Sendable {
     func ask(_ message: String) -> String? {
         send(Array(message.utf8) + [0])
         return receive()
+    }
+
+    /// Whether a message comes, or the server closes, within a time.
+    func isReadable(within limit: Duration) -> Bool {
+        (try? Wait.until(POLLIN, on: descriptor, deadline: .now + limit)) == true
     }
 
     /// The next message; nil when the server closed (or is silent for 10 s).

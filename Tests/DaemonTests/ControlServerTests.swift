@@ -193,6 +193,30 @@ import Testing
         }
     }
 
+    /// As many as there are places for wait for the answer to their only call.
+    @Test func oneConnectionTooManyWaitsForAnAnswer() throws {
+        let entered = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        let service = ChosenService(gate: {
+            entered.signal()
+            gate.wait()
+        })
+        try serving(service) { socket, _ throws in
+            let unmounts = try (0..<ControlServer.connectionLimit).map { _ in
+                let connection = try RawConnection(to: socket)
+                connection.send(Array(#"{"method":"org.passdir.Control.Unmount"}"#.utf8) + [0])
+                entered.wait()
+                return connection
+            }
+            let status = try RawConnection(to: socket)
+            status.send(Array(#"{"method":"org.passdir.Control.Status"}"#.utf8) + [0])
+            #expect(!status.isReadable(within: .milliseconds(200)))
+            for _ in unmounts { gate.signal() }
+            #expect(status.receive() != nil)
+            for unmount in unmounts { #expect(unmount.receive() != nil) }
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root can become somebody else"))
     func anotherUsersProcessIsTurnedAway() throws {
         try serving { socket, _ throws in

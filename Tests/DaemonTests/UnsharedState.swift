@@ -178,6 +178,18 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             "a remote that is not there", says: "the repository was not compared: cannot ask .*nowhere",
             "echo PLANTED > a.gpg; git commit -qam mine; git remote set-url origin ~/nowhere.git"),
         .init(
+            "a remote that is a shallow clone", says: "was not compared: the remote .* is a shallow clone",
+            """
+            echo PLANTED > a.gpg; git commit -qam planted; echo two > a.gpg; git commit -qam two; git push -q origin main
+            git clone -q --bare --depth 1 "file://$REMOTE" ~/other.git; rm -rf "$REMOTE"; mv ~/other.git "$REMOTE"
+            """),
+        .init(
+            "a remote that is a shallow clone with a working tree", says: "is a shallow clone",
+            """
+            echo PLANTED > a.gpg; git commit -qam planted; echo two > a.gpg; git commit -qam two; git push -q origin main
+            git clone -q --depth 1 "file://$REMOTE" ~/other; rm -rf "$REMOTE"; mv ~/other "$REMOTE"
+            """),
+        .init(
             "a remote in the store itself", says: "lies in what is to be removed",
             """
             echo PLANTED > a.gpg; git commit -qam mine; git clone -q --bare . inner.git; git remote set-url origin ./inner.git

@@ -9,6 +9,7 @@ import Testing
     /// - Between the last look for git programs and the move of the branch nothing waits for the disk or is read from
     ///   the store of objects: in a commit, in a merge that brings files, and in one that brings none.
     /// - Where the file system can exchange two files, no `index.lock` is made.
+    /// - What is to be on the disk is brought there by a descriptor that is still open.
     @Test func nothingTakesTimeAfterTheLastLook() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
@@ -40,6 +41,8 @@ import Testing
             try home.unmount()
             #expect(try daemon.wait(limit: .seconds(60)).timedOut == false)
             let text = try home.text(of: "trace")
+            let failed = text.split(separator: "\n").filter { $0.contains("sync") && $0.contains("= -1 ") }
+            #expect(failed == [], "nothing is left in memory only")
             let locks = text.split(separator: "\n").filter {
                 $0.contains("link") && $0.contains("work/.git/index.lock\"")
             }

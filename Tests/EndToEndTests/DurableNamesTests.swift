@@ -78,6 +78,32 @@ import Testing
         }
     }
 
+    /// exec(2) closes what is marked so, and what is asked of /proc about the process must not wait for that exec.
+    @Test(arguments: [
+        ["perl", "-e", #"open F, ">", $ARGV[0]; system "true"; print F "text"; close F"#],
+        ["bash", "-c", #"{ { /bin/true; } >/dev/null; printf text; } >"$0""#],
+        [
+            "/usr/bin/python3", "-c",
+            """
+            import os, sys
+            file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            child = os.fork()
+            if child == 0: os.execv("/bin/true", ["true"])
+            os.waitpid(child, 0)
+            os.write(file, b"text")
+            os.close(file)
+            """,
+        ],
+    ])
+    func aProgramStartsAnotherBesideAnEmptyFile(_ program: [String]) throws {
+        try withStore { home, store in
+            let result = try home.run(program + [home.visible("work/new").string], limit: .seconds(60))
+            #expect(result.exitCode == 0 && !result.timedOut, "\(result.errors)")
+            #expect(try store.show("new") == Array("text".utf8))
+            try home.unmount()
+        }
+    }
+
     /// A shell closes its own copy of the descriptor first, and programs that write nothing may end in between: the
     /// old content is not replaced by nothing before the new one comes.
     @Test func aRedirectionSavesOnce() throws {

@@ -32,7 +32,11 @@ import Testing
             #expect(String(decoding: size, as: UTF8.self) == "\("secret of mail/imap\n".utf8.count)\n")
             try home.succeed(["du", "-a", "--apparent-size", home.mountPoint.string], limit: .seconds(20))
             try home.succeed(["test", "-s", home.visible("work/top").string], limit: .seconds(20))
-            _ = try home.run(["getfattr", "--dump", home.visible("work/top").string], limit: .seconds(20))
+            for name in ["recipients", "store", "backing", "encrypted-size", "state"] {
+                try home.succeed(
+                    ["getfattr", "-n", "user.passdir.\(name)", home.visible("work/top").string],
+                    limit: .seconds(20))
+            }
             #expect(pinentry.promptCount() == 0)
 
             // The prompts are counted: an open does ask.

@@ -16,9 +16,9 @@ import Testing
             try home.configure(settings)
             try home.addStores([store])
             try home.mount()
-            // The store is in use, and nothing of it waits.
+            // The store is in use, nothing of it waits, and the first exchange with the remote has ended.
             _ = try FileCalls.read(home.visible("work/s"))
-            try home.waitUntilCommitted(store)
+            #expect(try home.passdir("sync").exitCode == 0)
             try body(home, store)
         }
     }
@@ -74,6 +74,8 @@ import Testing
     @Test func whatTheNewFolderHasIsNotInTheWay() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             for round in 0..<10 {
+                // Nothing is under way there any more: cp fails over a lock that goes while it copies.
+                try home.succeed(["passdir", "sync"])
                 try home.succeed(["cp", "-a", store.path.string, home.path("next").string])
                 try home.succeed([
                     "cp", home.path("next/t.gpg").string, home.path("next/n\(round).gpg").string,
@@ -113,6 +115,22 @@ import Testing
             #expect(try store.show("s") == Array("one\n".utf8))
             #expect(try store.show("only") == Array("new\n".utf8))
             #expect(try store.show("t") == Array("three\n".utf8))
+        }
+    }
+
+    /// `status` is gone with the daemon.
+    @Test func unmountTellsWhatWasLeftBehind() throws {
+        try withStore(["commit.delay": "1h"]) { home, store in
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            try replace(.cloned, home)
+            // In use again, at the new folder.
+            _ = try FileCalls.read(home.visible("work/t"))
+            let said = try home.passdir("unmount")
+            try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
+            #expect(said.exitCode == 0)
+            #expect(said.errors.contains("committed: s"), "\(said.errors)")
+            #expect(said.errors.contains(home.path("work.old").string), "\(said.errors)")
+            #expect(try store.show("s") == Array("one\n".utf8))
         }
     }
 
@@ -219,6 +237,35 @@ import Testing
             try FileCalls.rename(home.path("away"), to: home.path("work"))
             #expect(try home.passdir("sync").output == "work: in step\n")
             try home.unmount()
+        }
+    }
+
+    /// The commands that `status` names for a folder that was moved, as they stand there.
+    @Test func theAdviceForAMovedFolderWorks() throws {
+        try withStore(["commit.delay": "10ms"]) { home, _ in
+            try FileCalls.rename(home.path("work"), to: home.path("else where"))
+            let gone = try home.status().store("work").lastError ?? ""
+            #expect(gone.contains("lies at \(home.path("else where")) now"), "\(gone)")
+            let commands = gone.matches(of: /passdir store [a-z]+ work (?:--yes|--path '[^']*')/)
+            #expect(commands.count == 2, "\(gone)")
+            for command in commands { try home.succeed(["sh", "-c", String(command.output)]) }
+            #expect(try FileCalls.read(home.visible("work/s")) == Array("one\n".utf8))
+            try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
+            #expect(try home.passdir("sync").exitCode == 0)
+            let moved = TestStore(home: home, path: home.path("else where"))
+            #expect(try moved.show("s") == Array("two\n".utf8))
+
+            // One that was removed, and of which nothing is left, is ended.
+            try home.succeed(["rm", "-r", "else where"])
+            try home.waitUntil("it is said to be gone") {
+                try home.status().store("work").lastError?.contains(" is gone") == true
+            }
+            let removed = try home.status().store("work").lastError ?? ""
+            let ending = removed.matches(of: /passdir store remove work --yes/).map { String($0.output) }
+            #expect(ending.count == 1 && removed.contains("to end the store"), "\(removed)")
+            for command in ending { try home.succeed(["sh", "-c", command]) }
+            #expect(try home.passdir("store", "list").output == "")
+            try home.unmount(discardUnsaved: true)
         }
     }
 }

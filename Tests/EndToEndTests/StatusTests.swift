@@ -16,6 +16,9 @@ import Testing
             try FileCalls.save([1], to: home.visible("work/s"))
             #expect(throws: Errno(rawValue: 126)) { try FileCalls.save([1], to: home.visible("plain/s")) }
             try home.waitUntilCommitted(work)
+            // The look for what is not committed has ended then.
+            #expect(try home.passdir("sync", "work").exitCode == 0)
+            #expect(try home.passdir("sync", "plain").exitCode == 1)
 
             let text = try home.succeed(["passdir", "status", "--json"])
             #expect(text.split(separator: 10).count == 1, "one line")
@@ -46,6 +49,26 @@ import Testing
                 #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(time)")
             }
             try home.unmount(discardUnsaved: true)
+        }
+    }
+
+    /// What a crash left uncommitted counts only when it was found: until then `status` says that it is being looked for.
+    @Test func aLookThatGoesOnIsTold() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let work = try home.makeStore("work", recipients: [key])
+            try work.insert("a", "one")
+            try home.addStores([work])
+            try home.succeed(["cp", "work/a.gpg", "work/b.gpg"])
+            // Nobody looks before `sync` does.
+            try home.mount(extra: ["PASSDIR_FAULT": "fail:recovery"])
+            let line = "looking for what is not committed yet: more may wait than is told here."
+            #expect(try home.passdir("status").output.contains("  note     \(line)\n"))
+            #expect(try home.passdir("status", "--json").output.contains("\"notes\":[\"\(line)\"]"))
+            #expect(try home.passdir("sync").exitCode == 0)
+            #expect(try !home.passdir("status").output.contains(line))
+            #expect(try work.git("status", "--porcelain").isEmpty)
+            try home.unmount()
         }
     }
 

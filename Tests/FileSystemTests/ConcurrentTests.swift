@@ -35,4 +35,20 @@ import Testing
             #expect(try mounted.backingFiles() == names.map { "c/\($0).gpg" })
         }
     }
+
+    /// A folder that is renamed, or changes places with another, while programs make, save, rename and remove what is in
+    /// it: each does so in the folder that it has open, and none is told that something is not there.
+    @Test func programsWorkInFoldersThatMove() throws {
+        let count = Soak.count(inSuite: 40)
+        try Mounted.with(["mount.grace": "200ms"], limit: .seconds(280 + count * 2)) { mounted in
+            let result = try mounted.home.run(
+                ["/usr/bin/python3", "-B", Programs.path("folders.py"), mounted.folder.string, "\(count)"],
+                limit: .seconds(240 + count * 2))
+            #expect(result.exitCode == 0 && !result.timedOut, "\(result.errors)\(result.output)")
+            try mounted.waitUntilCommitted()
+            let names = try mounted.bash("find x y -type f | LC_ALL=C sort").split(separator: "\n")
+            #expect(try mounted.backingFiles() == names.map { "\($0).gpg" })
+            #expect(try mounted.store.git("status", "--porcelain") == "")
+        }
+    }
 }

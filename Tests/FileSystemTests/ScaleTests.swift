@@ -38,7 +38,7 @@ import Testing
     /// Holds:
     /// - What a program has closed costs no memory: listing, looking and reading may go on for ever.
     @Test func whatIsClosedCostsNoMemory() throws {
-        try Mounted.with(limit: .seconds(120)) { mounted in
+        try Mounted.with(limit: .seconds(300)) { mounted in
             try mounted.bash(
                 "mkdir m; cd m; for n in $(seq 20); do echo $MARK >a-name-of-forty-bytes-as-people-have-$n; done"
             )

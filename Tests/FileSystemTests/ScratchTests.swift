@@ -82,6 +82,17 @@ import Testing
         }
     }
 
+    /// A probe that its maker left is not waited for.
+    @Test func aProbeThatIsLeftHoldsNothingUp() throws {
+        try Mounted.with { mounted in
+            try mounted.bash("mkdir e; touch e/4913")
+            let synced = try mounted.home.passdir("sync")
+            #expect(synced.exitCode == 0 && synced.errors.isEmpty, "\(synced)")
+            #expect(try !mounted.home.passdir("status", "--json").output.contains("4913"))
+            #expect(try mounted.backingFiles() == [])
+        }
+    }
+
     /// The lock of emacs: a link that leads nowhere.
     /// Holds:
     /// - A symbolic link of a scratch name, such as the lock of emacs, may name anything without `/`, and lives in

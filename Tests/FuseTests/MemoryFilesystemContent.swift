@@ -5,22 +5,22 @@ import SystemPackage
 
 /// Open files and directories of the file system in memory.
 extension MemoryFilesystem {
-    func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+    func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Reply<Opened> {
         let name = state.withLock { state in
             state.nodes[.root]?.entries.first { $0.inode == inode }?.name
         }
         if let name, let onOpen = onOpen.withLock({ $0 }) { try onOpen(request, name) }
         return state.withLock { state in
             if flags.truncates { state.nodes[inode]?.resize(0) }
-            return Opened(handle: state.open(inode), keepCache: keepsCache)
+            return .now(Opened(handle: state.open(inode), keepCache: keepsCache))
         }
     }
 
     func create(
         _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
-    ) throws(Errno) -> (Entry, Opened) {
+    ) throws(Errno) -> Reply<(Entry, Opened)> {
         let entry = try makeNode(request, in: parent, name: name, permissions: permissions)
-        return (entry, state.withLock { Opened(handle: $0.open(entry.inode)) })
+        return .now((entry, state.withLock { Opened(handle: $0.open(entry.inode)) }))
     }
 
     func read(

@@ -1,3 +1,5 @@
+import CGit
+import CGit
 import Glibc
 import SystemPackage
 import Testing

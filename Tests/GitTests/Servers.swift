@@ -1,3 +1,4 @@
+import CGit
 import Glibc
 import SystemPackage
 import Testing

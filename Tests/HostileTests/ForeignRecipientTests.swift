@@ -222,7 +222,9 @@ import Testing
     @Test func othersStillWait() throws {
         try SharedStore.with { shared in
             try shared.push("echo $EVE >>.gpg-id; mkdir team; echo $EVE >team/.gpg-id")
-            try shared.succeed(["recipients", "set", "work", shared.ann.fingerprint, shared.bob.fingerprint])
+            try shared.succeed([
+                "recipients", "set", "work", shared.ann.fingerprint, shared.bob.fingerprint, "--yes",
+            ])
             let shown = try shared.succeed(["recipients", "confirm", "work", "--yes"])
             #expect(shown.contains("team/.gpg-id") && !shown.contains("\n.gpg-id"), "\(shown)")
         }
@@ -266,10 +268,10 @@ import Testing
     func nobodyIsLockedOutByOthersUnawares(_ script: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
-            try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint])
+            try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
             try shared.store.git("push", "--quiet")
             try shared.push(script)
-            let fixed = try shared.run(["recipients", "check", "work", "--fix"])
+            let fixed = try shared.run(["recipients", "check", "work", "--fix", "--yes"])
             #expect(
                 fixed.exitCode == 1 && fixed.errors.contains("no longer names a key of yours"),
                 "\(fixed.errors)")
@@ -299,7 +301,7 @@ import Testing
             }
             let asked = try shared.onTerminal(words, answers: "n\n")
             #expect(asked.output.contains("you will no longer be able to read"), "\(asked.output)")
-            let removed = try shared.run(["recipients", "add", "work", shared.bob.fingerprint])
+            let removed = try shared.run(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
             #expect(removed.exitCode == 0)
             #expect(
                 try shared.run(["recipients", "remove", "work", "ann@example.org", "--yes"]).exitCode == 1)

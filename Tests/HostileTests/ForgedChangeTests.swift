@@ -44,7 +44,7 @@ import Testing
                     result.errors.contains("not made by a change of recipients on this machine"),
                     "\(result.errors)")
             }
-            let begun = try shared.run(["recipients", "add", "work", shared.bob.fingerprint])
+            let begun = try shared.run(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
             #expect(begun.exitCode == 1 && begun.errors.contains(".passdir-reencrypt"), "\(begun.errors)")
             #expect(try state(shared) == before)
             try home.mount()
@@ -54,7 +54,8 @@ import Testing
             #expect(try shared.secrets(for: shared.eve) == [])
             // Without it everything goes on.
             try home.succeed(["rm", "-rf", shared.store.path.appending(".passdir-reencrypt").string])
-            #expect(try shared.run(["recipients", "add", "work", shared.bob.fingerprint]).exitCode == 0)
+            #expect(
+                try shared.run(["recipients", "add", "work", shared.bob.fingerprint, "--yes"]).exitCode == 0)
         }
     }
 
@@ -64,7 +65,7 @@ import Testing
         try SharedStore.with { shared in
             let home = shared.home
             let killed = try home.run(
-                ["passdir", "recipients", "add", "work", shared.bob.fingerprint],
+                ["passdir", "recipients", "add", "work", shared.bob.fingerprint, "--yes"],
                 extra: ["PASSDIR_FAULT": "recipients.placed-one"])
             #expect(killed.exitCode == 128 + SIGKILL)
             // As good as a forger can: names of the right form, a list, a journal, links.
@@ -100,7 +101,7 @@ import Testing
     @Test func resumingShowsWhoComesAndAsks() throws {
         try SharedStore.with { shared in
             let killed = try shared.home.run(
-                ["passdir", "recipients", "add", "work", shared.bob.fingerprint],
+                ["passdir", "recipients", "add", "work", shared.bob.fingerprint, "--yes"],
                 extra: ["PASSDIR_FAULT": "recipients.placed-one"])
             #expect(killed.exitCode == 128 + SIGKILL)
             let refused = try shared.run(["recipients", "resume", "work"])

@@ -117,7 +117,7 @@ import Testing
             let killed = try home.run(
                 [
                     "passdir", "recipients", "set", "work/team", shared.ann.fingerprint,
-                    shared.eve.fingerprint,
+                    shared.eve.fingerprint, "--yes",
                 ],
                 extra: ["PASSDIR_FAULT": fault])
             #expect(killed.exitCode == 128 + SIGKILL, "\(killed.errors)")
@@ -158,7 +158,7 @@ import Testing
         try with("printf '%s\\n' $ANN $EVE >.gpg-id") { shared in
             try shared.succeed(["recipients", "confirm", "work", "--yes"])
             let killed = try shared.home.run(
-                ["passdir", "recipients", "add", "work/team", shared.bob.fingerprint],
+                ["passdir", "recipients", "add", "work/team", shared.bob.fingerprint, "--yes"],
                 extra: ["PASSDIR_FAULT": "recipients.planned"])
             #expect(killed.exitCode == 128 + SIGKILL, "\(killed.errors)")
             try shared.home.succeed(["sh", "-ec", pushed("echo $ANN >.gpg-id", shared)])

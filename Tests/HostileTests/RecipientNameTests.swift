@@ -76,7 +76,7 @@ import Testing
                     "gpg", "--batch", "--yes", "--default-key", shared.ann.fingerprint, "--quick-lsign-key",
                     shared.bob.fingerprint,
                 ])
-            let added = try shared.run(["recipients", "add", "work", "bob@example.org"])
+            let added = try shared.run(["recipients", "add", "work", "bob@example.org", "--yes"])
             #expect(
                 added.exitCode == 0
                     && added.output.contains("+ bob <bob@example.org> (\(shared.bob.fingerprint))"))

@@ -49,7 +49,8 @@ import Testing
                 #expect(try list(shared) == before)
             }
             let done =
-                choice == "--ours" ? try shared.run(words) : try shared.onTerminal(words, answers: "y\ny\n")
+                choice == "--ours"
+                ? try shared.run(words + ["--yes"]) : try shared.onTerminal(words, answers: "y\ny\n")
             #expect(done.exitCode == 0, "\(done)")
             #expect(done.output.contains("check --fix work") == (choice != "--theirs"), "\(done)")
             let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
@@ -69,6 +70,29 @@ import Testing
             #expect((check.exitCode == 0) == (choice == "--theirs"), "\(check)")
             #expect(try shared.store.git("status", "--porcelain").isEmpty)
             #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no list of recipients"))
+            try shared.succeed(["unmount"])
+        }
+    }
+
+    /// What the refusal advises, done word by word and without a terminal, ends with the choice that was made.
+    @Test(arguments: ["--merged", "--theirs", "--merged --yes"])
+    func theAdviceWithoutATerminalWorks(_ choice: String) throws {
+        try SharedStore.with { shared in
+            try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
+            try part(shared)
+            try shared.home.mount()
+            _ = try shared.run(["sync", "work"])
+            let words = ["recipients", "settle", "work"] + choice.split(separator: " ").map(String.init)
+            let refused = try shared.run(words)
+            #expect(refused.exitCode == 1 && refused.errors.contains("not agreed"), "\(refused)")
+            let command = /passdir recipients [a-z]+ work(?: [0-9A-F]{40})*(?: --[a-z]+)*/
+            let advice = refused.errors.matches(of: command).map { String($0.output) }
+            #expect(!advice.isEmpty, "\(refused)")
+            for line in advice { try shared.home.succeed(["sh", "-c", line]) }
+            let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
+            #expect(try list(shared) == (choice == "--theirs" ? [ann, eve] : [ann, bob, eve]))
+            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no list of recipients"))
+            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
             try shared.succeed(["unmount"])
         }
     }

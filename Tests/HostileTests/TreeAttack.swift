@@ -55,6 +55,10 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             ) {
                 [.init("40000", "team", try $0.tree(files: [".gpg-id/x": [1]]))]
             },
+            TreeAttack("a submodule as a list", says: "folder in place of a list of recipients") {
+                let id = try $0.tree(files: ["x": [1]])
+                return [.init("40000", "team", try $0.tree([.init("160000", ".gpg-id", id)]))]
+            },
             TreeAttack("patterns without end", says: "patterns that git would match for ever") {
                 let pattern = "/" + String(repeating: "a*", count: 24) + "b\n"
                 return [

@@ -27,7 +27,8 @@ import Testing
             // How long a whole change takes, for the moments to kill it at.
             let clock = ContinuousClock()
             let whole = try clock.measure {
-                _ = try fixture.recipients("set", "work", fixture.ann.fingerprint, fixture.bob.fingerprint)
+                _ = try fixture.recipients(
+                    "set", "work", "--yes", fixture.ann.fingerprint, fixture.bob.fingerprint)
             }
             var isShared = true
             var ends: [String: Int] = [:]
@@ -35,7 +36,7 @@ import Testing
                 let keys = (isShared ? [fixture.ann] : [fixture.ann, fixture.bob]).map(\.fingerprint)
                 let old = try state(store)
                 let head = try store.git("rev-parse", "HEAD")
-                let program = try home.start(["passdir", "recipients", "set", "work"] + keys)
+                let program = try home.start(["passdir", "recipients", "set", "work", "--yes"] + keys)
                 // Putting in place is over in a moment: every other time the kill waits for it.
                 let isLate = round % 2 == 1
                 if isLate {
@@ -91,7 +92,7 @@ import Testing
             let old = try state(store)
             let head = try store.git("rev-parse", "HEAD")
             let killed = try home.run(
-                ["passdir", "recipients", "set", "work"] + keys,
+                ["passdir", "recipients", "set", "work", "--yes"] + keys,
                 extra: ["PASSDIR_FAULT": fault])
             #expect(killed.exitCode == 128 + SIGKILL)
             let dirt = try store.git("status", "--porcelain").split(separator: "\n").count
@@ -129,7 +130,7 @@ import Testing
             let old = try state(store)
             let head = try store.git("rev-parse", "HEAD")
             let killed = try home.run(
-                ["passdir", "recipients", "add", "work", fixture.bob.fingerprint],
+                ["passdir", "recipients", "add", "work", fixture.bob.fingerprint, "--yes"],
                 extra: ["PASSDIR_FAULT": "commit.before-ref"])
             #expect(killed.exitCode == 128 + SIGKILL)
             #expect(try store.git("rev-parse", "HEAD") == head)

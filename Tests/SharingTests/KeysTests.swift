@@ -122,11 +122,11 @@ import Testing
             #expect(found.output.contains("3 secrets, 2 not for just their recipients"))
             try store.git("commit", "--quiet", "-am", "By hand.")
             // Nobody has agreed to Bob: there is nobody here to ask, and nothing is encrypted to him.
-            let refused = try check("--fix")
+            let refused = try check("--fix", "--yes")
             #expect(refused.exitCode == 1 && refused.errors.contains("recipients confirm work"))
             #expect(try store.recipientKeyIDs(of: "a").count == 1)
             try fixture.recipients("confirm", "work", "--yes")
-            let fixed = try check("--fix")
+            let fixed = try check("--fix", "--yes")
             #expect(fixed.output.contains("2 encrypted anew"))
             #expect(try store.recipientKeyIDs(of: "sub/c").count == 2)
             #expect(try store.git("status", "--porcelain") == "")

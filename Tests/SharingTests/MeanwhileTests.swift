@@ -17,7 +17,9 @@ import Testing
             let editor = try FileDescriptor.open(place.appending("s0"), .readWrite)
             var start = [UInt8](repeating: 0, count: 6)
             #expect(try start.withUnsafeMutableBytes { try editor.read(into: $0) } == 6)
-            let program = try home.start(["passdir", "recipients", "add", "work", fixture.bob.address])
+            let program = try home.start([
+                "passdir", "recipients", "add", "--yes", "work", fixture.bob.address,
+            ])
             var saved: [String: String] = [:]
             var round = 0
             while !program.hasEnded || round < 10 {
@@ -127,15 +129,19 @@ import Testing
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann])
             try fixture.home.addStores([store])
             try fixture.fill(store, folders: ["a"], count: 30, for: fixture.ann)
-            let first = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.bob.address])
+            let first = try fixture.home.start([
+                "passdir", "recipients", "add", "--yes", "work", fixture.bob.address,
+            ])
             try fixture.home.waitUntil("the first has begun") {
                 fixture.home.changeJournal != nil || first.hasEnded
             }
-            let second = try fixture.home.passdir("recipients", "add", "work", fixture.cyd.address)
+            let second = try fixture.home.passdir("recipients", "add", "--yes", "work", fixture.cyd.address)
             #expect(second.exitCode == 1 && second.errors.contains("under way"), "\(second.errors)")
             #expect(try first.wait(limit: .seconds(60)).exitCode == 0)
             // Interrupted by Ctrl-C: it says how to go on, and nothing else begins before.
-            let third = try fixture.home.start(["passdir", "recipients", "add", "work", fixture.cyd.address])
+            let third = try fixture.home.start([
+                "passdir", "recipients", "add", "--yes", "work", fixture.cyd.address,
+            ])
             try fixture.home.waitUntil("the third has begun") {
                 fixture.home.changeJournal != nil || third.hasEnded
             }
@@ -144,7 +150,8 @@ import Testing
             #expect(
                 stopped.exitCode == 1 && stopped.errors.contains("recipients resume work"),
                 "\(stopped.exitCode) \(stopped.errors) \(stopped.output)")
-            let fourth = try fixture.home.passdir("recipients", "remove", "work", fixture.bob.address)
+            let fourth = try fixture.home.passdir(
+                "recipients", "remove", "--yes", "work", fixture.bob.address)
             #expect(fourth.exitCode == 1 && fourth.errors.contains("interrupted"), "\(fourth.errors)")
             try fixture.recipients("resume", "work", "--yes")
             #expect(try fixture.packets(store).values.allSatisfy { $0.count == 3 })

@@ -13,15 +13,15 @@ import Testing
             try store.insert("a", "one")
             let file = store.path.appending("a.gpg")
             for first in keys {
-                try fixture.recipients("set", "work", first.fingerprint)
+                try fixture.recipients("set", "--yes", "work", first.fingerprint)
                 for second in keys where second.fingerprint != first.fingerprint {
-                    try fixture.recipients("add", "work", second.address)
+                    try fixture.recipients("add", "--yes", "work", second.address)
                     for key in keys {
                         let may =
                             key.fingerprint == first.fingerprint || key.fingerprint == second.fingerprint
                         #expect(try fixture.read(file, as: key) == (may ? "one" : nil))
                     }
-                    let said = try fixture.recipients("remove", "work", second.address)
+                    let said = try fixture.recipients("remove", "--yes", "work", second.address)
                     #expect(said.contains("history") && said.contains("  a\n"))
                     for key in keys {
                         #expect(
@@ -50,9 +50,9 @@ import Testing
                 try fixture.home.bytes(at: store.path.appending("a.gpg"))
             )
             // The same recipients in other words: nothing to encrypt, the file alone is committed.
-            try fixture.recipients("set", "work", "bob@example.org", fixture.ann.fingerprint)
+            try fixture.recipients("set", "--yes", "work", "bob@example.org", fixture.ann.fingerprint)
             #expect(try fixture.home.bytes(at: store.path.appending("a.gpg")) == a)
-            try fixture.recipients("remove", "work", "bob@example.org")
+            try fixture.recipients("remove", "--yes", "work", "bob@example.org")
             #expect(try fixture.home.bytes(at: store.path.appending("own/c.gpg")) == own)
             #expect(try fixture.home.bytes(at: store.path.appending("a.gpg")) != a)
             #expect(try store.git("rev-list", "--count", "HEAD") == "\(Int(before)! + 2)")
@@ -66,7 +66,9 @@ import Testing
                     sub/b.gpg
                     """)
             #expect(try store.git("status", "--porcelain") == "")
-            #expect(try fixture.recipients("add", "work", "ann@example.org").contains("nothing to change"))
+            #expect(
+                try fixture.recipients("add", "--yes", "work", "ann@example.org").contains(
+                    "nothing to change"))
             #expect(try fixture.recipients("show", "work/own").contains("cyd <cyd@example.org>"))
         }
     }
@@ -79,12 +81,16 @@ import Testing
             let head = try store.git("rev-parse", "HEAD")
             let old = try fixture.home.makeExpiredKey("old@example.org")
             for name in ["nobody@example.org", old.fingerprint] {
-                let result = try fixture.home.passdir("recipients", "add", "work", name)
+                let result = try fixture.home.passdir("recipients", "add", "--yes", "work", name)
                 #expect(result.exitCode == 1)
                 #expect(result.errors.contains(name))
             }
-            #expect(try fixture.home.passdir("recipients", "remove", "work", "ann@example.org").exitCode == 1)
-            #expect(try fixture.home.passdir("recipients", "remove", "work", "bob@example.org").exitCode == 1)
+            #expect(
+                try fixture.home.passdir("recipients", "remove", "--yes", "work", "ann@example.org").exitCode
+                    == 1)
+            #expect(
+                try fixture.home.passdir("recipients", "remove", "--yes", "work", "bob@example.org").exitCode
+                    == 1)
             #expect(try store.git("rev-parse", "HEAD") == head)
             #expect(try store.git("status", "--porcelain") == "")
             #expect(
@@ -103,7 +109,7 @@ import Testing
             let head = try store.git("rev-parse", "HEAD")
             let ids = try fixture.packets(store)
             let environment = ["GNUPGHOME": fixture.homeFolder(of: fixture.ann).string]
-            let words = ["passdir", "recipients", "set", "work", fixture.ann.fingerprint]
+            let words = ["passdir", "recipients", "set", "--yes", "work", fixture.ann.fingerprint]
             let refused = try fixture.home.run(words, extra: environment)
             #expect(refused.exitCode == 1 && refused.errors.contains("foreign.gpg"))
             #expect(try fixture.packets(store) == ids)
@@ -139,7 +145,7 @@ import Testing
             ] {
                 let ids = keys.map(\.fingerprint)
                 try other.pass(["init", "-p", "top"] + ids)
-                try home.succeed(["passdir", "recipients", "set", "one/top"] + ids)
+                try home.succeed(["passdir", "recipients", "set", "--yes", "one/top"] + ids)
                 #expect(try fixture.packets(store) == fixture.packets(other))
                 #expect(try home.bytes(of: "one/top/.gpg-id") == home.bytes(of: "two/top/.gpg-id"))
                 #expect(
@@ -153,7 +159,7 @@ import Testing
             #expect(!again.contains("reencrypting"))
             try home.succeed(["sh", "-c", "rm -rf one.bak; mv one one.bak; mv two one"])
             #expect(
-                try fixture.recipients("set", "one/top", fixture.ann.fingerprint).contains(
+                try fixture.recipients("set", "--yes", "one/top", fixture.ann.fingerprint).contains(
                     "nothing to change"))
             #expect(try home.run(["readlink", "one/top/link.gpg"]).output == "s0.gpg\n")
         }

@@ -26,8 +26,13 @@ import Testing
                         case "sync.before-push":
                             guard asked.withLock({ $0 }) == nil else { return }
                             try home.succeed(["mv", remote, "\(remote).away"])
-                            // Not in this task: what is asked there stops at no place.
-                            asked.withLock { $0 = Task.detached { await committer.synchronizeNow() } }
+                            // Not in this task: what is asked there stops at no place. Of this one's
+                            // priority: another would queue behind the tests that block.
+                            asked.withLock {
+                                $0 = Task.detached(priority: Task.currentPriority) {
+                                    await committer.synchronizeNow()
+                                }
+                            }
                         case "sync.failed":
                             try home.succeed(["mv", "\(remote).away", remote])
                         default: break

@@ -190,7 +190,7 @@ import Testing
     @Test func commitsOfTheUserInBetween() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
-            let users = Task.detached {
+            let users = Task.detached(priority: Task.currentPriority) {
                 for number in 0..<15 { try machine.pass(["insert", "-m", "user\(number)"], "text") }
             }
             for number in 0..<40 {

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -98,6 +99,42 @@ import Testing
             try held.close()
             #expect(await machine.committer.synchronizeNow() == nil)
             #expect(try machine.read("a") == "1\n")
+        }
+    }
+
+    /// One that dies between index and branch, after we have looked for such a thing and before our own note takes the place
+    /// of its.
+    @Test(arguments: [false, true]) func anotherPassdirDiesMeanwhile(_ isMerge: Bool) async throws {
+        try await TestHome.with { home in
+            let machines = try home.machines(2)
+            try machines[0].save("theirs", "1\n")
+            #expect(await machines[0].committer.synchronizeNow() == nil)
+            let machine = machines[1]
+            if !isMerge { #expect(await machine.committer.synchronizeNow() == nil) }
+            try machine.save("mine", "1\n")
+            if isMerge { try await machine.commit() }
+            try machine.write("left", "1\n")
+            let isDone = Mutex(false)
+            await Fault.$onPoint.withValue({ point in
+                guard point == (isMerge ? "merge.written" : "commit.objects") else { return }
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = true }
+                    return !isDone
+                }
+                guard isFirst else { return }
+                _ = try? machine.git("add", "left.gpg")
+                _ = try? home.succeed(
+                    ["sh", "-c", "printf 'left.gpg\\0' >.git/passdir-commit"], in: machine.path)
+            }) {
+                #expect(await machine.committer.synchronizeNow() == nil)
+            }
+            #expect(isDone.withLock { $0 })
+            #expect(try machine.dirt == "")
+            #expect(
+                try machine.git("ls-tree", "--name-only", "HEAD", "left.gpg", "mine.gpg", "theirs.gpg")
+                    == "left.gpg\nmine.gpg\ntheirs.gpg")
+            #expect(access(machine.path.appending(".git/passdir-commit").string, F_OK) != 0)
+            try machine.git("fsck", "--strict")
         }
     }
 }

@@ -57,18 +57,53 @@ import Testing
         }
     }
 
+    /// Puts ours in the remote's place: theirs is kept on the branch that is named, and the remote has what is here.
+    private func chooseOurs(_ machine: Machine, keeping theirs: Substring) async throws {
+        let (complaint, chosen) = await machine.committer.synchronizeNow(choosing: .ours)
+        #expect(complaint == nil, "\(complaint ?? "")")
+        let branch = try #require(chosen.first?.split(separator: " ").last)
+        #expect(try machine.git("rev-parse", String(branch)) == theirs)
+        let remote = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
+        #expect(try machine.git("rev-parse", "HEAD") == remote)
+    }
+
     @Test(arguments: Deed.allCases) func oursIsPutBackAndTheirsKept(_ deed: Deed) async throws {
         try await TestHome.with { home in
             let machine = try await part(deed, home)[1]
             let theirs = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
-            let (complaint, chosen) = await machine.committer.synchronizeNow(choosing: .ours)
-            #expect(complaint == nil, "\(complaint ?? "")")
-            let branch = try #require(chosen.first?.split(separator: " ").last)
-            #expect(try machine.git("rev-parse", String(branch)) == theirs)
-            let remote = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
-            #expect(try machine.git("rev-parse", "HEAD") == remote)
-            #expect(try machine.git("rev-parse", "origin/main") == remote)
+            try await chooseOurs(machine, keeping: theirs)
+            #expect(try machine.git("rev-parse", "origin/main") == machine.git("rev-parse", "HEAD"))
             #expect(try machine.read("leaked") == "oops\n" && machine.read("more") == "of mine\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+        }
+    }
+
+    /// What somebody did to the remote, on top of what is there, that is not taken in.
+    enum Ruin: String, CaseIterable {
+        case emptied = "git rm -qr ."
+        case withoutList = "git rm -q .gpg-id"
+        case refusedName = "mkdir .passdir-x; cp leaked.gpg .passdir-x/y.gpg; git add ."
+    }
+
+    @Test(arguments: Ruin.allCases) func whatIsNotTakenInCanBeReplaced(_ ruin: Ruin) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("leaked", "oops\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            let script = """
+                set -e; git clone -q '\(home.path("m0.git"))' ~/else; cd ~/else; \(ruin.rawValue)
+                git commit -qm ruin; git push -q origin main
+                """
+            try home.succeed(["bash", "-c", script])
+            let theirs = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
+            try machine.save("more", "of mine\n")
+            let refusal = try #require(await machine.committer.synchronizeNow())
+            #expect(refusal.contains("is not taken in"), "\(refusal)")
+            #expect(refusal.contains("passdir sync --ours m0"), "\(refusal)")
+            #expect(try machine.git("ls-remote", "origin", "refs/heads/main").hasPrefix(theirs))
+            try await chooseOurs(machine, keeping: theirs)
+            #expect(try machine.dirt == "")
+            try machine.save("after", "text\n")
             #expect(await machine.committer.synchronizeNow() == nil)
         }
     }

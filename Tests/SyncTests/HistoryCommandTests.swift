@@ -60,6 +60,35 @@ import Testing
         }
     }
 
+    /// A command takes what the mount shows under a name: not the secret `a.gpg` where a file or a folder `a` has it.
+    @Test func aNameMeansWhatTheMountShows() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            try store.insert("file", "secret\n")
+            try store.insert("folder", "secret\n")
+            try store.insert("folder/in", "inside\n")
+            try home.write("plain\n", to: "work/file")
+            try store.git("add", "file")
+            try store.git("commit", "-qm", "Add a plain file")
+            try home.addStores([store])
+            #expect(try subjects(home, "work/file") == ["Add a plain file"])
+            #expect(try subjects(home, "work/file.gpg") == ["Add given password for file to store."])
+            #expect(try subjects(home, "work/folder") == ["Add given password for folder/in to store."])
+            #expect(try subjects(home, "work/folder.gpg") == ["Add given password for folder to store."])
+            let ages = try lines(home, "log", "--ages", "work").map { $0.split(separator: " ").last }
+            #expect(ages.compactMap(\.self).sorted() == ["file.gpg", "folder.gpg", "folder/in"])
+            try store.insert("file", "newer\n")
+            #expect(try lines(home, "restore", "work/file.gpg", "--at", "HEAD~1") == [])
+            #expect(try store.show("file") == Array("secret\n".utf8))
+        }
+    }
+
+    private func subjects(_ home: TestHome, _ path: String) throws -> [String] {
+        try lines(home, "log", path).map { line in
+            String(line[line.firstRange(of: "Add")!.lowerBound...])
+        }
+    }
+
     @Test(arguments: ["named", "conflict"]) func conflictsAreListedAndSettled(_ side: String) throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])

@@ -58,6 +58,28 @@ import Testing
         }
     }
 
+    #if DEBUG
+        /// The remote's URL is changed between the look at it and the fetch: what comes is compared with nothing.
+        @Test func aURLThatChangesMeanwhileIsNoForce() async throws {
+            try await TestHome.with { home in
+                let machine = try home.machines(1)[0]
+                try machine.save("a", "one\n")
+                #expect(await machine.committer.synchronizeNow() == nil)
+                try home.succeed(["git", "clone", "-q", "--bare", "m0.git", "other.git"])
+                try machine.save("b", "two\n")
+                #expect(await machine.committer.synchronizeNow() == nil)
+                let other = home.path("other.git").string
+                let complaint = await Fault.$onPoint.withValue({ place in
+                    guard place == "sync.before-fetch" else { return }
+                    _ = try? machine.git("remote", "set-url", "origin", other)
+                }) { await machine.committer.synchronizeNow() }
+                #expect(complaint == nil, "\(complaint ?? "")")
+                let there = try home.succeed(["git", "-C", other, "rev-parse", "main"])
+                #expect(try machine.git("rev-parse", "HEAD").utf8.elementsEqual(there.dropLast()))
+            }
+        }
+    #endif
+
     /// What was seen of one remote is not missed on another that takes its place.
     @Test(arguments: ["main", "main~1", ""]) func anotherRemoteIsAnother(_ tip: String) async throws {
         try await TestHome.with { home in

@@ -51,9 +51,11 @@ import Testing
             let complaint = await machine.committer.synchronizeNow()
             #expect(complaint?.hasPrefix("inner: ") == true, "\(complaint ?? "")")
             #expect(try tip(home.path("m0.git").string) == tip("."))
+            #expect(machine.committer.wholeStatus.unpushedCommits == 1)
             try home.succeed(["mv", inner + ".away", inner])
             #expect(await machine.committer.synchronizeNow() == nil)
             #expect(try tip(inner) == tip("inner"))
+            #expect(machine.committer.wholeStatus.unpushedCommits == 0)
         }
     }
 
@@ -204,6 +206,34 @@ import Testing
             #expect(try repository.history(of: "c.gpg", from: tip).map(\.commit.id) == [tip])
             #expect(try repository.lastChanges(below: "", from: tip).contains { $0.path == "a.gpg" })
             #expect(shallow.committer.status.unpushedCommits == 1)
+        }
+    }
+
+    /// One that is broken is not looked at, which is no being in step; the others go on.
+    @Test func aRepositoryThatCannotBeOpenedIsNotInStep() async throws {
+        try await TestHome.with { home in
+            let machine = try nested(home)
+            try machine.save("inner/a", "1\n")
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try home.succeed(["cp", home.path("m0/inner/.git/config").string, home.path("whole").string])
+            try home.write("[core", to: "m0/inner/.git/config")
+            try machine.save("outer", "1\n")
+            let next = try Machine(home, machine.path)
+            await next.committer.start()
+            for committer in [machine.committer, next.committer] {
+                let complaint = await committer.synchronizeNow(looking: true) ?? "in step"
+                #expect(complaint.contains(machine.path.appending("inner").string), "\(complaint)")
+                #expect(committer.status.notes.contains { $0.contains("/inner") })
+            }
+            #expect(
+                try machine.git("-C", home.path("m0.git").string, "rev-parse", "main")
+                    == machine.git("rev-parse", "main"))
+            try home.succeed(["mv", home.path("whole").string, home.path("m0/inner/.git/config").string])
+            for committer in [machine.committer, next.committer] {
+                let complaint = await committer.synchronizeNow(looking: true)
+                #expect(complaint == nil, "\(complaint ?? "")")
+                #expect(committer.status.notes == [])
+            }
         }
     }
 

@@ -69,11 +69,9 @@ public final class TestHome: Sendable {
 
     /// As `with`, for a test that awaits; it begins when few others of its kind are under way.
     public static func with<Result: Sendable>(
-        _ name: String = #function, _ body: (TestHome) async throws -> Result
+        _ name: String = #function, _ body: @escaping (TestHome) async throws -> Result
     ) async throws -> Result {
-        try await withTaskExecutorPreference(AwaitingTests.executor) {
-            await AwaitingTests.begin()
-            defer { AwaitingTests.end() }
+        try await AwaitingTests.run {
             let times = TestTimes(name)
             defer { times.end() }
             return try await inHome(body)

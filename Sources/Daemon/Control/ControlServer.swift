@@ -12,7 +12,8 @@ public final class ControlServer: Sendable {
     /// A call is a few hundred bytes; more than this is a mistake or an attack.
     static let callLimit = 64 * 1024
     /// Connections at a time. One more takes the place of the one that has waited longest without a call, so that nobody
-    /// keeps others out by doing nothing, or else of the one with the most calls. Nobody's only call is ended.
+    /// keeps others out by doing nothing, or else of the one with the most calls. Nobody's only call is ended: where all
+    /// are in theirs, one more waits for the first that is answered.
     static let connectionLimit = 32
     /// As many more may be about to end.
     static let endingLimit = 32
@@ -21,7 +22,7 @@ public final class ControlServer: Sendable {
 
     /// What a connection is doing.
     private struct Connection {
-        /// Greater for those that came, or were answered, later.
+        /// Greater for those that came, or called, later.
         var turn: Int
         /// The service is answering a call of it.
         var isInCall = false
@@ -45,8 +46,8 @@ public final class ControlServer: Sendable {
     private let state: Mutex<State>
     /// Written to by `stop()`: ends the accepting thread's poll.
     private let wake: WakeupPipe
-    /// Written to whenever a thread of ours has ended.
-    private let ended: WakeupPipe
+    /// Written to whenever a thread of ours has ended or answered a call.
+    private let freed: WakeupPipe
 
     /// Listens at a socket path; connections wait until `start()`.
     ///
@@ -56,7 +57,7 @@ public final class ControlServer: Sendable {
         dispatch = ControlDispatch(service: service)
         do throws(Errno) {
             wake = try WakeupPipe()
-            ended = try WakeupPipe()
+            freed = try WakeupPipe()
         } catch {
             throw ControlError(.failed, "cannot make a pipe: \(error)")
         }
@@ -99,8 +100,8 @@ public final class ControlServer: Sendable {
         }
         wake.signal()
         while state.withLock({ $0.isAccepting || !$0.connections.isEmpty }) {
-            guard (try? Wait.until(POLLIN, on: ended.reading, deadline: deadline)) == true else { break }
-            ended.drain()
+            guard (try? Wait.until(POLLIN, on: freed.reading, deadline: deadline)) == true else { break }
+            freed.drain()
         }
         state.withLock { $0.socket.take()?.end() }
     }
@@ -123,7 +124,7 @@ public final class ControlServer: Sendable {
             }
         }
         state.withLock { $0.isAccepting = false }
-        ended.signal()
+        freed.signal()
     }
 
     private func serve(_ connection: Int32) {
@@ -131,11 +132,11 @@ public final class ControlServer: Sendable {
             close(connection)
             return
         }
-        // Those that are to end need a moment for it.
+        // Those that are to end need a moment for it, and so do calls.
         let deadline = ContinuousClock.now + .seconds(2)
         var isTaken = take(connection)
-        while isTaken == nil, (try? Wait.until(POLLIN, on: ended.reading, deadline: deadline)) == true {
-            ended.drain()
+        while isTaken == nil, (try? Wait.until(POLLIN, on: freed.reading, deadline: deadline)) == true {
+            freed.drain()
             isTaken = take(connection)
         }
         guard isTaken == true else {
@@ -152,8 +153,8 @@ public final class ControlServer: Sendable {
         }
     }
 
-    /// Takes a connection on, and ends another one where there are many; false when there is no place, nil while too many
-    /// are about to end.
+    /// Takes a connection on, and ends another one where there are many; false when the server stops, nil while too many
+    /// are about to end or all are in their only call.
     private func take(_ connection: Int32) -> Bool? {
         state.withLock { state in
             guard !state.isStopping else { return false }
@@ -162,7 +163,7 @@ public final class ControlServer: Sendable {
                 guard state.connections.count < Self.connectionLimit + Self.endingLimit else { return nil }
                 let idle = living.filter { !$0.value.isInCall }.min { $0.value.turn < $1.value.turn }
                 let busy = living.filter { $0.value.calls > 1 }.max { $0.value.calls < $1.value.calls }
-                guard let victim = (idle ?? busy)?.key else { return false }
+                guard let victim = (idle ?? busy)?.key else { return nil }
                 state.connections[victim]?.isEnding = true
                 shutdown(victim, Int32(SHUT_RDWR))
             }
@@ -172,32 +173,38 @@ public final class ControlServer: Sendable {
         }
     }
 
-    /// Notes that a call of a connection is being answered, or has been.
-    private func note(_ connection: Int32, isInCall: Bool) {
+    private func beginCall(of connection: Int32) {
         state.withLock { state in
             state.number += 1
             state.connections[connection]?.turn = state.number
-            state.connections[connection]?.isInCall = isInCall
-            if isInCall { state.connections[connection]?.calls += 1 }
+            state.connections[connection]?.isInCall = true
+            state.connections[connection]?.calls += 1
         }
+    }
+
+    private func endCall(of connection: Int32) {
+        state.withLock { $0.connections[connection]?.isInCall = false }
+        freed.signal()
     }
 
     private func converse(_ connection: Int32) {
         var channel = MessageChannel(socket: connection, limit: Self.callLimit)
         while let received = try? channel.receive(until: .now + Self.patience) {
-            let reply: [UInt8]?
             switch received {
             case .message(let message):
-                note(connection, isInCall: true)
-                reply = dispatch.reply(to: message)
-                note(connection, isInCall: false)
-            case .tooLong: reply = dispatch.replyToTooLong()
+                beginCall(of: connection)
+                // Not before the reply is out: who takes its place meanwhile would cut it off.
+                defer { endCall(of: connection) }
+                if let reply = dispatch.reply(to: message) {
+                    guard (try? channel.send(reply, until: .now + Self.patience)) == true else { return }
+                }
+            case .tooLong:
+                if let reply = dispatch.replyToTooLong() {
+                    _ = try? channel.send(reply, until: .now + Self.patience)
+                }
+                return
             case .end, .timedOut: return
             }
-            if let reply {
-                guard (try? channel.send(reply, until: .now + Self.patience)) == true else { return }
-            }
-            if received == .tooLong { return }
         }
     }
 
@@ -207,6 +214,6 @@ public final class ControlServer: Sendable {
             state.connections[connection] = nil
             close(connection)
         }
-        ended.signal()
+        freed.signal()
     }
 }

@@ -6,8 +6,8 @@ import SystemPackage
 /// Turns SIGTERM, SIGINT and SIGHUP into calls of a closure on a thread of its own.
 ///
 /// The signals are caught by a handler that writes their number to a pipe, not blocked: a blocked or ignored
-/// signal stays so in the programs that gpgme and git start, a handler does not outlive exec. SIGPIPE is caught
-/// and dropped for the same reason; a write to a closed pipe then fails with EPIPE.
+/// signal stays so in the programs that gpgme and git start, a handler does not outlive exec. A write to a
+/// closed pipe fails with EPIPE from then on.
 public enum TerminationSignals {
     /// The signals that ask the daemon to end.
     public static let caught = [SIGTERM, SIGINT, SIGHUP]
@@ -30,12 +30,7 @@ public enum TerminationSignals {
             }
         }
         for signal in caught { handle(signal) { writeToPipe($0) } }
-        ignoreBrokenPipes()
-    }
-
-    /// Makes a write to a closed pipe or socket fail with EPIPE.
-    public static func ignoreBrokenPipes() {
-        handle(SIGPIPE) { _ in }
+        BrokenPipe.isAnError()
     }
 
     private static func handle(_ signal: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {

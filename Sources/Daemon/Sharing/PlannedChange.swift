@@ -21,6 +21,9 @@ public struct PlannedChange: Sendable {
         }
     }
 
+    /// Why it is not known whom you agreed to, as a sentence; nil where it is.
+    public var lostAgreement: String? { store.lostAgreement }
+
     /// Whether there is nothing to do, and nothing to agree to.
     public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty }
 

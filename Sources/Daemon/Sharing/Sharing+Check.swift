@@ -31,8 +31,9 @@ public struct CheckReport: Codable, Sendable, Equatable {
 extension Sharing {
     /// Compares every secret in a folder and below it with its `.gpg-id`, by the packets; no key is needed.
     /// - Parameter days: Keys that expire within so many days are listed.
-    public func check(_ path: String, days: Int) throws(DaemonError) -> CheckReport {
-        let place = try place(path)
+    /// - Parameter use: Whether what differs is to be encrypted anew.
+    public func check(_ path: String, days: Int, for use: StoreUse) throws(DaemonError) -> CheckReport {
+        let place = try place(path, for: use)
         let found = try drift(place)
         let limit = Int64(time(nil)) + Int64(min(max(days, 0), 1 << 32)) * 86_400
         let keys = try keys(ofStore: place.store.name).filter { key in
@@ -48,7 +49,7 @@ extension Sharing {
 
     /// Works out what `fix` would do; changes nothing.
     public func planFix(_ path: String) throws(DaemonError) -> PlannedFix {
-        let place = try place(path)
+        let place = try place(path, for: .writing)
         let found = try drift(place).drift.filter { $0.match == .different }
         var unagreed: [FilePath: [Recipient]] = [:]
         for drift in found {
@@ -153,9 +154,8 @@ extension Sharing {
             recipient.encryptionSubkey(at: now).map { ($0.keyID, recipient.key.title) }
         }
         let extra = Set(ids).subtracting(expected.map(\.0)).subtracting([0]).sorted()
-        let name = secret.string.hasSuffix(".gpg") ? String(secret.string.dropLast(4)) : secret.string
         return DriftReport(
-            secret: "\(place.store.name)/\(name)",
+            secret: "\(place.store.name)/\(place.store.visiblePath(of: secret))",
             missing: ids.contains(0) ? [] : expected.filter { !ids.contains($0.0) }.map(\.1),
             extra: extra.map(title), isHidden: ids.contains(0))
     }
@@ -168,12 +168,13 @@ extension Sharing {
 
     /// The `.gpg-id` files of a store that name others than when you last agreed to them.
     public func foreignChanges(ofStore name: String) throws(DaemonError) -> Unconfirmed {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .reading)
         do throws(StoreError) {
-            let snapshot = try store.snapshot()
+            let waiting = unsavedPaths(inStore: name)
+            let snapshot = try store.snapshot(alsoFor: waiting)
             return Unconfirmed(
                 changes: snapshot.changes.map { RecipientChangeReport($0, store) },
-                isLost: store.lostAgreement != nil, snapshot: snapshot)
+                isLost: store.lostAgreement != nil, waiting: waiting, snapshot: snapshot)
         } catch {
             throw DaemonError(message: error.message)
         }
@@ -181,9 +182,9 @@ extension Sharing {
 
     /// Agrees to what was shown, and to nothing that came meanwhile.
     public func confirm(_ shown: Unconfirmed, store name: String) throws(DaemonError) {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .reading)
         do throws(StoreError) {
-            guard try store.snapshot() == shown.snapshot else {
+            guard try store.snapshot(alsoFor: shown.waiting) == shown.snapshot else {
                 throw StoreError(
                     .unstable, "the recipients of the store \"\(name)\" changed just now: look at them again."
                 )
@@ -207,5 +208,7 @@ public struct Unconfirmed: Sendable {
     public var unusable: [RecipientChangeReport] {
         changes.filter { !$0.unknown.isEmpty || $0.problem != nil }
     }
+    /// What could not be saved in the mount when it was looked at.
+    let waiting: [FilePath]
     let snapshot: RecipientSnapshot
 }

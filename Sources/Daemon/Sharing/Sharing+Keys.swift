@@ -84,7 +84,7 @@ extension Sharing {
     public func keys(ofStore name: String?) throws(DaemonError) -> [KeyReport] {
         var reports: [KeyReport] = []
         for name in name.map({ [$0] }) ?? usableNames {
-            let store = try store(named: name)
+            let store = try store(named: name, for: .reading)
             do throws(StoreError) {
                 for file in try store.recipientFiles(below: FilePath()) {
                     let folder = file.removingLastComponent()
@@ -162,7 +162,7 @@ extension Sharing {
 
     /// The keys in the `.public-keys` of a store: a file, or a folder of files, one or more keys in each.
     public func publicKeys(ofStore name: String) throws(DaemonError) -> [[UInt8]] {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .reading)
         let place: FilePath = ".public-keys"
         do {
             switch try store.root.statusIfPresent(of: place)?.kind {
@@ -182,7 +182,7 @@ extension Sharing {
 
     /// The keyring of a store; nil is that of GNUPGHOME.
     private func engine(ofStore name: String?) throws(DaemonError) -> any Engine {
-        try name.map { name throws(DaemonError) in try store(named: name).engine } ?? engine
+        try name.map { name throws(DaemonError) in try store(named: name, for: .reading).engine } ?? engine
     }
 
     /// The keys that files hold; nothing is imported.
@@ -211,7 +211,7 @@ extension Sharing {
 
     private func naming(of key: Key) -> KeyNaming? {
         let lines = definitions.flatMap { definition -> [String] in
-            guard let store = try? store(named: definition.name),
+            guard let store = try? store(named: definition.name, for: .reading),
                 let files = try? store.recipientFiles(below: FilePath())
             else { return [] }
             return files.flatMap { file -> [String] in
@@ -265,7 +265,7 @@ extension Sharing {
     /// and commits them. Keys that are there and are no recipient's stay.
     /// - Returns: The fingerprints.
     public func exportKeys(ofStore name: String) throws(DaemonError) -> [String] {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .writing)
         let fingerprints = try keys(ofStore: name).compactMap(\.fingerprint)
         let committer = try committer(of: store)
         do throws(StoreError) {

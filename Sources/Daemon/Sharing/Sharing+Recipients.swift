@@ -44,7 +44,7 @@ public enum RecipientEdit: Sendable {
 extension Sharing {
     /// Who can read what lies in a folder.
     public func recipients(of path: String) throws(DaemonError) -> RecipientsReport {
-        let place = try place(path)
+        let place = try place(path, for: .reading)
         let store = place.store
         do throws(StoreError) {
             if let override = store.options.recipientOverride {
@@ -76,8 +76,11 @@ extension Sharing {
     }
 
     /// Works out what a change of a folder's recipients means; changes nothing.
-    public func plan(_ edit: RecipientEdit, at path: String) throws(DaemonError) -> PlannedChange {
-        let place = try place(path)
+    /// - Parameter use: Whether the change is to be made.
+    public func plan(
+        _ edit: RecipientEdit, at path: String, for use: StoreUse
+    ) throws(DaemonError) -> PlannedChange {
+        let place = try place(path, for: use)
         let store = place.store
         do throws(StoreError) {
             // Before the file is read that the new one is made from: what changes afterwards is noticed.
@@ -156,7 +159,7 @@ extension Sharing {
 
     /// Looks at a change of a store that was interrupted: what is left of it, and that it may still be made.
     public func interrupted(store name: String) throws(DaemonError) -> InterruptedChange {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .writing)
         try mend(store)
         do throws(StoreError) {
             guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
@@ -187,7 +190,7 @@ extension Sharing {
     public func abort(
         store name: String, skipsUnreadable: Bool
     ) throws(DaemonError) -> Reencryption.Aborted {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .writing)
         try mend(store)
         let committer = try committer(of: store)
         do throws(StoreError) {

@@ -24,8 +24,11 @@ public struct PartedRecipients: Sendable {
 
 extension Sharing {
     /// The lists of a store that keep it apart from its remote, as that was last fetched.
-    public func partedLists(ofStore name: String) throws(DaemonError) -> [PartedRecipients] {
-        let store = try store(named: name)
+    /// - Parameter use: Whether they are to be settled.
+    public func partedLists(
+        ofStore name: String, for use: StoreUse
+    ) throws(DaemonError) -> [PartedRecipients] {
+        let store = try store(named: name, for: use)
         let committer = try committer(of: store)
         let lists: [PartedList]
         do throws(StoreError) {
@@ -47,7 +50,7 @@ extension Sharing {
     /// Merges what the remote has; of these lists the store's own stay, where the remote's still are those that were
     /// shown.
     public func merge(_ settled: [PartedRecipients], ofStore name: String) throws(DaemonError) {
-        let store = try store(named: name)
+        let store = try store(named: name, for: .writing)
         let committer = try committer(of: store)
         let lists = settled.map(\.list)
         let complaint: String?

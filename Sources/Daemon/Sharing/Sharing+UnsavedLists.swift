@@ -5,10 +5,7 @@ extension Sharing {
     /// The lists of a store that were edited in the mount and are not saved, a sentence each: what a command says and does
     /// is of the lists without these edits.
     public func unsavedLists(ofStore name: String) -> [String] {
-        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        guard let report = try? client.status(limit: .seconds(5)),
-            let store = report.stores.first(where: { $0.name == name })
-        else { return [] }
+        guard let store = mountedReport(ofStore: name) else { return [] }
         let failed = store.unsaved.filter { Self.isList($0.path) }.map { list in
             "\(name)/\(list.path) has an edit in the mount that is not saved and does not count here: \(list.error)"
         }
@@ -18,9 +15,19 @@ extension Sharing {
         return failed + written
     }
 
+    /// The paths in a store, as the mount shows them, that could not be saved.
+    func unsavedPaths(inStore name: String) -> [FilePath] {
+        mountedReport(ofStore: name)?.unsaved.map { FilePath($0.path) } ?? []
+    }
+
+    private func mountedReport(ofStore name: String) -> StoreReport? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        return (try? client.status(limit: .seconds(5)))?.stores.first { $0.name == name }
+    }
+
     /// As `unsavedLists(ofStore:)`, of the store that a path leads to.
     public func unsavedLists(at path: String) -> [String] {
-        guard let place = try? place(path) else { return [] }
+        guard let place = try? place(path, for: .reading) else { return [] }
         return unsavedLists(ofStore: place.store.name)
     }
 

@@ -52,21 +52,18 @@ public struct Sharing: Sendable {
     public var storeNames: [String] { definitions.map(\.name) }
 
     /// Opens a store by its name.
-    func store(named name: String) throws(DaemonError) -> Store {
+    func store(named name: String, for use: StoreUse) throws(DaemonError) -> Store {
         guard let definition = definitions.first(where: { $0.name == name }) else {
             let known = definitions.map(\.name).joined(separator: ", ")
             throw DaemonError(
                 message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)")
             )
         }
-        if let objection = StorePlace.objection(toLinked: definition.path, environment: environment) {
-            throw DaemonError(
-                message: "the store \"\(name)\" cannot be opened: \(definition.path) \(objection)")
-        }
+        let root = try definition.root(for: use, environment: environment)
         do {
             let store = Store(
                 name: definition.name, identifier: definition.identifier,
-                root: try Root(path: definition.path),
+                root: root,
                 engine: try definition.keyring.map { (home) throws(OpenPGPError) in
                     try GnuPG(home: home, encryption: engine.encryption)
                 } ?? engine,
@@ -89,44 +86,45 @@ public struct Sharing: Sendable {
     /// Notes whom a store that was just added is for: what comes later by its remote is somebody else's doing. Where
     /// that cannot be told now, it is at the first use.
     public static func noteRecipients(ofStore name: String, environment: [String: String]) {
-        _ = try? Sharing(environment: environment).store(named: name)
+        _ = try? Sharing(environment: environment).store(named: name, for: .reading)
     }
 
     /// What a user means by a path: `STORE/FOLDER`, or a path under the mount or under a store's own folder. A file
     /// stands for its folder.
-    func place(_ path: String) throws(DaemonError) -> Place {
+    func place(_ path: String, for use: StoreUse) throws(DaemonError) -> Place {
         let path = SecretReference.expanded(path, stores: definitions.map { ($0.identifier, $0.name) })
         let words = FilePath(path).lexicallyNormalized()
         if !SecretReference.isPath(path), let name = words.components.first?.string,
             definitions.contains(where: { $0.name == name })
         {
-            return try place(store: name, FilePath(root: nil, words.components.dropFirst()))
+            return try place(store: name, FilePath(root: nil, words.components.dropFirst()), for: use)
         }
         let absolute = Self.absolute(path)
         if let mount = try? Daemon.mountPoint(argument: nil, environment: environment),
             let below = Self.below(mountInUse() ?? mount, absolute), let name = below.components.first
         {
-            return try place(store: name.string, FilePath(root: nil, below.components.dropFirst()))
+            return try place(store: name.string, FilePath(root: nil, below.components.dropFirst()), for: use)
         }
         for definition in definitions {
             guard let below = Self.below(definition.path, absolute) else { continue }
-            return try place(store: definition.name, below)
+            return try place(store: definition.name, below, for: use)
         }
         guard !SecretReference.isPath(path), let name = words.components.first, name.kind == .regular else {
             throw DaemonError(
                 message: "\(path) lies in no store: write STORE/FOLDER, or a path under the mount")
         }
-        return try place(store: name.string, FilePath(root: nil, words.components.dropFirst()))
+        return try place(store: name.string, FilePath(root: nil, words.components.dropFirst()), for: use)
     }
 
-    private func place(store name: String, _ path: FilePath) throws(DaemonError) -> Place {
-        let store = try store(named: name)
+    private func place(
+        store name: String, _ path: FilePath, for use: StoreUse
+    ) throws(DaemonError) -> Place {
+        let store = try store(named: name, for: use)
         var folder = path
         let kind = (try? store.root.statusIfPresent(of: folder))?.map(\.kind) ?? nil
         if kind != .directory, !folder.isEmpty {
-            let secret = FilePath(folder.string + ".gpg")
-            let isSecret = ((try? store.root.statusIfPresent(of: secret)) ?? nil) != nil
-            guard kind == .regular || isSecret else {
+            let file = VisibleName.backingPath(of: folder, in: store.root)
+            guard ((try? store.root.statusIfPresent(of: file)) ?? nil) != nil else {
                 throw DaemonError(message: "there is no folder \(folder) in the store \"\(name)\"")
             }
             folder.removeLastComponent()
@@ -159,6 +157,18 @@ public struct Sharing: Sendable {
     /// What fails is told by the command itself.
     static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
 
+    /// Keeps what is learned of a store where the daemon looks for it. Losing it does no harm.
+    private func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
+        let folder = Places.stateFolder(environment: environment)
+        return { name, value in
+            guard (try? PrivateFolder.make(folder)) != nil,
+                let learned = try? LearnedState(file: folder.appending("state.sqlite"))
+            else { return }
+            learned.remember(value, as: name, of: store)
+            learned.close()
+        }
+    }
+
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
         do {
@@ -167,11 +177,10 @@ public struct Sharing: Sendable {
             }
             let credentials = LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            return Committer(
-                store: store,
-                options: try CommitterSettings.options(
-                    configuration, of: definition, credentials: credentials),
-                log: Self.quietLog)
+            var options = try CommitterSettings.options(
+                configuration, of: definition, credentials: credentials)
+            options.keepFact = keepingFacts(of: store.identifier)
+            return Committer(store: store, options: options, log: Self.quietLog)
         } catch let error as SettingsError {
             throw DaemonError(error)
         } catch let error as DaemonError {

@@ -162,7 +162,8 @@ extension Registry {
         return hasOthers ? try importForeign() : []
     }
 
-    private func freeName(_ wanted: String) throws(SettingsError) -> String {
+    /// A name that no store has: the one wanted, or with a number.
+    func freeName(_ wanted: String) throws(SettingsError) -> String {
         let taken = try configuration.stores().map(\.name)
         var name = wanted
         var number = 2

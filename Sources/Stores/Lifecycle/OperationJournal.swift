@@ -145,7 +145,7 @@ struct OperationJournal: ~Copyable {
     /// Forgets an operation: it is finished or taken back.
     func remove(_ operation: StoreOperation) {
         _ = folder.appending(operation.id).withPlatformString { unlink($0) }
-        PrivateFile.synchronize(folder)
+        OwnedDescriptor.synchronize(folder: folder)
     }
 
     /// What a killed process left.

@@ -39,6 +39,10 @@ struct RemoteLook {
         if let folder = Self.folder(of: url, from: base), isDoomed(folder) {
             return Answer(failure: "the remote \(shown) lies in what is to be removed")
         }
+        if isShallow(url, from: base) {
+            return Answer(
+                failure: "the remote \(shown) is a shallow clone, which lacks what is behind its boundary")
+        }
         let isOwnServer = RemoteURL(url)?.host == host
         var request = CloneRequest(
             // A path is the repository's, not ours.
@@ -82,6 +86,20 @@ struct RemoteLook {
             return url.hasPrefix("/") || url.hasPrefix(".") ? base.pushing(FilePath(url)) : nil
         }
         return base.pushing(FilePath(url))
+    }
+
+    /// Whether a remote in a folder is a shallow clone: what its commits lead to may be nowhere. A server does not say so of
+    /// itself.
+    func isShallow(_ url: String, from base: FilePath) -> Bool {
+        guard let folder = Self.folder(of: url, from: base) else { return false }
+        // Where git looks for a repository that a path names.
+        return [folder, FilePath(folder.string + ".git")].flatMap { [$0, $0.appending(".git")] }.contains {
+            place in
+            if let repository = try? Repository.open(place), repository.isShallow { return true }
+            var facts = stat()
+            return place.appending("shallow").withPlatformString { stat($0, &facts) } == 0
+                && facts.st_size > 0
+        }
     }
 
     /// Whether a repository lies, with its objects or those that it borrows, in what is about to go.

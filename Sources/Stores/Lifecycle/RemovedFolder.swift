@@ -97,8 +97,8 @@ public struct RemovedFolder {
             number += 1
             place = parent.appending("\(name)-\(number)")
         }
-        PrivateFile.synchronize(parent)
-        PrivateFile.synchronize(folder.removingLastComponent())
+        OwnedDescriptor.synchronize(folder: parent)
+        OwnedDescriptor.synchronize(folder: folder.removingLastComponent())
         return place
     }
 

@@ -167,7 +167,7 @@ extension StoreAdministration {
     func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
         let code = from.withPlatformString { from in to.withPlatformString { rename(from, $0) } }
         guard code == 0 else { throw LifecycleError(.failed, "\(from) cannot be moved: \(Errno.last)") }
-        PrivateFile.synchronize(to.removingLastComponent())
+        OwnedDescriptor.synchronize(folder: to.removingLastComponent())
     }
 
     /// Refuses to put away a folder in which more lies than a store.

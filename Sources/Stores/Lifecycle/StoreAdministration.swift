@@ -142,8 +142,9 @@ public struct StoreAdministration: Sendable {
     private func unreadable(_ names: [String], in folder: FilePath, keyring: FilePath?) -> String? {
         guard let engine = try? GnuPG(home: keyring),
             let own = try? engine.keys(matching: [], secretOnly: true),
-            let first = names.first,
-            let bytes = try? PrivateFile.read(folder.pushing(FilePath(first + ".gpg")), limit: 64 << 20)
+            let first = names.first, let root = try? Root(path: folder),
+            let bytes = try? PrivateFile.read(
+                folder.pushing(VisibleName.backingPath(of: FilePath(first), in: root)), limit: 64 << 20)
         else { return nil }
         let ids = Packets.recipientKeyIDs(in: bytes)
         let ours = Set(own.flatMap { $0.subkeys.filter(\.hasSecret).map(\.keyID) })

@@ -68,7 +68,11 @@ extension UnsharedSearch {
     }
 
     private func addObjects(ofClone clone: FilePath, _ shared: inout Set<ObjectID>) throws(GitError) {
-        guard let repository = try Repository.open(workingTree: clone) else { return }
+        guard let repository = try Repository.open(workingTree: clone), !repository.isShallow,
+            try !repository.remotes().contains(where: {
+                look.isShallow(repository.url(ofRemote: $0) ?? $0, from: clone)
+            })
+        else { return }
         let stock = try ObjectStock(repository)
         stock.close(&shared, over: try repository.namedTips().map(\.target)) { stock.kind(of: $0) != nil }
     }

@@ -16,6 +16,7 @@ public enum NameWalk {
         return found
     }
 
+    /// The rule of `VisibleName`, for names of which nothing else is looked at; a test holds both together.
     private static func walk(
         _ folder: consuming OwnedDescriptor, _ prefix: inout [UInt8], _ found: inout [String], depth: Int
     ) {
@@ -32,7 +33,8 @@ public enum NameWalk {
                 folders.append(name)
                 others.insert(name)
             case .regular, .symbolicLink:
-                let isSecret = name.count > 4 && name.suffix(4).elementsEqual(".gpg".utf8)
+                let isSecret =
+                    name.count > suffix.count && name.suffix(suffix.count).elementsEqual(suffix)
                 if isSecret, !name.starts(with: Store.temporaryPrefix.utf8) {
                     secrets.append(name)
                 } else {
@@ -42,8 +44,10 @@ public enum NameWalk {
             }
         }
         for name in secrets.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let bare = Array(name.dropLast(4))
+            let bare = Array(name.dropLast(suffix.count))
             let visible = others.contains(bare) || bare == dot || bare == dotdot || bare == git ? name : bare
+            // In the way of `x.gpg.gpg`, which comes after `x.gpg`.
+            if visible.count == name.count { others.insert(name) }
             found.append(String(decoding: prefix + visible, as: UTF8.self))
         }
         for name in folders.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -56,6 +60,7 @@ public enum NameWalk {
         }
     }
 
+    private static let suffix = FilePath.Component.secretSuffix
     private static let dot = Array(".".utf8)
     private static let dotdot = Array("..".utf8)
     private static let git = Array(".git".utf8)

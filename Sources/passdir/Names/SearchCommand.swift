@@ -1,5 +1,8 @@
 import ArgumentParser
+import Daemon
 import Stores
+import System
+import SystemPackage
 
 /// A name that was found, as `--json` tells of it.
 struct NameFacts: Encodable {
@@ -21,6 +24,7 @@ struct NameScope: ParsableArguments {
         let visible = try registry.definitions().filter { autofill ? $0.isInAutofill : $0.isInMount }
         guard let store else { return visible }
         let wanted = try registry.definition(named: store)
+        _ = try wanted.root(for: .reading, environment: CallerEnvironment.variables())
         return visible.filter { $0.name == wanted.name }
     }
 
@@ -98,9 +102,17 @@ struct ListCommand: ParsableCommand {
                 }
             }
             let reference = try SecretReference(place, in: registry)
-            return NameScope.secrets(of: reference.store).filter { path in
+            let root = try reference.store.root(for: .reading, environment: CallerEnvironment.variables())
+            let found = NameScope.secrets(of: reference.store).filter { path in
                 reference.path.isEmpty || path == reference.path || path.hasPrefix(reference.path + "/")
-            }.map { (reference.store, $0) }
+            }
+            if found.isEmpty, !reference.path.isEmpty {
+                let status = try? root.status(of: FilePath(reference.path))
+                guard status?.kind == .directory else {
+                    throw CommandFailure(reference.store.name, hasNo: reference.path)
+                }
+            }
+            return found.map { (reference.store, $0) }
         }
         NameOutput.print(found, json: json)
     }

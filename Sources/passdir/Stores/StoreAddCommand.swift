@@ -13,8 +13,8 @@ struct StoreAddCommand: ParsableCommand {
         abstract: "Add a password store: adopt a folder, or clone a repository.",
         discussion: """
             With --path the folder stays where it is and as it is; 'pass' and 'git' may go on using it. It must have \
-            a .gpg-id; --init writes one first, as 'pass init' does. With --url \
-            it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
+            a .gpg-id; --init writes one first, as 'pass init' does, and makes the folder where there is none. \
+            With --url it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
             the store at once.
 
             A password or token belongs into no argument, as other users of the machine can see those: passdir asks \
@@ -72,15 +72,12 @@ struct StoreAddCommand: ParsableCommand {
         try StoreContext.failing {
             let context = try StoreContext()
             let keyring = try keyring.map(Self.keyring)
+            let implicit = try context.registry.implicitStore()
             if let path {
-                let folder = try context.registry.placeForNew(
-                    name: name, path: CallerEnvironment.absolute(path))
-                if `init` {
-                    try initialize(folder, keyring, context)
-                }
-                try context.registry.add(name: name, path: folder, keyring: keyring)
+                try adopt(CallerEnvironment.absolute(path), keyring, context)
                 Sharing.noteRecipients(ofStore: name, environment: context.environment)
                 context.daemon.reload()
+                try implicit?.sayFarewell(context.registry)
                 return
             }
             guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
@@ -93,11 +90,29 @@ struct StoreAddCommand: ParsableCommand {
             }
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             report.print(name)
+            try implicit?.sayFarewell(context.registry)
         }
     }
 }
 
 extension StoreAddCommand {
+    /// Adds a folder; with `--init` it is made where it is not there, and goes again when anything fails.
+    private func adopt(_ path: FilePath, _ keyring: FilePath?, _ context: StoreContext) throws {
+        guard `init` else {
+            let folder = try context.registry.placeForNew(name: name, path: path)
+            return _ = try context.registry.add(name: name, path: folder, keyring: keyring)
+        }
+        let (folder, isMade) = try context.registry.makePlaceForNew(name: name, path: path)
+        do {
+            try initialize(folder, keyring, context)
+        } catch {
+            // With anything in it, it stays.
+            if isMade { rmdir(folder.string) }
+            throw error
+        }
+        try context.registry.add(name: name, path: folder, keyring: keyring)
+    }
+
     /// As `recipients set`: whoever names none of their own keys is asked.
     private func initialize(_ folder: FilePath, _ keyring: FilePath?, _ context: StoreContext) throws {
         let sharing = try Sharing(environment: context.environment)
@@ -165,6 +180,13 @@ struct LoginOptions: ParsableArguments {
         guard !url.contains("://"), !url.isEmpty else { return url }
         let head = url.prefix { $0 != "/" }
         return head.contains(":") ? url : CallerEnvironment.absolute(url).string
+    }
+}
+
+extension StoreDefinition {
+    /// Tells what became of a store that was shown without any set-up, now that another one was added.
+    func sayFarewell(_ registry: Registry) throws {
+        if let sentence = try registry.farewell(to: self) { StandardError.print("passdir: \(sentence)") }
     }
 }
 

@@ -52,7 +52,7 @@ extension FuzzTarget {
         case 2: return paths.flatMap { Array($0.string.utf8) + [0] }
         default:
             let messages: [TransferMessage] = [
-                .succeeded, .failed(TransferFailure(code: .network, message: "no route to host")),
+                .succeeded(tip: nil), .failed(TransferFailure(code: .network, message: "no route to host")),
                 .wanted(
                     .init(
                         url: "https://example.org", usernameFromURL: "ann", allowed: .init(rawValue: 1),

@@ -1,0 +1,113 @@
+import System
+import SystemPackage
+
+/// The threads that receive requests: a few, and more while all of them are held by requests that they answer
+/// themselves, as by a look-up on a disk that doesn't answer. There are `limit` at most.
+///
+/// One more starts once all have been held for `patience`; whoever finds that enough others receive ends.
+final class Receivers: Sendable {
+    private struct State {
+        var threads = 0
+        /// How many of them wait for a request, so that the next one is served at once.
+        var receiving = 0
+        var isOver = false
+    }
+
+    /// In all; each takes receive memory.
+    static let limit = 256
+    /// For how long all threads may be held before there is another one, in seconds.
+    static let patience = 0.02
+
+    private let usual: [Receiver]
+    private let newReceiver: @Sendable () -> Receiver?
+    private let state = Monitor(State())
+
+    /// - Parameters:
+    ///   - usual: those that stay as long as the session.
+    ///   - newReceiver: makes another one; nil where there is no memory for it.
+    init(_ usual: [Receiver], newReceiver: @escaping @Sendable () -> Receiver?) {
+        self.usual = usual
+        self.newReceiver = newReceiver
+    }
+
+    /// Receives, on this thread and others, until the kernel ends the session or the device fails.
+    func run() {
+        // One that cannot be had is missed by nobody: the others receive what it would.
+        for receiver in usual.dropFirst() { try? start(receiver, isUsual: true) }
+        let watch = try? PosixThread(named: "fuse watch", stackByteCount: WorkerPool.stackByteCount) {
+            self.watch()
+        }
+        state.withLock { state in
+            state.threads += 1
+            state.receiving += 1
+        }
+        receive(usual[0], isUsual: true)
+        state.waiting { state, _ in state.threads == 0 ? .done(()) : .wait(until: nil) }
+        state.withLock { $0.isOver = true }
+        state.broadcast()
+        watch?.join()
+    }
+
+    /// A receiver has a request to serve, and receives none meanwhile.
+    func begin() {
+        let areAllHeld = state.withLock { state in
+            state.receiving -= 1
+            return state.receiving == 0
+        }
+        if areAllHeld { state.broadcast() }
+    }
+
+    /// It has served the request.
+    func end() {
+        state.withLock { $0.receiving += 1 }
+    }
+
+    private func start(_ receiver: Receiver, isUsual: Bool) throws(Errno) {
+        state.withLock { state in
+            state.threads += 1
+            state.receiving += 1
+        }
+        do throws(Errno) {
+            try PosixThread.start(named: "fuse receiver", stackByteCount: WorkerPool.stackByteCount) {
+                self.receive(receiver, isUsual: isUsual)
+            }
+        } catch {
+            leave()
+            throw error
+        }
+    }
+
+    private func receive(_ receiver: Receiver, isUsual: Bool) {
+        receiver.run(in: self, while: { isUsual || self.isNeeded })
+        leave()
+    }
+
+    private var isNeeded: Bool {
+        state.withLock { $0.receiving <= usual.count }
+    }
+
+    private func leave() {
+        state.withLock { state in
+            state.threads -= 1
+            state.receiving -= 1
+        }
+        state.broadcast()
+    }
+
+    /// Starts another receiver whenever all have been held for a while.
+    private func watch() {
+        while true {
+            let isOver = state.waiting { state, _ in
+                if state.isOver { return .done(true) }
+                return state.receiving == 0 && state.threads > 0 ? .done(false) : .wait(until: nil)
+            }
+            if isOver { return }
+            let end = MonotonicTime(secondsFromNow: Self.patience)
+            let isNeeded = state.waiting { state, timeIsOver in
+                if state.isOver || state.receiving > 0 { return .done(false) }
+                return timeIsOver ? .done(state.threads < Self.limit) : .wait(until: end)
+            }
+            if isNeeded, let receiver = newReceiver() { try? start(receiver, isUsual: false) }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import CGit
+
+extension Repository {
+    /// Looks at every commit of others that leads to `tip` and to none of the `known` ones, before a reference is moved to
+    /// it: that each can be read, and that all it names is here. A branch that leads to one that is not would stop every
+    /// merge, and `git gc` in this repository.
+    ///
+    /// What git fetch(1) looks at, and that each commit says who made it, without which libgit2 reads none.
+    /// - Parameters:
+    ///   - known: commits whose own history is not looked at.
+    ///   - limit: how many commits at most; more than that would fill the memory of whoever compares two histories.
+    ///   - time: how long the look may take.
+    /// - Throws: `.invalid` with the reason when the history must not be taken in.
+    public func checkIncomingHistory(
+        of tip: ObjectID, known: [ObjectID], atMost limit: Int, time: Duration = .seconds(60)
+    ) throws(GitError) {
+        var look = try IncomingHistoryLook(self, end: .now + time)
+        do throws(GitError) {
+            // A shallow clone's own is small.
+            if !isShallow, try !hasHistory(of: tip, atMost: limit) {
+                throw GitError(code: .invalid, message: "its history has more than \(limit) commits")
+            }
+            for id in try commits(of: tip, since: known) { try look.look(at: id) }
+        } catch {
+            throw IncomingHistoryLook.refusal(error)
+        }
+    }
+
+    private func commits(of tip: ObjectID, since known: [ObjectID]) throws(GitError) -> [ObjectID] {
+        if let shallow = try ShallowHistory(self) {
+            return try shallow.log(from: tip, hiding: known, limit: .max).map(\.id)
+        }
+        let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
+            git_revwalk_new(&$0, pointer)
+        }
+        var oid = tip.oid
+        try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
+        for id in known {
+            var oid = id.oid
+            try check(git_revwalk_hide(walk.pointer, &oid), "cannot leave out the history of \(id)")
+        }
+        var found: [ObjectID] = []
+        while true {
+            let code = git_revwalk_next(&oid, walk.pointer)
+            if code == GIT_ITEROVER.rawValue { return found }
+            try check(code, "cannot walk the history from \(tip)")
+            found.append(ObjectID(oid))
+        }
+    }
+}
+
+/// One look at the commits of others, and what it has seen.
+private struct IncomingHistoryLook: ~Copyable {
+    private let repository: Repository
+    private let reader: ObjectReader
+    private let end: ContinuousClock.Instant
+    /// What is here, or is looked at already.
+    private var seen: Set<ObjectID> = []
+
+    init(_ repository: Repository, end: ContinuousClock.Instant) throws(GitError) {
+        self.repository = repository
+        reader = try ObjectReader(repository)
+        self.end = end
+    }
+
+    /// As a reason not to take a history in: whatever kept it from being read.
+    static func refusal(_ error: GitError) -> GitError {
+        guard error.code != .invalid else { return error }
+        return GitError(code: .invalid, message: "its history is damaged or not whole: \(error.message)")
+    }
+
+    /// A commit with what none of its parents has at the same place: those are known or looked at, too.
+    mutating func look(at id: ObjectID) throws(GitError) {
+        let (kind, size) = try reader.header(id)
+        guard kind == GIT_OBJECT_COMMIT, size <= TreeBounds.commit else {
+            throw GitError(
+                code: .invalid, message: "\(id) in its history is no commit, or one of \(size) bytes")
+        }
+        let commit = try repository.commitInfo(id)
+        let parents = try commit.parents.map { parent throws(GitError) in
+            try repository.treeID(of: parent)
+        }
+        var waiting = [(tree: commit.tree, others: parents)]
+        while let (tree, others) = waiting.popLast() {
+            guard !others.contains(tree), seen.insert(tree).inserted else { continue }
+            guard .now < end else {
+                throw GitError(code: .invalid, message: "it takes too long to look through its history")
+            }
+            let before = try others.map { other throws(GitError) in
+                Dictionary(
+                    try entries(of: other).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+            }
+            for entry in try entries(of: tree) where !entry.isSubmodule {
+                let there = before.compactMap { $0[entry.name] }
+                if there.contains(entry) { continue }
+                if entry.isTree {
+                    waiting.append((entry.id, there.filter(\.isTree).map(\.id)))
+                } else if seen.insert(entry.id).inserted, !reader.has(entry.id) {
+                    throw GitError(code: .notFound, message: "cannot read \(entry.id)")
+                }
+            }
+        }
+    }
+
+    /// Of a folder of any number of files, as long as its list can be read: it may be gone from the newest commit.
+    private func entries(of tree: ObjectID) throws(GitError) -> [RawEntry] {
+        try reader.entries(of: tree, atMost: .max)
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import System
+public import SystemPackage
+
+/// The name under which a second version of a file is kept beside it: `NAME.conflict-HOST-DATE`, and `.gpg` for a secret.
+public enum ConflictName {
+    private static let mark = Array(".conflict-".utf8)
+
+    /// The path beside another one, on disk.
+    ///
+    /// - Parameters:
+    ///   - path: a file of the store or of a repository.
+    ///   - time: when the conflict came to be, in seconds since 1970.
+    ///   - attempt: above 0 makes it another one.
+    ///   - isSecret: whether what is kept is encrypted; nil: as the name of the file says.
+    public static func path(
+        beside path: FilePath, at time: Int64, attempt: Int, isSecret: Bool? = nil
+    ) -> FilePath {
+        guard let name = path.lastComponent else { return path }
+        let bare = name.strippingSuffix()
+        let count = attempt == 0 ? "" : "-\(attempt)"
+        let label = mark + "\(host)-\(stamp(time))\(count)".utf8
+        let ending = isSecret ?? (bare != nil) ? FilePath.Component.secretSuffix : []
+        // Cut so that the name fits, whatever the file is called, and not within a character.
+        var kept = (bare ?? name).bytes[...]
+        let room = 255 - label.count - ending.count
+        if kept.count > room {
+            kept = kept.prefix(room + 1)
+            while kept.last.map({ $0 & 0xC0 == 0x80 }) == true { _ = kept.popLast() }
+            _ = kept.popLast()
+        }
+        guard let component = FilePath.Component(bytes: kept + label + ending) else { return path }
+        return path.removingLastComponent().appending(component)
+    }
+
+    /// The path that a conflict's file lies beside; nil for any other file.
+    public static func original(of path: FilePath) -> FilePath? {
+        guard let name = path.lastComponent else { return nil }
+        let stripped = name.strippingSuffix()
+        let bare = (stripped ?? name).bytes
+        guard let place = bare.firstRange(of: mark), place.lowerBound > bare.startIndex,
+            bare[place.upperBound...].contains(UInt8(ascii: "-")), let last = bare.last,
+            last == UInt8(ascii: "Z") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(last),
+            let original = FilePath.Component(bytes: bare[..<place.lowerBound])
+        else { return nil }
+        return path.removingLastComponent().appending(
+            stripped == nil ? original : original.appendingSuffix())
+    }
+
+    /// This machine, as it stands in names.
+    public static var host: String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, 255) == 0 else { return "host" }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let allowed = name.prefix(32).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        return allowed.isEmpty ? "host" : allowed
+    }
+
+    /// A time in UTC, as it stands in names.
+    public static func stamp(_ time: Int64) -> String {
+        var seconds = time_t(time)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var buffer = [CChar](repeating: 0, count: 32)
+        strftime(&buffer, 32, "%Y%m%dT%H%M%SZ", &parts)
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

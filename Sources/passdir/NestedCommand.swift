@@ -1,0 +1,78 @@
+import ArgumentParser
+
+/// A command that is named without the one it lies below, such as `reclone` for `store reclone`. The parser takes such a
+/// name for an argument, and `help` answers with the page of the command above.
+enum NestedCommand {
+    private typealias Command = any ParsableCommand.Type
+
+    /// The arguments that are meant.
+    /// - Throws: One sentence where it is not known what is meant.
+    static func resolved(_ arguments: [String]) throws(WrongName) -> [String] {
+        guard let first = arguments.first, !first.hasPrefix("-") else { return arguments }
+        if first == "help" { return ["help"] + (try page(Array(arguments.dropFirst()))) }
+        // What is no command at all is the parser's to say.
+        guard child(of: Passdir.self, first) == nil else { return arguments }
+        let paths = paths(to: first, below: Passdir.self)
+        guard let path = paths.first else { return arguments }
+        throw WrongName(
+            message: paths.count > 1
+                ? "there is no command \"\(first)\": one of \(Self.list(paths, after: "passdir")) is meant"
+                : "there is no command \"\(first)\": passdir \(path) is meant, passdir help \(path) tells of it"
+        )
+    }
+
+    /// The command of whose help the page is wanted, from the top.
+    private static func page(_ words: [String]) throws(WrongName) -> [String] {
+        let names = words.prefix { !$0.hasPrefix("-") }
+        if names == ["help"] { return [] }
+        var above: Command = Passdir.self
+        for (index, name) in names.enumerated() {
+            if let found = child(of: above, name) {
+                above = found
+                continue
+            }
+            let known = names.prefix(index).joined(separator: " ")
+            guard known.isEmpty else {
+                throw WrongName(
+                    message:
+                        "there is no command \"\(known) \(name)\": passdir help \(known) lists those that there are"
+                )
+            }
+            let paths = paths(to: name, below: Passdir.self)
+            guard let path = paths.first else {
+                throw WrongName(message: "there is no command \"\(name)\": passdir help lists all")
+            }
+            guard paths.count == 1 else {
+                throw WrongName(
+                    message:
+                        "which command is meant by \"\(name)\"? \(Self.list(paths, after: "passdir help"))")
+            }
+            return path.split(separator: " ").map(String.init) + words.dropFirst()
+        }
+        return words
+    }
+
+    private static func child(of command: Command, _ name: String) -> Command? {
+        command.configuration.subcommands.first { $0._commandName == name }
+    }
+
+    /// Where commands of this name lie below others, such as `store reclone`.
+    private static func paths(to name: String, below above: Command) -> [String] {
+        var found: [String] = []
+        for command in above.configuration.subcommands where command.configuration.shouldDisplay {
+            if command._commandName == name { found.append(name) }
+            found += paths(to: name, below: command).map { "\(command._commandName) \($0)" }
+        }
+        return found.sorted()
+    }
+
+    private static func list(_ paths: [String], after start: String) -> String {
+        paths.map { "\(start) \($0)" }.joined(separator: ", ")
+    }
+}
+
+/// A command that there is not.
+struct WrongName: Error {
+    /// One sentence without a full stop.
+    let message: String
+}

@@ -1,0 +1,90 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// More readers wait for a passphrase than the mount has threads.
+@Suite struct ManyReadersTests {
+    private static let count = 600
+
+    /// Forks readers, tells their process ids in a file, and prints how many got the text.
+    private static let readers = """
+        my ($file, $pids, $count, $text) = @ARGV;
+        my @children;
+        for (1..$count) {
+            my $child = fork();
+            die "fork: $!" if !defined $child;
+            if (!$child) {
+                open(my $in, "<", $file) or exit 1;
+                local $/;
+                exit(<$in> eq "$text\\n" ? 0 : 2);
+            }
+            push @children, $child;
+        }
+        open(my $out, ">", "$pids.new") or die $!;
+        print $out map { "$_\\n" } @children;
+        close $out;
+        rename("$pids.new", $pids) or die $!;
+        my $good = 0;
+        for (@children) { waitpid($_, 0); $good++ if $? == 0 }
+        print $good;
+        """
+
+    private func waitUntilAllWait(_ home: TestHome) throws -> [pid_t] {
+        try home.waitUntil("the readers have started", limit: .seconds(120)) {
+            FileCalls.exists(home.path("pids"))
+        }
+        let pids = try home.text(of: "pids").split(separator: "\n").compactMap { pid_t($0) }
+        for pid in pids {
+            try home.waitUntil("reader \(pid) waits for the mount", limit: .seconds(60)) {
+                let place = SystemFile.text("/proc/\(pid)/wchan") ?? ""
+                return place.contains("fuse") || place.contains("request_wait") || place == "0"
+            }
+        }
+        return pids
+    }
+
+    /// Holds:
+    /// - An open that waits for a passphrase blocks no other reader, writer or looker, however many wait.
+    @Test func readersWhoWaitHoldNoThread() throws {
+        try TestHome.guarded { home in
+            let locked = try home.makeKey("locked@example.org", passphrase: "correct horse")
+            let open = try home.makeKey("open@example.org")
+            let store = try home.makeStore("locked", recipients: [locked])
+            let other = try home.makeStore("other", recipients: [open])
+            try store.insert("secret", "behind a passphrase\n")
+            try other.insert("one", "first\n")
+            let pinentry = try home.usePinentry(.block("correct horse"))
+            defer { try? pinentry.release() }
+            try home.addStores([store, other])
+            try home.mount()
+
+            let readers = try home.start([
+                "perl", "-e", Self.readers, home.visible("locked/secret").string, home.path("pids").string,
+                "\(Self.count)", "behind a passphrase",
+            ])
+            let pids = try waitUntilAllWait(home)
+            #expect(pids.count == Self.count)
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+
+            let folder = home.visible("other").string
+            let script = """
+                set -e; cd '\(folder)'
+                cat one; echo second > two; mkdir -p sub; mv two sub/three; cat sub/three; ls -lR
+                """
+            let result = try home.run(["sh", "-c", script], limit: .seconds(30))
+            #expect(result.exitCode == 0 && result.output.hasPrefix("first\nsecond\n"), "\(result.errors)")
+            try home.succeed(["passdir", "status"], limit: .seconds(30))
+            // One of those for whom there was no thread.
+            let killed = try #require(pids.last)
+            kill(killed, SIGKILL)
+            try home.waitUntil("the killed reader is gone") {
+                SystemFile.text("/proc/\(killed)/stat")?.contains(") Z ") ?? true
+            }
+            #expect(!readers.hasEnded)
+            try pinentry.release()
+            #expect(try readers.wait(limit: .seconds(120)).output == "\(Self.count - 1)")
+            try home.unmount()
+        }
+    }
+}

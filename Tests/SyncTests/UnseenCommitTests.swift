@@ -1,0 +1,75 @@
+import Glibc
+import Synchronization
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Sync
+
+/// Commits of other programs that come at a moment in which nobody would notice them, and that no later event tells of.
+@Suite struct UnseenCommitTests {
+    /// A machine whose committer runs `body` once, when it asks for its branch to be watched.
+    private func machine(
+        _ home: TestHome, whenAsked body: @escaping @Sendable () throws -> Void = {}
+    ) throws -> Machine {
+        let isDone = Mutex(false)
+        return try home.machines(1) { options in
+            options.delay = .milliseconds(10)
+            options.branchFolders = { _ in
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = true }
+                    return !isDone
+                }
+                if isFirst { try? body() }
+            }
+        }[0]
+    }
+
+    /// Between the first look at the branch and the beginning of the watch over it.
+    @Test func aCommitBeforeTheWatchIsSeen() async throws {
+        try await TestHome.with { home in
+            let path = home.path("m0")
+            let machine = try machine(home) {
+                try home.succeed(["git", "commit", "-q", "--allow-empty", "-m", "theirs"], in: path)
+            }
+            // Only the look: an exchange with the remote would push it anyway.
+            #expect(await machine.committer.mendOnce())
+            #expect(machine.committer.status.lastCommit?.subject == "theirs")
+            let tip = try machine.git("rev-parse", "HEAD")
+            try await waitUntil("it is pushed") {
+                try machine.git("ls-remote", "origin", "main").hasPrefix(tip)
+            }
+        }
+    }
+
+    /// Between the end of a push and the look at the branch after it.
+    @Test func aCommitDuringAPushIsPushed() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "one\n")
+            let isDone = Mutex(false)
+            await Fault.$onPoint.withValue({ point in
+                guard point == "sync.after-push" else { return }
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = true }
+                    return !isDone
+                }
+                if isFirst { _ = try? machine.git("commit", "-q", "--allow-empty", "-m", "theirs") }
+            }) {
+                #expect(await machine.committer.synchronizeNow() == nil)
+            }
+            #expect(isDone.withLock { $0 })
+            #expect(try machine.git("log", "-1", "--format=%s") == "theirs")
+            #expect(
+                try machine.git("ls-remote", "origin", "main").hasPrefix(machine.git("rev-parse", "HEAD")))
+        }
+    }
+
+    private func waitUntil(_ what: String, _ condition: () throws -> Bool) async throws {
+        for _ in 0..<2400 {
+            if try condition() { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw TestFailure("in vain waited until \(what)")
+    }
+}
