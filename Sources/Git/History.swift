@@ -39,39 +39,39 @@ extension Repository {
         if let shallow = try ShallowHistory(self) {
             return try shallow.log(from: tip, hiding: hidden, limit: limit)
         }
+        let sorting = GIT_SORT_TOPOLOGICAL.rawValue | GIT_SORT_TIME.rawValue
+        return try walk(from: tip, hiding: hidden, sorting: sorting, atMost: limit)
+            .map { id throws(GitError) in try commitInfo(id, cutAt: []) }
+    }
+
+    /// Whether at most `limit` commits are reachable from `tip`; looks at no more than that.
+    func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
+        try walk(from: tip, atMost: limit + 1).count <= limit
+    }
+
+    /// The first commits reachable from `tip` and from none of the hidden ones. Where a shallow clone was cut off it fails.
+    func walk(
+        from tip: ObjectID, hiding hidden: [ObjectID] = [], sorting: UInt32 = GIT_SORT_NONE.rawValue,
+        atMost limit: Int = .max
+    ) throws(GitError) -> [ObjectID] {
         let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
             git_revwalk_new(&$0, pointer)
         }
-        git_revwalk_sorting(walk.pointer, GIT_SORT_TOPOLOGICAL.rawValue | GIT_SORT_TIME.rawValue)
+        git_revwalk_sorting(walk.pointer, sorting)
         var oid = tip.oid
         try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
         for id in hidden {
             oid = id.oid
             try check(git_revwalk_hide(walk.pointer, &oid), "cannot leave out the history of \(id)")
         }
-        var found: [CommitInfo] = []
+        var found: [ObjectID] = []
         while found.count < limit {
             let code = git_revwalk_next(&oid, walk.pointer)
             if code == GIT_ITEROVER.rawValue { break }
             try check(code, "cannot walk the history from \(tip)")
-            found.append(try commitInfo(ObjectID(oid), cutAt: []))
+            found.append(ObjectID(oid))
         }
         return found
-    }
-
-    /// Whether at most `limit` commits are reachable from `tip`; looks at no more than that.
-    func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
-        let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
-            git_revwalk_new(&$0, pointer)
-        }
-        var oid = tip.oid
-        try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
-        for _ in 0...limit {
-            let code = git_revwalk_next(&oid, walk.pointer)
-            if code == GIT_ITEROVER.rawValue { return true }
-            try check(code, "cannot walk the history from \(tip)")
-        }
-        return false
     }
 
     /// The best common ancestor of two commits; nil when they share no history.

@@ -30,22 +30,7 @@ extension Repository {
         if let shallow = try ShallowHistory(self) {
             return try shallow.log(from: tip, hiding: known, limit: .max).map(\.id)
         }
-        let walk = try Owned("cannot walk the history", free: git_revwalk_free) {
-            git_revwalk_new(&$0, pointer)
-        }
-        var oid = tip.oid
-        try check(git_revwalk_push(walk.pointer, &oid), "cannot walk the history from \(tip)")
-        for id in known {
-            var oid = id.oid
-            try check(git_revwalk_hide(walk.pointer, &oid), "cannot leave out the history of \(id)")
-        }
-        var found: [ObjectID] = []
-        while true {
-            let code = git_revwalk_next(&oid, walk.pointer)
-            if code == GIT_ITEROVER.rawValue { return found }
-            try check(code, "cannot walk the history from \(tip)")
-            found.append(ObjectID(oid))
-        }
+        return try walk(from: tip, hiding: known)
     }
 }
 

@@ -7,22 +7,21 @@ extension Committer {
     /// More commits than a store ever has; fewer than what would fill the memory of whoever compares two histories.
     private static let longestHistory = 500_000
 
-    /// Refuses a history that is damaged, not whole or too long, before anything compares it with ours.
-    /// - Parameter known: what is here already.
+    /// Refuses a history that is damaged, not whole or too long, before anything compares it with ours, which is not looked
+    /// at.
     func checkHistory(
-        _ theirs: ObjectID, known: [ObjectID], _ target: SyncTarget, _ repository: Repository
+        _ theirs: ObjectID, ours: ObjectID?, _ target: SyncTarget, _ repository: Repository
     ) throws(SyncFailure) {
-        guard sync.soundTips[target.nested] != theirs else { return }
+        guard theirs != ours, sync.soundTips[target.nested] != theirs else { return }
         do throws(GitError) {
-            try repository.checkIncomingHistory(of: theirs, known: known, atMost: Self.longestHistory)
+            try repository.checkIncomingHistory(
+                of: theirs, known: [ours].compactMap(\.self), atMost: Self.longestHistory)
         } catch {
             guard error.code == .invalid else {
                 throw SyncFailure(
                     kind: .passing, message: "what was fetched cannot be read: \(error.message).")
             }
-            var refusal = refusal(error.message, target)
-            refusal.kind = .unsound
-            throw refusal
+            throw refusal(error.message, target, kind: .unsound)
         }
         sync.soundTips[target.nested] = theirs
     }
@@ -54,9 +53,9 @@ extension Committer {
         }
     }
 
-    func refusal(_ reason: String, _ target: SyncTarget) -> SyncFailure {
+    func refusal(_ reason: String, _ target: SyncTarget, kind: SyncFailure.Kind = .lasting) -> SyncFailure {
         SyncFailure(
-            kind: .lasting,
+            kind: kind,
             message:
                 "the branch \"\(target.branch)\" of \"\(GitError.withoutPasswords(target.remote))\" is not "
                 + "taken in: \(reason). Nothing of it was placed here, and nothing is pushed until it is put right "

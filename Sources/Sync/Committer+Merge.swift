@@ -36,9 +36,7 @@ extension Committer {
             } catch {
                 throw SyncFailure(kind: .passing, message: "cannot merge: \(error.message).")
             }
-            if theirs != ours {
-                try checkHistory(theirs, known: [ours].compactMap(\.self), target, repository)
-            }
+            try checkHistory(theirs, ours: ours, target, repository)
             do throws(GitError) {
                 try checkRewriting(target, ours, theirs, in: repository)
                 if let ours, try repository.isAncestor(theirs, of: ours) { return }

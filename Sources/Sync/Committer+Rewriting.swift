@@ -138,7 +138,7 @@ extension Committer {
     ) throws(SyncFailure) -> Bool {
         let repository = try open(target)
         try refuseUnfinished(target, repository)
-        try checkHistory(theirs, known: [ours], target, repository)
+        try checkHistory(theirs, ours: ours, target, repository)
         try checkIncoming(theirs, known: [ours], target, repository)
         let merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Follow the remote")
         guard try bringIn(merge, target, repository) else { return false }
