@@ -68,8 +68,7 @@ extension Store {
         }
         let brought = BroughtSecrets(self)
         let late = try contents(below: folder).picking { (found) throws(StoreError) in
-            guard basis.contents[found.secret] != found.content else { return false }
-            return try brought.include(found.secret, found.content) ?? true
+            try hasCome(found.secret, found.content, since: basis, brought)
         }
         guard let first = late.first else { return }
         let more = late.count > 1 ? " and \(late.count - 1) more" : ""
@@ -77,5 +76,24 @@ extension Store {
             .unstable,
             "\(first.secret.string)\(more) came into \(place) just now, from others: look at the change again. "
                 + "Nothing was changed.")
+    }
+
+    /// Whether git has brought a secret since. One that a program saves again and again is looked at until it holds still
+    /// for long enough; after so many times it counts as brought.
+    private func hasCome(
+        _ secret: FilePath, _ content: ContentIdentity, since basis: ChangeBasis, _ brought: BroughtSecrets
+    ) throws(StoreError) -> Bool {
+        var content = content
+        for _ in 0..<1000 {
+            guard basis.contents[secret] != content else { return false }
+            if let isBrought = try brought.include(secret, content) { return isBrought }
+            do throws(Errno) {
+                guard let status = try root.statusIfPresent(of: secret) else { return false }
+                content = ContentIdentity(status.identity)
+            } catch {
+                throw StoreError(error, "look at", secret)
+            }
+        }
+        return true
     }
 }

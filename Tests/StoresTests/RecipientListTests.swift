@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -206,6 +207,30 @@ import Testing
             try fixture.write("\(ann)\n")
             let refused = try home.run(["pass", "insert", "-m", "c"], input: [1], extra: forPass)
             #expect(refused.exitCode != 0 && refused.errors.contains("invalid"))
+        }
+    }
+
+    /// What is saved in the very moment in which a change looks for what came meanwhile did not come from others.
+    @Test func whatIsSavedAtThatMomentIsNotFromOthers() throws {
+        try TestHome.with { home in
+            let fixture = try Fixture(home)
+            try fixture.write("\(fixture.ann.fingerprint)\n")
+            let store = try fixture.store()
+            try fixture.write("no message", "a.gpg")
+            let change = try store.change(
+                of: FilePath(), to: RecipientFile(lines: [fixture.ann.fingerprint, fixture.bob.fingerprint]))
+            let isOver = Atomic(false)
+            let saver = Background {
+                while !isOver.load(ordering: .relaxed) {
+                    try? home.write("no message", to: "next")
+                    _ = rename(home.path("next").string, fixture.folder.appending("a.gpg").string)
+                }
+            }
+            defer {
+                isOver.store(true, ordering: .relaxed)
+                _ = try? saver.value()
+            }
+            for _ in 0..<300 { try store.checkCurrent(change.basis, of: FilePath()) }
         }
     }
 }
