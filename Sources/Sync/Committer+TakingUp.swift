@@ -9,7 +9,9 @@ extension Committer {
     /// What git has taken out of the working tree, and no commit holds, becomes a conflict file.
     func takeUpWaiting(_ share: Share) throws(GitError) {
         let repository = share.repository
-        guard try repository.commit(at: Self.waitingRef) != nil, unfinished(share) == nil else { return }
+        guard try repository.commit(at: Self.waitingRef) != nil, unfinished(share) == nil,
+            !dropDamagedWaiting(share)
+        else { return }
         // git puts files in their places before and after it notes that it has finished.
         let patience: Duration =
             shared.withLock { $0.isFinishing } ? .milliseconds(200) : GitTraffic.patience

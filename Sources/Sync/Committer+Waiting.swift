@@ -47,6 +47,21 @@ extension Committer {
     /// Only what was saved or taken away through the mount since it was last kept is looked at: anything else that
     /// happens to a file meanwhile, or is missing, is git's doing.
     func keepWaiting(_ share: Share, _ batch: PendingChanges) {
+        for attempt in 0..<10 {
+            do throws(GitError) {
+                return try keepOnce(share, batch)
+            } catch {
+                // A collector of git's may take away what is being written, or took away what was.
+                let isDropped = dropDamagedWaiting(share)
+                guard attempt < 9, isDropped || [.modified, .notFound].contains(error.code) else {
+                    return log.warning(
+                        "what waits cannot be kept beside the working tree: \(error.message)")
+                }
+            }
+        }
+    }
+
+    private func keepOnce(_ share: Share, _ batch: PendingChanges) throws(GitError) {
         let repository = share.repository
         let kept = shared.withLock { $0.kept[share.nested] ?? [] }
         let paths = share.paths.filter { path in
@@ -70,14 +85,47 @@ extension Committer {
             let share = try committable(share, onto: base, exactly: false)
             let (tree, changes) = try repository.preparedTree(parent: old ?? base, paths: share.paths)
             guard !changes.isEmpty else { return }
+            Fault.point("waiting.tree")
             let (author, committer) = try signatures(repository, changed: 0)
             let commit = try repository.makeCommit(
                 tree: tree, parents: [base], message: "Saved while nothing could be committed.\n",
                 author: author, committer: committer)
+            Fault.point("waiting.commit")
+            let objects = try NewObjects(of: commit, since: [base], in: repository)
+            try objects.keepUnlessHeld()
+            Fault.point("waiting.held")
+            try objects.ensure(collecting: GitTraffic.isCollecting)
             try repository.set(Self.waitingRef, to: commit)
+            Fault.point("waiting.kept")
+            try objects.ensure(collecting: GitTraffic.isCollecting)
         } catch {
             shared.withLock { $0.kept[share.nested]?.subtract(names) }
-            log.warning("what waits cannot be kept beside the working tree: \(error.message)")
+            throw error
+        }
+    }
+
+    /// Gives up what was kept and of which objects are gone: git's own programs fail over such a reference, and the files
+    /// that it was made of are kept anew where they still lie.
+    /// - Returns: whether there was such a thing.
+    func dropDamagedWaiting(_ share: Share) -> Bool {
+        let repository = share.repository
+        do throws(GitError) {
+            guard let id = try repository.commit(at: Self.waitingRef) else { return false }
+            do throws(GitError) {
+                let base = try repository.commitInfo(id).parents
+                _ = try NewObjects(of: id, since: base, in: repository)
+                return false
+            } catch {
+                guard error.code == .modified || error.code == .notFound else { return false }
+                try repository.remove(Self.waitingRef)
+                shared.withLock { $0.kept[share.nested] = nil }
+                log.error(
+                    "what was kept in \(share.top.string) while nothing could be committed is gone in part, and given up: \(error.message)"
+                )
+                return true
+            }
+        } catch {
+            return false
         }
     }
 }

@@ -62,6 +62,67 @@ import Testing
             }
         }
 
+        /// What is kept while no branch is checked out.
+        @Test(arguments: ["waiting.tree", "waiting.commit", "waiting.held", "waiting.kept"])
+        func whatWaits(_ place: String) async throws {
+            try await TestHome.with { home in
+                let machine = try home.machines(1)[0]
+                try machine.save("a", "1\n")
+                try await machine.commit()
+                try machine.git("switch", "-q", "--detach")
+                for collector in Self.collectors {
+                    try machine.save("a", "\(collector)\n")
+                    try machine.save("b/\(collector[0])", "text\n")
+                    await Fault.$onPoint.withValue(
+                        collecting(machine, at: [place], collector, times: 3)
+                    ) { await machine.committer.keepPending() }
+                    try machine.git("fsck", "--strict", "--full")
+                    #expect(
+                        try machine.git("ls-tree", "-r", "--name-only", Committer.waitingRef).contains(
+                            "b/\(collector[0]).gpg"))
+                }
+                try machine.git("switch", "-q", "main")
+                try await machine.commit()
+                #expect(try machine.git("for-each-ref", Committer.waitingRef) == "")
+                #expect(try machine.git("ls-tree", "--name-only", "HEAD:b").split(separator: "\n").count == 4)
+                try check(machine)
+            }
+        }
+
+        /// What an earlier version left to the collectors stops neither commits nor git, and is kept anew where it lies.
+        @Test(arguments: [false, true]) func whatWaitedAndIsGone(_ isCommit: Bool) async throws {
+            try await TestHome.with { home in
+                let machine = try home.machines(1)[0]
+                try machine.save("a", "1\n")
+                try await machine.commit()
+                try machine.git("switch", "-q", "--detach")
+                for round in 0..<2 {
+                    try machine.save("a", "new \(round)\n")
+                    await machine.committer.keepPending()
+                    let lost = try machine.git("rev-parse", Committer.waitingRef + (isCommit ? "" : ":a.gpg"))
+                    try home.succeed([
+                        "rm", "-f",
+                        machine.path.appending(".git/objects/\(lost.prefix(2))/\(lost.dropFirst(2))").string,
+                    ])
+                    if round == 0 {
+                        try machine.save("b", "text\n")
+                        await machine.committer.keepPending()
+                        try machine.git("fsck", "--strict", "--full")
+                        #expect(
+                            Set(["a.gpg", "b.gpg"]).isSubset(
+                                of: try machine.git("ls-tree", "--name-only", Committer.waitingRef).split(
+                                    separator: "\n"
+                                ).map(String.init)))
+                    }
+                }
+                try machine.git("switch", "-q", "main")
+                try await machine.commit()
+                #expect(try machine.read("a") == "new 1\n")
+                #expect(try machine.git("for-each-ref", Committer.waitingRef) == "")
+                try check(machine)
+            }
+        }
+
         @Test func eachSecretItsOwnCommit() async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1) { $0.commitsEach = true }[0]
