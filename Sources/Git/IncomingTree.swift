@@ -19,6 +19,8 @@ public struct TreeBounds: Sendable {
     static let list = 16 << 20
     /// The bytes of all paths.
     static let paths = 32 << 20
+    /// The bytes of a list of recipients, and of its signature: no more are ever read.
+    public static let recipients = 1 << 20
     /// The entries of the folders in which two trees differ, both counted: more than one of others may bring.
     static let differences = 500_000
     /// How many folders deep two trees are compared.
@@ -164,6 +166,11 @@ private struct IncomingLook: ~Copyable {
             throw refusal(
                 "\(Self.shown(path)) has \(size) bytes"
                     + (entry.isLink ? " in a symbolic link" : ", more than limits.secret allows"))
+        }
+        guard !IncomingName.isList(entry.name) || size <= TreeBounds.recipients else {
+            throw refusal(
+                "\(Self.shown(path)) has \(size) bytes, more than the \(TreeBounds.recipients) that a list of recipients may have"
+            )
         }
         if RuleFiles.names.contains(String(decoding: entry.name, as: UTF8.self)) {
             guard size <= RuleFiles.limit, try reader.withBytes(of: entry.id, PatternCost.isBounded) else {

@@ -1,3 +1,4 @@
+import Git
 import OpenPGP
 import SystemPackage
 
@@ -9,7 +10,7 @@ extension Store {
         let signatureFile = file.removingLastComponent().appending(Self.signatureFileName)
         let signature: [UInt8]
         do {
-            signature = try read(signatureFile, limit: 1 << 20)
+            signature = try read(signatureFile, limit: TreeBounds.recipients)
         } catch {
             throw StoreError(
                 .badSignature,

@@ -122,10 +122,11 @@ extension Store {
 }
 
 extension Store {
-    /// The bytes of a small file; nil when it is not there.
+    /// The bytes of a list or its signature; nil when it is not there. Also of one that is too large to be used: a change puts
+    /// another one in its place, or puts it there again.
     func readIfPresent(_ path: FilePath) throws(StoreError) -> [UInt8]? {
         do {
-            return try read(path, limit: 1 << 20)
+            return try read(path, limit: options.ciphertextLimit)
         } catch .noSuchFileOrDirectory {
             return nil
         } catch {

@@ -1,3 +1,4 @@
+import Git
 import Glibc
 public import OpenPGP
 import System
@@ -93,7 +94,7 @@ extension Store {
     ) throws(StoreError) -> RecipientFile {
         let bytes: [UInt8]
         do {
-            bytes = try read(file, limit: 1 << 20)
+            bytes = try read(file, limit: TreeBounds.recipients)
         } catch .tooManySymbolicLinkLevels {
             throw StoreError(
                 .badRecipientFile,

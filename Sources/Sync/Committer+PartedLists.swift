@@ -25,7 +25,7 @@ extension Committer {
             for share in repositories(try ownRepository()) { lists += try partedLists(of: share) }
             return lists
         } catch {
-            throw CommitError(message: "the remote's lists cannot be read: \(error.message).")
+            throw CommitError(message: "the lists of both sides cannot be read: \(error.message). What passdir sync says about that goes first.")
         }
     }
 
@@ -60,10 +60,15 @@ extension Committer {
     private func list(
         _ file: FilePath, _ commit: ObjectID, _ repository: Repository
     ) throws(GitError) -> [UInt8]? {
-        guard let item = try repository.item(at: file, in: commit), item.kind != .link,
-            item.kind != .submodule
-        else { return nil }
-        return try repository.blob(item.id, atMost: 1 << 20)
+        guard let item = try repository.item(at: file, in: commit) else { return nil }
+        guard [.file, .executable].contains(item.kind) else {
+            throw GitError(code: .invalid, message: "\(file) is no file in \(commit)")
+        }
+        do throws(GitError) {
+            return try repository.blob(item.id, atMost: TreeBounds.recipients)
+        } catch {
+            throw GitError(code: error.code, message: "\(file): \(error.message)")
+        }
     }
 
     /// Fetches, merges and pushes; of these lists, where the remote still has them as they were looked at, the store's

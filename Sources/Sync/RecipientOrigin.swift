@@ -22,7 +22,7 @@ public struct RecipientOrigin: Sendable, Equatable {
         else { return nil }
         var relative = file
         guard place.isEmpty || relative.removePrefix(place),
-            let bytes = try? store.read(file, limit: 1 << 20),
+            let bytes = try? store.read(file, limit: TreeBounds.recipients),
             let committed = (try? repository.blobID(at: relative, in: tip)) ?? nil,
             (try? repository.blob(committed, atMost: bytes.count)) == bytes,
             let info = (try? repository.lastChange(of: relative, from: tip)) ?? nil

@@ -51,6 +51,10 @@ struct RecipientsSettleCommand: ParsableCommand {
             for list in lists {
                 Output.print("\(list.place):")
                 Output.print("  here:       \(Self.changes(from: list.base, to: list.ours))")
+                if list.isTheirsDamaged {
+                    Output.print("  the remote: damaged, as it is not text in UTF-8")
+                    continue
+                }
                 Output.print("  the remote: \(Self.changes(from: list.base, to: list.theirs))")
                 Output.print("  merged:     \(list.merged.joined(separator: ", "))")
             }
@@ -77,6 +81,12 @@ struct RecipientsSettleCommand: ParsableCommand {
     private func settle(
         _ list: PartedRecipients, _ choice: Choice, _ sharing: Sharing
     ) throws(DaemonError) {
+        guard choice == .ours || !list.isTheirsDamaged else {
+            throw DaemonError(
+                message:
+                    "the remote's list of \(list.place) is damaged, and nobody can be taken from it: passdir recipients "
+                    + "settle \(ShellWord.quoted(store)) --ours keeps the one that is here")
+        }
         let lines =
             switch choice {
             case .merged: list.merged

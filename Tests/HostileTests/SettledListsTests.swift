@@ -96,4 +96,63 @@ import Testing
             try shared.succeed(["unmount"])
         }
     }
+
+    /// A list of the remote's that nobody can read is called that, and ours can be put in its place.
+    @Test(arguments: [#"printf '%s\n\0\n' "$ANN" >.gpg-id"#, #"printf '\377\n' >.gpg-id"#])
+    func aDamagedListIsNobodys(_ deed: String) throws {
+        try SharedStore.with { shared in
+            try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
+            let script = "\(deed); git commit -qam theirs; git push -q origin HEAD:main"
+            try shared.home.succeed(
+                ["bash", "-ec", script], in: shared.home.path("theirs"), extra: keys(shared))
+            try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
+            try shared.home.mount()
+            _ = try shared.run(["sync", "work"])
+            let before = try list(shared)
+            let shown = try shared.run(["recipients", "settle", "work"])
+            #expect(shown.output.contains("the remote: damaged"), "\(shown)")
+            #expect(!shown.output.contains("merged:"), "\(shown)")
+            for choice in ["--merged", "--theirs"] {
+                let refused = try shared.run([
+                    "recipients", "settle", "work", choice, "--yes", "--lock-me-out",
+                ])
+                #expect(refused.exitCode == 1 && refused.errors.contains("settle work --ours"), "\(refused)")
+                #expect(try list(shared) == before)
+            }
+            try shared.succeed(["recipients", "settle", "work", "--ours"])
+            #expect(try list(shared) == before)
+            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            try shared.succeed(["unmount"])
+        }
+    }
+
+    /// One that is too large is not taken in, whether ours was changed or not, and what is said about that works.
+    @Test func aListThatIsTooLarge() throws {
+        try SharedStore.with { shared in
+            try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
+            let script =
+                "yes $EVE | head -c 1100000 >>.gpg-id; git commit -qam theirs; git push -q origin HEAD:main"
+            try shared.home.succeed(
+                ["bash", "-ec", script], in: shared.home.path("theirs"), extra: keys(shared))
+            try shared.succeed(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
+            try shared.home.mount()
+            let before = try list(shared)
+            let synced = try shared.run(["sync", "work"])
+            #expect(synced.errors.contains(".gpg-id has 11000"), "\(synced)")
+            #expect(synced.errors.contains("run passdir sync --ours work"), "\(synced)")
+            let settled = try shared.run(["recipients", "settle", "work", "--ours"])
+            #expect(settled.errors.contains("What passdir sync says about that goes first"), "\(settled)")
+            #expect(try shared.run(["sync", "--ours", "work"]).exitCode == 0)
+            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            #expect(try list(shared) == before)
+
+            // One that somebody has put there all the same is replaced, or taken back to.
+            let large = String(repeating: shared.eve.fingerprint + "\n", count: 30_000)
+            try shared.home.write(large, to: "work/.gpg-id")
+            let keys = [shared.ann.fingerprint, shared.bob.fingerprint]
+            try shared.succeed(["recipients", "set", "work", "--yes"] + keys)
+            #expect(try list(shared) == keys)
+            try shared.succeed(["unmount"])
+        }
+    }
 }

@@ -82,6 +82,8 @@ import Testing
     enum Ruin: String, CaseIterable {
         case emptied = "git rm -qr ."
         case withoutList = "git rm -q .gpg-id"
+        case hugeList = "yes 0123456789ABCDEF | head -c 1100000 >>.gpg-id; git add ."
+        case hugeListBelow = "mkdir team; yes 0123456789ABCDEF | head -c 1100000 >team/.gpg-id; git add ."
         case refusedName = "mkdir .passdir-x; cp leaked.gpg .passdir-x/y.gpg; git add ."
     }
 

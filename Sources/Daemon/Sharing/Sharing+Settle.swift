@@ -13,6 +13,8 @@ public struct PartedRecipients: Sendable {
     public var ours: [String]
     /// What stands in it on the remote.
     public var theirs: [String]
+    /// Whether what the remote has there is damaged: not text in UTF-8. Then `theirs` is empty.
+    public var isTheirsDamaged: Bool
     let list: PartedList
 
     /// What both sides did: whom either added, without whom either removed.
@@ -40,10 +42,12 @@ extension Sharing {
             func lines(_ bytes: [UInt8]?) -> [String] {
                 bytes.flatMap { RecipientFile(parsing: $0) }?.lines ?? []
             }
+            let isTheirsDamaged = list.theirs.map { RecipientFile(parsing: $0) == nil } ?? false
             let folder = list.file.removingLastComponent()
             return PartedRecipients(
                 place: folder.isEmpty ? name : "\(name)/\(folder.string)", base: lines(list.base),
-                ours: lines(list.ours), theirs: lines(list.theirs), list: list)
+                ours: lines(list.ours), theirs: lines(list.theirs),
+                isTheirsDamaged: isTheirsDamaged, list: list)
         }
     }
 
