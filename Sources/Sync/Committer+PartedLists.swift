@@ -25,7 +25,10 @@ extension Committer {
             for share in repositories(try ownRepository()) { lists += try partedLists(of: share) }
             return lists
         } catch {
-            throw CommitError(message: "the lists of both sides cannot be read: \(error.message). What passdir sync says about that goes first.")
+            throw CommitError(
+                message:
+                    "the lists of both sides cannot be read: \(error.message). What passdir sync says about that "
+                    + "goes first.")
         }
     }
 
