@@ -178,7 +178,9 @@ public final class Repository {
         case GIT_REPOSITORY_STATE_REBASE_INTERACTIVE, GIT_REPOSITORY_STATE_REBASE_MERGE:
             "solve its conflicts, if there are any, then git commit -a takes along what was saved, and git rebase "
                 + "--continue goes on"
-        default: "finish it with git"
+        default:
+            "finish it with git; where git refuses over a file that was saved meanwhile, git checkout of that file lets it go "
+                + "on, and what was saved is kept as a conflict"
         }
     }
 

@@ -112,6 +112,48 @@ import Testing
         }
     }
 
+    /// What is begun, and what ends it; git refuses the end while a secret that was saved meanwhile lies there.
+    @Test(arguments: [
+        ("git bisect start HEAD HEAD~2", "git bisect reset"),
+        ("git checkout -q -b side HEAD~1; git merge -q --no-commit --no-ff topic", "git merge --abort"),
+        (
+            "git checkout -q -b side HEAD~1; git commit -q --allow-empty -m side; git merge -q --no-commit topic",
+            "git merge --abort"
+        ),
+    ])
+    func theWayOutWhereGitRefusesWorks(_ begin: String, _ end: String) throws {
+        try withStore { home, store in
+            // What is saved is another text in each of the commits that git goes to.
+            for number in 0..<3 {
+                try FileCalls.save(Array("old \(number)\n".utf8), to: home.visible("work/a"))
+                try home.waitUntil("it is committed") {
+                    try store.show("a") == Array("old \(number)\n".utf8)
+                        && store.git("status", "--porcelain").isEmpty
+                }
+            }
+            try store.git("checkout", "-q", "-B", "topic")
+            try home.succeed(["sh", "-c", begin], in: store.path)
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("work/a"))
+            try home.waitUntil("it waits") { try error(home).contains("is unfinished") }
+            let said = try error(home)
+            #expect(said.contains("git checkout of that file"), "\(said)")
+            #expect(try home.run(["sh", "-c", end], in: store.path).exitCode != 0)
+            try home.waitUntil("it is kept") {
+                try home.run(["git", "cat-file", "-e", "refs/passdir/waiting:a.gpg"], in: store.path).exitCode
+                    == 0
+            }
+            try store.git("checkout", "a.gpg")
+            try home.succeed(["sh", "-c", end], in: store.path)
+            try home.waitUntil("nothing waits") { try home.status().store("work").state == "ready" }
+            try home.waitUntil("it is a conflict") {
+                try store.git("ls-tree", "--name-only", "HEAD").contains("a.conflict-")
+            }
+            let conflict = try store.git("ls-tree", "--name-only", "HEAD").split(separator: "\n")
+                .first { $0.hasPrefix("a.conflict-") }
+            #expect(try store.show(String(#require(conflict).dropLast(4))) == Array("new\n".utf8))
+        }
+    }
+
     @Test func whatIsStashedWaitsNoMore() throws {
         try withStore { home, store in
             try stop(home, store)
