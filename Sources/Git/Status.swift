@@ -77,6 +77,27 @@ extension Repository {
         return found
     }
 
+    /// Those of some paths that the user has staged, or a merge left unresolved. Looks at the index and the newest commit only.
+    public func staged(of paths: Set<FilePath>) throws(GitError) -> Set<FilePath> {
+        var options = git_status_options()
+        git_status_options_init(&options, UInt32(GIT_STATUS_OPTIONS_VERSION))
+        options.show = GIT_STATUS_SHOW_INDEX_ONLY
+        options.flags = GIT_STATUS_OPT_DISABLE_PATHSPEC_MATCH.rawValue
+        for path in paths { try checkedPath(path) }
+        var places = paths.map { path in path.withPlatformString { strdup($0) } }
+        defer { for place in places { free(place) } }
+        return try places.withUnsafeMutableBufferPointer { strings throws(GitError) in
+            options.pathspec = git_strarray(strings: strings.baseAddress, count: strings.count)
+            let list = try Owned("cannot compare the index", free: git_status_list_free) {
+                git_status_list_new(&$0, pointer, &options)
+            }
+            let names = (0..<git_status_list_entrycount(list.pointer)).compactMap { position in
+                git_status_byindex(list.pointer, position)?.pointee.head_to_index?.pointee.new_file.path
+            }
+            return Set(names.map { FilePath(platformString: $0) }).intersection(paths)
+        }
+    }
+
     private static func change(_ entry: git_status_entry) -> WorkingTreeChange? {
         let delta = entry.index_to_workdir ?? entry.head_to_index
         guard let delta, let name = delta.pointee.new_file.path ?? delta.pointee.old_file.path else {

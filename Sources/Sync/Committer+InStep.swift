@@ -36,7 +36,7 @@ extension Committer {
             request = .push
         }
         // A look beside somebody else's merge takes what that has put into the index for staged by the user.
-        if !sync.staged.isEmpty { _ = await lookForUncommitted() }
+        if shared.withLock({ !$0.staged.isEmpty }) { _ = await lookForUncommitted() }
         return whatIsNotInStep
             ?? (hasSeenAll
                 ? nil
@@ -97,8 +97,10 @@ extension Committer {
         }
         if let sentence = unopenedSentences(shared.withLock { $0.unopened }).first { return "\(sentence)." }
         guard waiting > 0 else {
-            let left = shared.withLock { $0.refusedSentences.first ?? $0.ignoredSentence }
-            return stagedSentence ?? left.map { "\($0)." }
+            let (left, staged) = shared.withLock {
+                ($0.refusedSentences.first ?? $0.ignoredSentence, $0.staged)
+            }
+            return stagedSentence(staged) ?? left.map { "\($0)." }
         }
         return waiting == 1 ? "1 change waits to be committed." : "\(waiting) changes wait to be committed."
     }

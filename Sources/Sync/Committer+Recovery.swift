@@ -114,8 +114,10 @@ extension Committer {
         guard let shares = try? repositories(ownRepository()) else { return false }
         var isSettled = true
         defer { ownMoves = nil }
-        sync.staged = []
-        let before = shared.withLock { $0.pending.count }
+        let before = shared.withLock { shared in
+            shared.staged = []
+            return shared.pending.count
+        }
         for share in shares {
             ownMoves = [:]
             let look = UncommittedLook(share)
@@ -175,16 +177,32 @@ extension Committer {
     }
 
     private func note(staged changes: [WorkingTreeChange], _ share: Share) {
-        for change in changes where change.alsoStaged || change.kind == .conflicted {
-            guard change.path.isCommitted else { continue }
-            sync.staged.insert(share.inStore(change.path))
+        let found = changes.filter { change in
+            (change.alsoStaged || change.kind == .conflicted) && change.path.isCommitted
+        }
+        shared.withLock { $0.staged.formUnion(found.map { share.inStore($0.path) }) }
+    }
+
+    /// `status` names what was staged when it was last looked for, as long as it is.
+    nonisolated func forgetWhatIsNotStaged() {
+        let staged = shared.withLock { $0.staged }
+        guard !staged.isEmpty else { return }
+        for top in Set(staged.map(store.repositories.around)) {
+            guard let top, let share = try? repository(at: top) else { continue }
+            let paths = staged.filter { store.repositories.around($0) == top }.compactMap { path in
+                var path = path
+                return top.isEmpty || path.removePrefix(top) ? path : nil
+            }
+            guard let still = try? share.repository.staged(of: Set(paths)) else { continue }
+            let gone = Set(paths).subtracting(still).map(share.inStore)
+            shared.withLock { $0.staged.subtract(gone) }
         }
     }
 
     /// What is not in step because the user has staged it; nil when there is nothing.
-    var stagedSentence: String? {
-        guard !sync.staged.isEmpty else { return nil }
-        let names = sync.staged.map(\.string).sorted()
+    nonisolated func stagedSentence(_ staged: Set<FilePath>) -> String? {
+        guard !staged.isEmpty else { return nil }
+        let names = staged.map(\.string).sorted()
         let more = names.count > 5 ? " and \(names.count - 5) more" : ""
         return
             "staged or in conflict in git, and left to you: \(names.prefix(5).joined(separator: ", "))\(more); "

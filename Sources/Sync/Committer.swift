@@ -75,6 +75,8 @@ public actor Committer: ChangeSink {
         var ignored: Set<FilePath> = []
         /// Files of the store that its branch cannot hold, or no other machine would take: saved, and not committed.
         var refused: [FilePath: Refusal] = [:]
+        /// Secrets and lists that the last look found staged or in conflict, relative to the store: the user's to commit.
+        var staged: Set<FilePath> = []
         var commitError: String?
         /// Why it is not known what lies uncommitted in the store.
         var lookError: String?
@@ -180,6 +182,7 @@ public actor Committer: ChangeSink {
                 shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
             status.notes += [shared.ignoredSentence].compactMap(\.self) + shared.refusedSentences
             status.notes += unopenedSentences(shared.unopened)
+            status.notes += [stagedSentence(shared.staged)].compactMap { $0.map { String($0.dropLast()) } }
             return status
         }
     }
@@ -191,6 +194,7 @@ public actor Committer: ChangeSink {
         if complaint == nil {
             lookAtBranch()
             forgetWhatIsGone()
+            forgetWhatIsNotStaged()
         }
         var status = status
         // A command may have pushed beside us.

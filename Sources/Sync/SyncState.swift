@@ -36,8 +36,6 @@ struct SyncState {
     var choice: HistoryChoice?
     /// What became of that choice; each a sentence without a full stop.
     var chosen: [String] = []
-    /// Secrets and lists that the last look found staged or in conflict, relative to the store: the user's to commit.
-    var staged: Set<FilePath> = []
     /// Told the user that it fails.
     var hasComplained = false
 }

@@ -41,6 +41,7 @@ import Testing
     /// What the user has staged is the user's, but it is in nobody else's clone.
     @Test(arguments: [
         "echo x > new.gpg; git add new.gpg", "echo x > a.gpg; git add a.gpg", "git rm -q --cached a.gpg",
+        "echo x > a.gpg; git stash -q; echo y > a.gpg; git commit -qam y; ! git stash pop -q",
     ])
     func whatIsStagedIsSaid(_ deed: String) async throws {
         try await TestHome.with { home in
@@ -52,8 +53,11 @@ import Testing
             for _ in 0..<2 {
                 let said = await machine.committer.synchronizeNow()
                 #expect(said?.contains("git restore --staged") == true, "\(said ?? "in step")")
+                // `status` says the same.
+                #expect(machine.committer.wholeStatus.notes.contains { said == $0 + "." })
             }
-            try machine.git("commit", "-qm", "mine")
+            try machine.git("commit", "-qam", "mine")
+            #expect(machine.committer.wholeStatus.notes.isEmpty)
             #expect(await machine.committer.synchronizeNow() == nil)
         }
     }
