@@ -34,6 +34,12 @@ public enum Daemon {
         }
     }
 
+    /// Frees a mount point whose daemon has ended without unmounting: each look at it is ENOTCONN.
+    /// - Returns: false where there is no such mount.
+    public static func freeMountPoint(_ place: FilePath) throws(DaemonError) -> Bool {
+        try MountPlace.free(place)
+    }
+
     /// The control socket of this user's daemon.
     public static func controlSocket(environment: [String: String]) -> FilePath {
         Places.controlSocket(environment: environment)

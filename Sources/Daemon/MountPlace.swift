@@ -35,4 +35,14 @@ enum MountPlace {
                 message: "\(place) and the store in \(store) lie in one another: mount somewhere else")
         }
     }
+
+    /// Frees the mount point of a daemon that ended without unmounting.
+    /// - Returns: false where there is no such mount.
+    static func free(_ place: FilePath) throws(DaemonError) -> Bool {
+        do throws(MountError) {
+            return try MountPoint.mend(place)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
 }

@@ -25,31 +25,34 @@ public struct StoreAccess: Sendable {
         let opening = try Opening(environment: environment)
         let stores = opening.definitions
         let argument = SecretReference.expanded(argument, stores: stores.map { ($0.identifier, $0.name) })
-        var path =
-            SecretReference.isPath(argument)
-            ? Sharing.absolute(argument) : FilePath(argument).lexicallyNormalized()
-        if path.isAbsolute {
-            let mount =
-                (try? ControlClient(socket: Daemon.controlSocket(environment: environment)).status())
-                .map { FilePath($0.mount.path) }
-            let top: FilePath
-            if let mount {
-                top = mount
-            } else {
-                top = try Daemon.mountPoint(argument: nil, environment: environment)
-            }
-            guard path.removePrefix(top) else {
+        func store(of path: FilePath) -> StoreDefinition? {
+            path.components.first.flatMap { first in stores.first { $0.name == first.string } }
+        }
+        var path = FilePath(argument).lexicallyNormalized()
+        if SecretReference.isPath(argument) || store(of: path) == nil {
+            let top = try mountPoint(environment)
+            var inMount = Sharing.absolute(argument)
+            if inMount.removePrefix(top) {
+                path = inMount
+            } else if SecretReference.isPath(argument) {
                 throw DaemonError(message: "\(argument) is not in the mount \(top): name STORE/PATH")
             }
         }
-        guard let first = path.components.first?.string,
-            let found = stores.first(where: { $0.name == first })
-        else {
+        guard let first = path.components.first?.string, let found = store(of: path) else {
             let names = stores.map(\.name).joined(separator: ", ")
-            throw DaemonError(message: "there is no store of that name in \(argument); there are: \(names)")
+            let name = path.components.first?.string ?? argument
+            throw DaemonError(message: "there is no store \"\(name)\"; there are: \(names)")
         }
         _ = path.removePrefix(FilePath(first))
         return try opening.access(to: found, path, for: use)
+    }
+
+    /// Where the stores are mounted, or will be.
+    private static func mountPoint(_ environment: [String: String]) throws(DaemonError) -> FilePath {
+        if let status = try? ControlClient(socket: Daemon.controlSocket(environment: environment)).status() {
+            return FilePath(status.mount.path)
+        }
+        return try Daemon.mountPoint(argument: nil, environment: environment)
     }
 
     /// Stores by their names; without any all but those whose folder can be none.

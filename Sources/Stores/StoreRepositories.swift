@@ -91,8 +91,8 @@ public struct StoreRepositories: Sendable {
     static func adviceForMissingList(in folder: FilePath) -> String {
         let name = ShellWord.quoted(folder.string)
         return
-            "git -C \(name) checkout .gpg-id brings back the one that was committed, PASSWORD_STORE_DIR=\(name) pass init KEY "
-            + "makes a new one"
+            "PASSWORD_STORE_DIR=\(name) pass init KEY makes one, or, where one was committed, git -C \(name) checkout .gpg-id "
+            + "brings it back"
     }
 
     private func hasGit(_ folder: FilePath) -> Bool {

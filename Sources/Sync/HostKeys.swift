@@ -27,12 +27,21 @@ public struct HostKeys: Sendable {
         } catch {
             throw Failure(message: "\(error.message)")
         }
+        try self.init(url: url, of: "the remote of the store \"\(store.name)\"")
+    }
+
+    /// The server of a URL that no store has yet.
+    public init(url: String) throws(Failure) {
+        try self.init(url: url, of: "this URL")
+    }
+
+    /// - Parameter name: what the URL is, as the start of a sentence.
+    private init(url: String?, of name: String) throws(Failure) {
         if let url, let objection = RemoteURL.objection(to: url) {
-            throw Failure(
-                message: "the remote of the store \"\(store.name)\" is not used because \(objection)")
+            throw Failure(message: "\(name) is not used because \(objection)")
         }
         guard let url, let (host, port) = Self.server(of: url) else {
-            throw Failure(message: "the remote of the store \"\(store.name)\" is not reached over SSH")
+            throw Failure(message: "\(name) is not reached over SSH")
         }
         (self.host, self.port) = (host, port)
     }

@@ -99,7 +99,8 @@ struct KeysImportCommand: ParsableCommand {
             let sharing = try Sharing(environment: CallerEnvironment.variables())
             let files = try read(sharing)
             let target = store ?? (isStore(sharing) ? source : nil)
-            for key in try sharing.preview(files, for: target) {
+            let keys = try sharing.preview(files, for: target)
+            for key in keys {
                 let marks =
                     [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
                 Output.print(
@@ -113,9 +114,11 @@ struct KeysImportCommand: ParsableCommand {
                 }
                 try Confirmation.require("Import?")
             }
-            let count = try sharing.importKeys(files, for: target)
+            try sharing.importKeys(files, for: target)
             sharing.retrySaves()
-            Output.print(count == 1 ? "1 key imported" : "\(count) keys imported")
+            let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
+            let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
+            Output.print(known == 0 ? imported : "\(imported), \(known) known already")
         } catch {
             throw CommandFailure(error)
         }

@@ -15,7 +15,9 @@ struct TrustHostCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The store's name.")
+    @Argument(
+        help: ArgumentHelp(
+            "The store's name, or the URL that a store is to be cloned from.", valueName: "store|url"))
     var store: String
 
     @Option(
@@ -24,9 +26,7 @@ struct TrustHostCommand: ParsableCommand {
 
     func run() throws {
         do {
-            let access = try StoreAccess.open(
-                store, for: .reading, environment: CallerEnvironment.variables())
-            let keys = try HostKeys(of: access.store)
+            let keys = try (try? HostKeys(url: store)) ?? ofStore()
             guard !keys.isKnown else {
                 throw CommandFailure(
                     "\(keys.host) is in ~/.ssh/known_hosts already; if its key has changed for a good reason, take the "
@@ -52,5 +52,11 @@ struct TrustHostCommand: ParsableCommand {
         } catch let error as HostKeys.Failure {
             throw CommandFailure(error.message)
         }
+    }
+
+    private func ofStore() throws -> HostKeys {
+        let access = try StoreAccess.open(
+            store, for: .reading, environment: CallerEnvironment.variables())
+        return try HostKeys(of: access.store)
     }
 }

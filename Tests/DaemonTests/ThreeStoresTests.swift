@@ -22,10 +22,20 @@ import Testing
             let https = try servers.startHTTPS()
             try home.addStores([adopted])
             let key = home.path("client").string
-            var result = try home.passdir(
-                "store", "add", "shell", "--url", ssh(home.path("shell.git")), "--ssh-key", key,
-                "--authentication",
-                "ssh-key")
+            // Before the server is known nothing is cloned, and what is said to do about that works.
+            let place = ssh(home.path("shell.git"))
+            let add = [
+                "store", "add", "shell", "--url", place, "--ssh-key", key, "--authentication", "ssh-key",
+            ]
+            try home.succeed(["mv", ".ssh/known_hosts", "known"])
+            var result = try home.run(["passdir"] + add)
+            #expect(
+                result.exitCode == 1 && result.errors.contains("passdir store trust-host '\(place)'"),
+                "\(result.errors)")
+            let print = try home.succeed(["ssh-keygen", "-l", "-f", "host.pub"])
+            let words = String(decoding: print, as: UTF8.self).split(separator: " ")
+            try home.succeed(["passdir", "store", "trust-host", place, "--fingerprint", String(words[1])])
+            result = try home.run(["passdir"] + add)
             #expect(result.exitCode == 0, "\(result.errors)")
             // A wrong token leaves nothing; the right one comes in the URL, and is taken out of it.
             let url = https("web.git")

@@ -237,18 +237,16 @@ extension Sharing {
         return key.userIDs.contains { !$0.email.isEmpty && $0.email.lowercased() == bare } ? .address : nil
     }
 
-    /// Imports the public keys in files; nothing in the keyring is ever removed. Gives how many keys there were.
+    /// Imports the public keys in files; nothing in the keyring is ever removed.
     /// - Parameter store: whose keyring they go into; nil is that of GNUPGHOME.
-    public func importKeys(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) -> Int {
+    public func importKeys(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) {
         let engine = try engine(ofStore: store)
-        var count = 0
         do throws(OpenPGPError) {
             for file in files { try refuseSecretKeys(file) }
-            for file in files { count += try engine.importKeys(file).count }
+            for file in files { _ = try engine.importKeys(file) }
         } catch {
             throw DaemonError(message: error.message)
         }
-        return count
     }
 
     /// A secret key that somebody else knows must never pass for one's own.

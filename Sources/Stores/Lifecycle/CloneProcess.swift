@@ -193,7 +193,11 @@ public enum CloneChild {
                 isTooMuch.withLock({ $0 }) || TransferLimits.caused(error.message)
                 ? "cannot clone \(request.url): \(TransferLimits.sentence(bytes: request.transferLimit))"
                 : error.message
-            let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+            var line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+            if error.code == .certificate, !request.url.hasPrefix("https:") {
+                let url = ShellWord.quoted(GitError.withoutPasswords(request.url))
+                line += "; passdir store trust-host \(url) shows the server's key, and accepts it"
+            }
             say("error\t\(isTooMuch.withLock { $0 } ? .other : error.code)\t\(line)")
             return 1
         }

@@ -1,0 +1,53 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Commands about the mount and places in it, typed where people type them.
+@Suite struct MountPlaceTests {
+    /// Nothing answers for the mount point of a daemon that was killed; `unmount` frees it, once.
+    @Test func unmountFreesWhatAKilledDaemonLeft() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: false)
+            try store.insert("a", "text\n")
+            try home.addStores([store])
+            kill(try home.mount(), SIGKILL)
+            try home.waitUntil("the mount is stale") {
+                try home.run(["ls", home.mountPoint.string]).errors.contains("not connected")
+            }
+            let freed = try home.passdir("unmount", home.mountPoint.string)
+            #expect(freed.exitCode == 0 && freed.errors.contains("had ended already"), "\(freed)")
+            #expect(try home.run(["mountpoint", "-q", home.mountPoint.string]).exitCode != 0)
+            let again = try home.passdir("unmount", home.mountPoint.string)
+            #expect(again.exitCode == 1 && again.errors == "passdir: nothing is mounted\n", "\(again)")
+        }
+    }
+
+    /// A relative path below the mount is one; a store's name stays that everywhere.
+    @Test func namesAreFoundInTheMount() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try home.succeed(["mkdir", "-p", store.path.appending("sub").string])
+            for name in ["a", "sub/b", "sub/work"] { try store.insert(name, "text\n") }
+            try home.addStores([store])
+            try home.mount()
+            func log(_ place: String, in folder: String) throws -> ProgramResult {
+                try home.run(["passdir", "log", place], in: home.visible(folder))
+            }
+            for (place, folder) in [
+                ("a", "work"), ("b", "work/sub"), ("sub/b", "work"), ("work/a", "work/sub"),
+            ] {
+                let found = try log(place, in: folder)
+                #expect(found.exitCode == 0 && !found.output.isEmpty, "\(place): \(found)")
+            }
+            let (named, whole) = (try log("work", in: "work/sub"), try log("work", in: ""))
+            #expect(named.output == whole.output && !whole.output.isEmpty)
+            let missing = try home.run(["passdir", "log", "a"])
+            #expect(missing.exitCode == 1, "\(missing)")
+            #expect(missing.errors == "passdir: there is no store \"a\"; there are: work\n", "\(missing)")
+            try home.unmount()
+        }
+    }
+}
