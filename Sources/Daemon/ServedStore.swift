@@ -153,7 +153,7 @@ final class ServedStore: Sendable {
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
-            conflicts: committer?.conflicts.map(\.string) ?? [],
+            conflicts: committer?.conflicts.map { (store?.visiblePath(of: $0) ?? $0).string } ?? [],
             lastError: errors.first, otherErrors: Array(errors.dropFirst()),
             notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
             unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten,

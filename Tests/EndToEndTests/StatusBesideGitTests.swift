@@ -150,7 +150,9 @@ import Testing
             }
             let conflict = try store.git("ls-tree", "--name-only", "HEAD").split(separator: "\n")
                 .first { $0.hasPrefix("a.conflict-") }
-            #expect(try store.show(String(#require(conflict).dropLast(4))) == Array("new\n".utf8))
+            let name = try String(#require(conflict).dropLast(4))
+            #expect(try store.show(name) == Array("new\n".utf8))
+            #expect(try home.status().store("work").conflicts == [name])
         }
     }
 

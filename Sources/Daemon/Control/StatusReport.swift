@@ -71,7 +71,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var lastFetch: Timestamp?
     /// What is going on with the remote right now, such as "fetching 3 of 10 objects".
     public var activity: String?
-    /// Files, relative to the store, that hold our versions of secrets which the remote changed too.
+    /// Files, as the mount shows them and relative to the store, that hold our versions of secrets which the remote changed too.
     public var conflicts: [String]
     /// What failed last and has not worked since, as one sentence: the gravest where it is more than one thing.
     public var lastError: String?

@@ -30,6 +30,7 @@ struct Status: Decodable {
         var lastPush: String?
         var lastError: String?
         var unsaved: [Unsaved]
+        var conflicts: [String]?
     }
 
     var mount: Mount
