@@ -119,6 +119,10 @@ extension Committer {
                 guard error.code == .modified || error.code == .notFound else { return false }
                 try repository.remove(Self.waitingRef)
                 shared.withLock { $0.kept[share.nested] = nil }
+                options.notify(
+                    store.name,
+                    "git removed a part of what was kept of \"\(store.name)\" while nothing could be committed; what still lies "
+                        + "in the store is kept anew.")
                 log.error(
                     "what was kept in \(share.top.string) while nothing could be committed is gone in part, and given up: \(error.message)"
                 )
