@@ -11,48 +11,20 @@ public import SystemPackage
 public struct StoreAccess: Sendable {
     /// The store.
     public let store: Store
-    /// The visible path in it that was named; empty for the store itself.
+    /// The path in it that was named; empty for the store itself.
     public let path: FilePath
     /// The path on disk of what was named: what the mount shows there, or the secret that it would be.
     public var backingPath: FilePath { VisibleName.backingPath(of: path, in: store.root) }
     private let committing: Committer.Options
 
-    /// The store that an argument names: `STORE/PATH`, `ID:PATH` or a path in the mount.
+    /// The store that an argument names (`TypedPlace`).
     /// - Throws: One sentence where there is no such store, or it is not for that use.
     public static func open(
         _ argument: String, for use: StoreUse, environment: [String: String]
     ) throws(DaemonError) -> StoreAccess {
         let opening = try Opening(environment: environment)
-        let stores = opening.definitions
-        let argument = SecretReference.expanded(argument, stores: stores.map { ($0.identifier, $0.name) })
-        func store(of path: FilePath) -> StoreDefinition? {
-            path.components.first.flatMap { first in stores.first { $0.name == first.string } }
-        }
-        var path = FilePath(argument).lexicallyNormalized()
-        if SecretReference.isPath(argument) || store(of: path) == nil {
-            let top = try mountPoint(environment)
-            var inMount = Sharing.absolute(argument)
-            if inMount.removePrefix(top) {
-                path = inMount
-            } else if SecretReference.isPath(argument) {
-                throw DaemonError(message: "\(argument) is not in the mount \(top): name STORE/PATH")
-            }
-        }
-        guard let first = path.components.first?.string, let found = store(of: path) else {
-            let names = stores.map(\.name).joined(separator: ", ")
-            let name = path.components.first?.string ?? argument
-            throw DaemonError(message: "there is no store \"\(name)\"; there are: \(names)")
-        }
-        _ = path.removePrefix(FilePath(first))
-        return try opening.access(to: found, path, for: use)
-    }
-
-    /// Where the stores are mounted, or will be.
-    private static func mountPoint(_ environment: [String: String]) throws(DaemonError) -> FilePath {
-        if let status = try? ControlClient(socket: Daemon.controlSocket(environment: environment)).status() {
-            return FilePath(status.mount.path)
-        }
-        return try Daemon.mountPoint(argument: nil, environment: environment)
+        let place = try TypedPlace(argument, in: opening.registry, environment: environment)
+        return try opening.access(to: place.store, place.path, for: use)
     }
 
     /// Stores by their names; without any all but those whose folder can be none.

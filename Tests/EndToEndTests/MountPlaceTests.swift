@@ -46,7 +46,7 @@ import Testing
             #expect(named.output == whole.output && !whole.output.isEmpty)
             let missing = try home.run(["passdir", "log", "a"])
             #expect(missing.exitCode == 1, "\(missing)")
-            #expect(missing.errors == "passdir: there is no store \"a\"; there are: work\n", "\(missing)")
+            #expect(missing.errors == "passdir: there is no store \"a\", there are: work\n", "\(missing)")
             try home.unmount()
         }
     }

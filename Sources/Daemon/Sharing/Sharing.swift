@@ -16,6 +16,7 @@ import SystemPackage
 public struct Sharing: Sendable {
     let environment: [String: String]
     let configuration: Configuration
+    private let registry: Registry
     let definitions: [StoreDefinition]
     /// The keyring of GNUPGHOME.
     let engine: GnuPG
@@ -27,7 +28,8 @@ public struct Sharing: Sendable {
         do {
             configuration = try Daemon.configuration(environment)
             encryption = try EncryptionWay(configuration)
-            definitions = try Registry(configuration, environment: environment).definitions()
+            registry = Registry(configuration, environment: environment)
+            definitions = try registry.definitions()
         } catch {
             throw DaemonError(error)
         }
@@ -53,11 +55,11 @@ public struct Sharing: Sendable {
 
     /// Opens a store by its name.
     func store(named name: String, for use: StoreUse) throws(DaemonError) -> Store {
-        guard let definition = definitions.first(where: { $0.name == name }) else {
-            let known = definitions.map(\.name).joined(separator: ", ")
-            throw DaemonError(
-                message: "there is no store \"\(name)\"" + (known.isEmpty ? "" : "; the stores are: \(known)")
-            )
+        let definition: StoreDefinition
+        do throws(SettingsError) {
+            definition = try registry.definition(named: name)
+        } catch {
+            throw DaemonError(error)
         }
         let root = try definition.root(for: use, environment: environment)
         do {
@@ -89,31 +91,10 @@ public struct Sharing: Sendable {
         _ = try? Sharing(environment: environment).store(named: name, for: .reading)
     }
 
-    /// What a user means by a path: `STORE/FOLDER`, or a path under the mount or under a store's own folder. A file
-    /// stands for its folder.
+    /// What a user means by a path (`TypedPlace`); a file stands for its folder.
     func place(_ path: String, for use: StoreUse) throws(DaemonError) -> Place {
-        let path = SecretReference.expanded(path, stores: definitions.map { ($0.identifier, $0.name) })
-        let words = FilePath(path).lexicallyNormalized()
-        if !SecretReference.isPath(path), let name = words.components.first?.string,
-            definitions.contains(where: { $0.name == name })
-        {
-            return try place(store: name, FilePath(root: nil, words.components.dropFirst()), for: use)
-        }
-        let absolute = Self.absolute(path)
-        if let mount = try? Daemon.mountPoint(argument: nil, environment: environment),
-            let below = Self.below(mountInUse() ?? mount, absolute), let name = below.components.first
-        {
-            return try place(store: name.string, FilePath(root: nil, below.components.dropFirst()), for: use)
-        }
-        for definition in definitions {
-            guard let below = Self.below(definition.path, absolute) else { continue }
-            return try place(store: definition.name, below, for: use)
-        }
-        guard !SecretReference.isPath(path), let name = words.components.first, name.kind == .regular else {
-            throw DaemonError(
-                message: "\(path) lies in no store: write STORE/FOLDER, or a path under the mount")
-        }
-        return try place(store: name.string, FilePath(root: nil, words.components.dropFirst()), for: use)
+        let typed = try TypedPlace(path, in: registry, environment: environment)
+        return try place(store: typed.store.name, typed.path, for: use)
     }
 
     private func place(
@@ -132,26 +113,10 @@ public struct Sharing: Sendable {
         return Place(store: store, folder: folder)
     }
 
-    private func mountInUse() -> FilePath? {
-        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        return (try? client.status(limit: .seconds(2))).map { FilePath($0.mount.path) }
-    }
-
     /// What could not be saved because of its recipients is tried again by the daemon, where one runs, now and not only
     /// after `save.retry`. To be called when keys or agreements have changed.
     public func retrySaves() {
         try? ControlClient(socket: Daemon.controlSocket(environment: environment)).retrySaves()
-    }
-
-    private static func below(_ folder: FilePath, _ path: FilePath) -> FilePath? {
-        var rest = path
-        return rest.removePrefix(folder) ? rest : nil
-    }
-
-    static func absolute(_ path: String) -> FilePath {
-        var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
-        guard getcwd(&folder, folder.count) != nil else { return FilePath(path) }
-        return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()
     }
 
     /// What fails is told by the command itself.

@@ -101,18 +101,17 @@ struct ListCommand: ParsableCommand {
                     NameScope.secrets(of: store).map { (store, $0) }
                 }
             }
-            let reference = try SecretReference(place, in: registry)
-            let root = try reference.store.root(for: .reading, environment: CallerEnvironment.variables())
-            let found = NameScope.secrets(of: reference.store).filter { path in
-                reference.path.isEmpty || path == reference.path || path.hasPrefix(reference.path + "/")
-            }
-            if found.isEmpty, !reference.path.isEmpty {
-                let status = try? root.status(of: FilePath(reference.path))
+            let environment = CallerEnvironment.variables()
+            let typed = try TypedPlace(place, in: registry, environment: environment)
+            let root = try typed.store.root(for: .reading, environment: environment)
+            let found = NameScope.secrets(of: typed.store).filter { FilePath($0).starts(with: typed.path) }
+            if found.isEmpty, !typed.path.isEmpty {
+                let status = try? root.status(of: typed.path)
                 guard status?.kind == .directory else {
-                    throw CommandFailure(reference.store.name, hasNo: reference.path)
+                    throw CommandFailure(typed.store.name, hasNo: typed.path.string)
                 }
             }
-            return found.map { (reference.store, $0) }
+            return found.map { (typed.store, $0) }
         }
         NameOutput.print(found, json: json)
     }

@@ -1,0 +1,93 @@
+import Glibc
+import Settings
+public import Stores
+public import SystemPackage
+
+/// What a user means by a place that was typed: `STORE/PATH`, `ID:PATH`, or a path in the mount or in a store's own folder,
+/// absolute or relative to the working directory. One rule for all commands.
+public struct TypedPlace: Sendable {
+    /// The store.
+    public let store: StoreDefinition
+    /// Relative to the store, as the mount shows it or as it lies on disk; empty for the store itself.
+    public let path: FilePath
+
+    /// - Throws: one sentence where it lies in no store.
+    public init(
+        _ text: String, in registry: Registry, environment: [String: String]
+    ) throws(DaemonError) {
+        let definitions: [StoreDefinition]
+        do throws(SettingsError) {
+            definitions = try registry.definitions()
+        } catch {
+            throw DaemonError(error)
+        }
+        let typed = Self.expanded(text, definitions)
+        let words = FilePath(typed).lexicallyNormalized()
+        if !Self.isPath(typed), let found = Self(words, among: definitions) {
+            self = found
+            return
+        }
+        let absolute = Self.absolute(typed)
+        let mount = Self.mountPoint(environment)
+        var below = absolute
+        if let mount, below.removePrefix(mount), let found = Self(below, among: definitions) {
+            self = found
+            return
+        }
+        for definition in definitions {
+            var below = absolute
+            guard below.removePrefix(definition.path) else { continue }
+            (store, path) = (definition, below)
+            return
+        }
+        guard !Self.isPath(typed), let name = words.components.first, name.kind == .regular else {
+            throw DaemonError(
+                message: "\(text) lies in no store: write STORE/PATH, or a path under the mount"
+                    + (mount.map { " \($0)" } ?? ""))
+        }
+        do throws(SettingsError) {
+            store = try registry.definition(named: name.string)
+            path = FilePath(root: nil, words.components.dropFirst())
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    /// - Parameter words: a store's name, and a path in it.
+    private init?(_ words: FilePath, among definitions: [StoreDefinition]) {
+        guard let name = words.components.first?.string,
+            let found = definitions.first(where: { $0.name == name })
+        else { return nil }
+        store = found
+        path = FilePath(root: nil, words.components.dropFirst())
+    }
+
+    /// `ID:PATH` as `STORE/PATH`, with the name that the store has now; anything else as it is.
+    private static func expanded(_ text: String, _ definitions: [StoreDefinition]) -> String {
+        guard let colon = text.firstIndex(of: ":"),
+            let store = definitions.first(where: { $0.id == text[..<colon].lowercased() })
+        else { return text }
+        let path = text[text.index(after: colon)...].drop { $0 == "/" }
+        return path.isEmpty ? store.name : "\(store.name)/\(path)"
+    }
+
+    /// Whether it can only be a path: it begins with `/`, `./` or `../`. Any other that begins with the name of a store
+    /// means that store, whatever the folder holds that the command runs in: others choose the names in there.
+    private static func isPath(_ text: String) -> Bool {
+        let first = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first
+        return first.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? false
+    }
+
+    private static func absolute(_ path: String) -> FilePath {
+        var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&folder, folder.count) != nil else { return FilePath(path) }
+        return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()
+    }
+
+    /// Where the stores are mounted, or will be.
+    private static func mountPoint(_ environment: [String: String]) -> FilePath? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        if let status = try? client.status(limit: .seconds(2)) { return FilePath(status.mount.path) }
+        return try? Daemon.mountPoint(argument: nil, environment: environment)
+    }
+}
