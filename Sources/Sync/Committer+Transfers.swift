@@ -23,7 +23,8 @@ extension Committer {
         let expected = isThere ? lease ?? followed(target, by: tip ?? nil, in: repository) : nil
         try await transfer(.push, target, replacing: expected)
         Fault.point("sync.after-push")
-        if let tip {
+        // What went there is what the branch led to then, which the user may have moved meanwhile: the next fetch tells.
+        if let tip, (try? repository.commit(at: target.localRef)) == tip {
             try? repository.set(target.knownRef, to: tip)
             followInGit(target, repository, tip, isForced: lease != nil)
         }

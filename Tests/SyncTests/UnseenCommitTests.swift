@@ -72,4 +72,30 @@ import Testing
         }
         throw TestFailure("in vain waited until \(what)")
     }
+
+    /// The user moves the branch while it is about to be pushed: what it led to before never was on the remote, and is not
+    /// missed there.
+    @Test func aBranchThatMovesDuringAPushIsNoForce() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.save("a", "one\n")
+            let isDone = Mutex(false)
+            await Fault.$onPoint.withValue({ point in
+                guard point == "sync.before-push" else { return }
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = true }
+                    return !isDone
+                }
+                if isFirst { _ = try? machine.git("commit", "-q", "--amend", "-m", "mine") }
+            }) {
+                _ = await machine.committer.synchronizeNow()
+            }
+            #expect(isDone.withLock { $0 })
+            #expect(await machine.committer.synchronizeNow() == nil)
+            let tip = try machine.git("rev-parse", "HEAD")
+            #expect(try machine.git("ls-remote", "origin", "main").hasPrefix(tip))
+            #expect(try machine.git("log", "-1", "--format=%s") == "mine")
+        }
+    }
 }
