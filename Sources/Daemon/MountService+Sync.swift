@@ -40,7 +40,7 @@ extension MountService {
                 SyncReport(
                     name: store.name,
                     error: [unsavedSentence(store.name), notShown(store)].compactMap(\.self)
-                        .joined(separator: "; "), chosen: [])
+                        .joined(separator: " "), chosen: [])
             }
     }
 
@@ -85,8 +85,9 @@ extension MountService {
     private func unsavedSentence(_ name: String) -> String? {
         let failed = filesystem.unsaved.filter { $0.store == name }
         if let first = failed.first {
+            let reason = first.message.hasSuffix(".") ? String(first.message.dropLast()) : first.message
             let more = failed.count > 1 ? "; neither are \(failed.count - 1) more" : ""
-            return "\(first.path) is not saved: \(first.message)\(more)"
+            return "\(first.path) is not saved: \(reason)\(more)."
         }
         let written = filesystem.beingWritten(ofStore: name)
         guard let first = written.first else { return nil }

@@ -35,15 +35,7 @@ final class ChangeNotes: Sendable {
             throw StoreError(
                 .system(.noSuchFileOrDirectory), "there is no place to note a change of recipients.")
         }
-        if let left = try open(for: store) {
-            guard try left.readJournal(of: store) == nil else {
-                throw StoreError(
-                    .changeUnderWay,
-                    "a change of recipients of this store was interrupted: finish it with passdir "
-                        + "recipients resume, or take it back with passdir recipients abort.")
-            }
-            left.remove()
-        }
+        try checkNone(for: store)
         do throws(Errno) {
             try Directories.makeFolders(folder)
         } catch {
@@ -52,6 +44,19 @@ final class ChangeNotes: Sendable {
         guard let made = try open(folder) else { return try make(for: store) }
         try made.empty()
         return made
+    }
+
+    /// Refuses where a change was begun and is not over; what is left of one that is over is removed.
+    static func checkNone(for store: Store) throws(StoreError) {
+        guard let left = try open(for: store) else { return }
+        guard try left.readJournal(of: store) == nil else {
+            let name = ShellWord.quoted(store.name)
+            throw StoreError(
+                .changeUnderWay,
+                "a change of recipients of the store \"\(store.name)\" was interrupted: passdir recipients resume \(name) "
+                    + "finishes it, passdir recipients abort \(name) takes it back.")
+        }
+        left.remove()
     }
 
     /// Opens and locks the folder of a change; nil when there is none. `changeUnderWay` when somebody works on it.

@@ -161,6 +161,11 @@ public final class Reencryption: Sendable {
         ChangeNotes.exist(for: store)
     }
 
+    /// Refuses what would begin another change before one that was begun is over.
+    public static func checkNoneUnderWay(in store: Store) throws(StoreError) {
+        try ChangeNotes.checkNone(for: store)
+    }
+
     /// A sentence about a staging folder in the store of which this machine knows nothing; nil where there is none.
     public static func foreignFolder(in store: Store) -> String? {
         guard StagingFolder.exists(in: store.root), !isUnderWay(in: store) else { return nil }

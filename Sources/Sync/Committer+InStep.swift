@@ -27,7 +27,7 @@ extension Committer {
         await exchangeHasEnded()
         sync.waitsForUser = []
         var request = SyncState.Request.everything
-        // What is saved meanwhile belongs to it, too; who saves without end is told so.
+        // What is saved meanwhile belongs to it, too, but nobody waits for who saves without end.
         for _ in 0..<5 {
             commitPending()
             await synchronize(request)
@@ -81,11 +81,8 @@ extension Committer {
 
     /// Why store and remote are not in step, as one sentence; nil when they are.
     private var whatIsNotInStep: String? {
-        let (complaint, waiting) = shared.withLock { shared in
-            (
-                shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError,
-                shared.pending.count + shared.inWork
-            )
+        let complaint = shared.withLock { shared in
+            shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
         }
         if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
@@ -96,12 +93,8 @@ extension Committer {
                 + "resume \(store.name) finishes it, passdir recipients abort \(store.name) takes it back."
         }
         if let sentence = unopenedSentences(shared.withLock { $0.unopened }).first { return "\(sentence)." }
-        guard waiting > 0 else {
-            let (left, staged) = shared.withLock {
-                ($0.refusedSentences.first ?? $0.ignoredSentence, $0.staged)
-            }
-            return stagedSentence(staged) ?? left.map { "\($0)." }
-        }
-        return waiting == 1 ? "1 change waits to be committed." : "\(waiting) changes wait to be committed."
+        // What waits and has not failed was saved while this went on: it is not what was asked about.
+        let (left, staged) = shared.withLock { ($0.refusedSentences.first ?? $0.ignoredSentence, $0.staged) }
+        return stagedSentence(staged) ?? left.map { "\($0)." }
     }
 }

@@ -142,11 +142,12 @@ struct ChangeOptions: ParsableArguments {
     }
 
     private static func warnOfRemoval(_ change: RecipientChange) {
-        Output.print(
-            """
-            Whoever is removed can still read every secret in the history of the store, and in copies of it. \
-            Change these passwords where they are used:
-            """)
+        let warning =
+            "Whoever is removed can still read every secret in the history of the store, and in copies of it."
+        guard !change.secrets.isEmpty else {
+            return Output.print("\(warning) Change the passwords that are in it where they are used.")
+        }
+        Output.print("\(warning) Change these passwords where they are used:")
         Output.print(lines: change.secrets.map { "  " + $0.withoutSuffix.string })
     }
 }

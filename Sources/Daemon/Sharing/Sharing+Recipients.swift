@@ -83,6 +83,7 @@ extension Sharing {
         let place = try place(path, for: use)
         let store = place.store
         do throws(StoreError) {
+            if use == .writing { try Reencryption.checkNoneUnderWay(in: store) }
             // Before the file is read that the new one is made from: what changes afterwards is noticed.
             let applied = try store.appliedList(of: place.folder)
             let file: RecipientFile
