@@ -56,7 +56,7 @@ import Testing
                 // `status` says the same.
                 #expect(machine.committer.wholeStatus.notes.contains { said == $0 + "." })
             }
-            try machine.git("commit", "-qam", "mine")
+            try machine.git("commit", "-qa", "--allow-empty", "-m", "mine")
             #expect(machine.committer.wholeStatus.notes.isEmpty)
             #expect(await machine.committer.synchronizeNow() == nil)
         }
