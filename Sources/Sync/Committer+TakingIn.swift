@@ -88,6 +88,8 @@ extension Committer {
         if let share = share(of: repository) {
             // What git has now is not ignored any more.
             shared.withLock { $0.ignored.subtract(paths.map(share.inStore)) }
+            let brought = paths.map(share.inStore).filter { ConflictName.original(of: $0) != nil }
+            if !brought.isEmpty { ConflictList(store).add(brought) }
             sync.newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(share.inStore))
         }
         refreshStatus(repository)

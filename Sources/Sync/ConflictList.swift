@@ -39,7 +39,10 @@ public struct ConflictList: Sendable {
         return found.sorted { $0.path.string < $1.path.string }
     }
 
-    /// Those that a merge of this machine made and that are still there; cheap.
+    /// More are not noted: others may push any number, and `find` has them all.
+    private static let mostNoted = 1000
+
+    /// Those that merges of this machine made or brought and that are still there; cheap.
     public var known: [FilePath] {
         (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(String($0)) }
             .filter { exists($0) }
@@ -50,11 +53,14 @@ public struct ConflictList: Sendable {
     }
 
     func add(_ paths: [FilePath]) {
-        store.remember((known + paths).map(\.string).joined(separator: "\n"), as: Self.fact)
+        let before = known
+        let noted = before + Set(paths).subtracting(before).sorted { $0.string < $1.string }
+        let lines = noted.prefix(Self.mostNoted).map(\.string)
+        store.remember(lines.joined(separator: "\n"), as: Self.fact)
     }
 }
 
 extension Committer {
-    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them.
+    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them, and those of others that it merged.
     public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
 }

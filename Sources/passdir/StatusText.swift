@@ -36,7 +36,10 @@ struct StatusText {
         if let push = store.lastPush { facts.append("push     \(push)") }
         if let fetch = store.lastFetch { facts.append("fetch    \(fetch)") }
         if let activity = store.activity { facts.append("now      \(activity)") }
-        for conflict in store.conflicts { facts.append("conflict \(conflict)") }
+        for conflict in store.conflicts.prefix(10) { facts.append("conflict \(conflict)") }
+        if store.conflicts.count > 10 {
+            facts.append("conflict and \(store.conflicts.count - 10) more: passdir conflicts lists them")
+        }
         for note in store.notes { facts.append("note     \(note)") }
         for error in [store.lastError].compactMap(\.self) + store.otherErrors {
             facts.append("error    \(error)")
