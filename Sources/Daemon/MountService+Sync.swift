@@ -54,7 +54,7 @@ extension MountService {
     func notShown(_ store: ServedStore) -> String? {
         guard !stores.all.contains(where: { $0.name == store.name }) else { return nil }
         return stores.hiddenNames.contains(store.name)
-            ? "it is hidden in the mount: passdir store unhide \(store.name) shows it, with what is unsaved"
+            ? "it is hidden in the mount: passdir store unhide \(ShellWord.quoted(store.name)) shows it, with what is unsaved"
             : "it is not configured any more: what is unsaved is tried again until passdir unmount --discard-unsaved"
     }
 

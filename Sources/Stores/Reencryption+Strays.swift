@@ -103,8 +103,8 @@ extension Reencryption {
             .unreadableSecrets(secrets),
             "the change is taken back, but \(names)\(more) \(are) still for whom it added, and not committed, because "
                 + "\(reason.message.hasSuffix(".") ? String(reason.message.dropLast()) : reason.message): mend that, or "
-                + "remove \(them) or put \(them) back with git, and run passdir recipients abort \(store.name) again; "
-                + "passdir recipients abort \(store.name) --skip-unreadable leaves \(them) as \(them == "it" ? "it is" : "they are")."
+                + "remove \(them) or put \(them) back with git, and run passdir recipients abort \(ShellWord.quoted(store.name)) again; "
+                + "passdir recipients abort \(ShellWord.quoted(store.name)) --skip-unreadable leaves \(them) as \(them == "it" ? "it is" : "they are")."
         )
     }
 }

@@ -271,7 +271,7 @@ public final class Reencryption: Sendable {
             throw StoreError(
                 .unstable,
                 "the recipients of \(secret.string) changed meanwhile: take this change back with passdir recipients "
-                    + "abort \(store.name), then look at them again.")
+                    + "abort \(ShellWord.quoted(store.name)), then look at them again.")
         }
         return list.recipients
     }

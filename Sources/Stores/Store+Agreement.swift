@@ -33,7 +33,7 @@ extension Store {
         guard case .lost(let reason) = agreement else { return nil }
         return
             "whom you agreed to encrypt to in the store \"\(name)\" is not known any more, because \(reason): "
-            + "look at passdir recipients show \(name), then run passdir recipients confirm \(name)."
+            + "look at passdir recipients show \(ShellWord.quoted(name)), then run passdir recipients confirm \(ShellWord.quoted(name))."
     }
 
     /// Agrees to what was looked at, in all files.

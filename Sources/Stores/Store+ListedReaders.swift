@@ -175,8 +175,8 @@ extension Store {
         return StoreError(
             .unconfirmedRecipients,
             "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not agreed to that: "
-                + "you could not read what you save. Look at it with passdir recipients show \(name), then run "
-                + "passdir recipients confirm \(name).")
+                + "you could not read what you save. Look at it with passdir recipients show \(ShellWord.quoted(name)), then run "
+                + "passdir recipients confirm \(ShellWord.quoted(name)).")
     }
 
     /// Whether the secret part of one of these keys is here.
@@ -198,15 +198,15 @@ extension Store {
                 .unconfirmedRecipients,
                 "\(file.string) of the store \"\(name)\" is gone, so what it was for would be for "
                     + "\(recipient.key.title), too, and you have not agreed to that: put it back, or run passdir "
-                    + "recipients confirm \(name).")
+                    + "recipients confirm \(ShellWord.quoted(name)).")
         }
         let folder = file.removingLastComponent()
         let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
         return StoreError(
             .unconfirmedRecipients,
             "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not agreed to "
-                + "it: run passdir recipients confirm \(name) to look at it and agree, or take it out with passdir "
-                + "recipients remove \(place) \(recipient.key.fingerprint)."
+                + "it: run passdir recipients confirm \(ShellWord.quoted(name)) to look at it and agree, or take it out with passdir "
+                + "recipients remove \(ShellWord.quoted(place)) \(recipient.key.fingerprint)."
         )
     }
 

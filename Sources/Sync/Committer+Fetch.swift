@@ -42,7 +42,7 @@ extension Committer {
                 message:
                     "the branch on \"\(GitError.withoutPasswords(target.remote))\" is gone; it was last seen at "
                     + "\(before.hex.prefix(10)). Nothing is pushed, as somebody may have removed it on purpose. To put it "
-                    + "there again, run passdir sync --ours \(store.name).")
+                    + "there again, run passdir sync --ours \(ShellWord.quoted(store.name)).")
         }
         if target.nested.isEmpty {
             let now = Int64(time(nil))

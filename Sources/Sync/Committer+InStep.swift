@@ -90,7 +90,7 @@ extension Committer {
         if Reencryption.isUnderWay(in: store) {
             return
                 "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
-                + "resume \(store.name) finishes it, passdir recipients abort \(store.name) takes it back."
+                + "resume \(ShellWord.quoted(store.name)) finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) takes it back."
         }
         if let sentence = unopenedSentences(shared.withLock { $0.unopened }).first { return "\(sentence)." }
         // What waits and has not failed was saved while this went on: it is not what was asked about.

@@ -59,6 +59,7 @@ extension Committer {
             message:
                 "the branch \"\(target.branch)\" of \"\(GitError.withoutPasswords(target.remote))\" is not "
                 + "taken in: \(reason). Nothing of it was placed here, and nothing is pushed until it is put right "
-                + "there. To put this store's history in its place, run passdir sync --ours \(store.name).")
+                + "there. To put this store's history in its place, run passdir sync --ours \(ShellWord.quoted(store.name))."
+        )
     }
 }

@@ -186,7 +186,7 @@ extension Committer {
                 kind: .lasting,
                 message:
                     "\(target.nested.pushing(file)) was changed here and on the remote \"\(target.remote)\": whom to encrypt "
-                    + "to is for you to settle with passdir recipients settle \(store.name). Nothing is merged or "
+                    + "to is for you to settle with passdir recipients settle \(ShellWord.quoted(store.name)). Nothing is merged or "
                     + "pushed until then.")
         }
     }

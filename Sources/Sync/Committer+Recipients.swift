@@ -36,7 +36,8 @@ extension Committer {
 
     /// Who was added to a list by others, for the user; nil where nobody was.
     private static func sentence(_ change: ForeignRecipients, _ store: Store) -> String? {
-        let advice = "run passdir recipients confirm \(store.name) to look at it, and agree or refuse."
+        let advice =
+            "run passdir recipients confirm \(ShellWord.quoted(store.name)) to look at it, and agree or refuse."
         if let problem = change.problem {
             return "the remote of \"\(store.name)\" changed a list of recipients, and \(problem)"
         }

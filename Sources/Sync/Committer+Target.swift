@@ -39,14 +39,15 @@ extension Committer {
         if let wanted = options.configuredBranch, wanted != branch {
             found.append(
                 "the configuration names the branch \(wanted), but \(branch) is checked out and committed to: "
-                    + "passdir store reclone \(store.name) --branch \(wanted) changes that")
+                    + "passdir store reclone \(ShellWord.quoted(store.name)) --branch \(wanted) changes that")
         }
         let target = (try? target(of: "refs/heads/\(branch)", in: repository)) ?? nil
         let url = target.map { repository.url(ofRemote: $0.remote) ?? $0.remote }
         if let wanted = options.configuredURL, let url, !Self.areSame(wanted, url) {
             found.append(
                 "the configuration names the remote \(GitError.cleanedURL(wanted)), but the repository's, which is used, "
-                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(store.name) changes that")
+                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(ShellWord.quoted(store.name)) changes that"
+            )
         }
         return found
     }

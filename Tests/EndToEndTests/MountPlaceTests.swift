@@ -50,4 +50,16 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// What a sentence tells people to type can be typed, also where a store's name has a blank.
+    @Test func namesInAdviceAreWords() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("we b", recipients: [key])])
+            for setting in ["url", "branch", "path"] {
+                let refused = try home.passdir("store", "set", "we b", setting, "x")
+                #expect(refused.exitCode != 0 && refused.errors.contains(" 'we b' "), "\(refused)")
+            }
+        }
+    }
 }

@@ -80,14 +80,15 @@ enum RecipientSaving {
                 .unconfirmedRecipients,
                 store.lostAgreement
                     ?? "\(foreign.recipient.key.title) is named in the .gpg-id of \(place) by somebody else and you "
-                    + "have not agreed to it: take it out, run passdir recipients confirm \(store.name), or name it "
-                    + "yourself with passdir recipients add \(place).")
+                    + "have not agreed to it: take it out, run passdir recipients confirm \(ShellWord.quoted(store.name)), or name it "
+                    + "yourself with passdir recipients add \(ShellWord.quoted(place)).")
         }
         if change.locksOut {
             throw StoreError(
                 .badRecipientFile,
                 "none of these keys is yours, so that you could no longer read what is in \(place): to do that all the "
-                    + "same, run passdir recipients set \(place) with the keys and --lock-me-out.")
+                    + "same, run passdir recipients set \(ShellWord.quoted(place)) with the keys and --lock-me-out."
+            )
         }
     }
 

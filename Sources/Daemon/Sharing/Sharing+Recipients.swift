@@ -250,8 +250,8 @@ extension Sharing {
                 guard cancellation.isCancelled else { throw error }
                 throw StoreError(
                     .openPGP(.canceled),
-                    "stopped: passdir recipients resume \(store.name) goes on, passdir "
-                        + "recipients abort \(store.name) takes back what was done.")
+                    "stopped: passdir recipients resume \(ShellWord.quoted(store.name)) goes on, passdir "
+                        + "recipients abort \(ShellWord.quoted(store.name)) takes back what was done.")
             }
             _ = try? work.abort { _ throws(StoreError) in false }
             throw error

@@ -181,7 +181,7 @@ enum ExpiryWarning {
                 let day = CalendarDay(containing: end - 1)
                 return "the \(kind.rawValue) of \"\(store.name)\" "
                     + (end <= now ? "expired on \(day)" : "expires on \(day)")
-                    + ": passdir credential set \(store.name) keeps a new one"
+                    + ": passdir credential set \(ShellWord.quoted(store.name)) keeps a new one"
             }
         }
     }

@@ -45,13 +45,14 @@ extension StoreSetCommand {
         return switch key.lowercased() {
         case "id": "the id of a store never changes; passdir store add makes a new store"
         case "url", "remote":
-            "the remote of a store is what its repository says: passdir store reclone \(name) --url URL clones from "
+            "the remote of a store is what its repository says: passdir store reclone \(ShellWord.quoted(name)) --url URL clones from "
                 + "another one, and git -C \(store.path) remote set-url origin URL keeps what is there"
         case "branch":
-            "the branch of a store is what is checked out: passdir store reclone \(name) --branch BRANCH clones "
+            "the branch of a store is what is checked out: passdir store reclone \(ShellWord.quoted(name)) --branch BRANCH clones "
                 + "another one, and git -C \(store.path) switch BRANCH keeps what is there"
         case "path":
-            "a store stays in its folder: passdir store remove \(name), then passdir store add \(name) --path DIR"
+            "a store stays in its folder: passdir store remove \(ShellWord.quoted(name)), then passdir store add "
+                + "\(ShellWord.quoted(name)) --path DIR"
         default: nil
         }
     }
