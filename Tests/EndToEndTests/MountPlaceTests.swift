@@ -44,6 +44,13 @@ import Testing
             }
             let (named, whole) = (try log("work", in: "work/sub"), try log("work", in: ""))
             #expect(named.output == whole.output && !whole.output.isEmpty)
+            // So is one in the store's own folder, and for the commands that list names.
+            for place in ["a", "a.gpg", "./a"] {
+                let found = try home.run(["passdir", "log", place], in: store.path)
+                #expect(found.exitCode == 0 && !found.output.isEmpty, "\(place): \(found)")
+            }
+            let listed = try home.run(["passdir", "list", "sub"], in: home.visible("work"))
+            #expect(listed.output == "work/sub/b\nwork/sub/work\n", "\(listed)")
             let missing = try home.run(["passdir", "log", "a"])
             #expect(missing.exitCode == 1, "\(missing)")
             #expect(missing.errors == "passdir: there is no store \"a\", there are: work\n", "\(missing)")

@@ -84,7 +84,7 @@ struct ListCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or a folder in one: STORE, STORE/FOLDER or ID:FOLDER.",
+        help: "A store or a folder in one: STORE, STORE/FOLDER, ID:FOLDER or a path in the mount.",
         completion: StoreContext.completion)
     var place: String?
 
