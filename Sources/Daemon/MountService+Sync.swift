@@ -29,8 +29,8 @@ extension MountService {
         // The remote may have brought what a save waited for.
         if filesystem.retryFailedSaves() > 0 { synchronize(wanted, nil, results) }
         return wanted.map { store in
-            let complaints = [unsavedSentence(store.name), results.complaint(of: store.name)].compactMap(
-                \.self)
+            let unsaved = unsavedSentence(store.name).map { "\($0)." }
+            let complaints = [unsaved, results.complaint(of: store.name)].compactMap(\.self)
             return SyncReport(
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
                 chosen: results.chosen(by: store.name),
@@ -40,7 +40,7 @@ extension MountService {
                 SyncReport(
                     name: store.name,
                     error: [unsavedSentence(store.name), notShown(store)].compactMap(\.self)
-                        .joined(separator: " "), chosen: [])
+                        .joined(separator: "; "), chosen: [])
             }
     }
 
@@ -81,18 +81,19 @@ extension MountService {
         done.wait()
     }
 
-    /// What of a store is not even saved, so that it cannot be in step; nil when there is nothing.
+    /// What of a store is not even saved, so that it cannot be in step, as one sentence without a full stop; nil when there is
+    /// nothing.
     private func unsavedSentence(_ name: String) -> String? {
         let failed = filesystem.unsaved.filter { $0.store == name }
         if let first = failed.first {
             let reason = first.message.hasSuffix(".") ? String(first.message.dropLast()) : first.message
             let more = failed.count > 1 ? "; neither are \(failed.count - 1) more" : ""
-            return "\(first.path) is not saved: \(reason)\(more)."
+            return "\(first.path) is not saved: \(reason)\(more)"
         }
         let written = filesystem.beingWritten(ofStore: name)
         guard let first = written.first else { return nil }
         let more = written.count > 1 ? ", as \(written.count - 1) more are" : ""
-        return "\(first) is being written and not saved yet\(more): close it in the program that has it open."
+        return "\(first) is being written and not saved yet\(more): close it in the program that has it open"
     }
 }
 
