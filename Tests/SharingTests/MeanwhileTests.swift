@@ -153,6 +153,12 @@ import Testing
             let fourth = try fixture.home.passdir(
                 "recipients", "remove", "--yes", "work", fixture.bob.address)
             #expect(fourth.exitCode == 1 && fourth.errors.contains("interrupted"), "\(fourth.errors)")
+            #expect(
+                fourth.output == "" && fourth.errors.contains("passdir recipients resume work finishes it"))
+            // Neither does one that would change nothing but for what was interrupted.
+            let fifth = try fixture.home.passdir(
+                "recipients", "add", "--yes", "work", fixture.bob.address)
+            #expect(fifth.exitCode == 1 && fifth.errors.contains("interrupted"), "\(fifth)")
             try fixture.recipients("resume", "work", "--yes")
             #expect(try fixture.packets(store).values.allSatisfy { $0.count == 3 })
             #expect(try store.git("status", "--porcelain") == "")

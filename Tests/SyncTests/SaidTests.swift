@@ -1,3 +1,4 @@
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -59,6 +60,27 @@ import Testing
             try machine.git("commit", "-qa", "--allow-empty", "-m", "mine")
             #expect(machine.committer.wholeStatus.notes.isEmpty)
             #expect(await machine.committer.synchronizeNow() == nil)
+        }
+    }
+
+    /// Who saves without end is no reason for a complaint: what was there when it was asked for is on the remote.
+    @Test func whatIsSavedMeanwhileIsNoComplaint() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "A")
+            let count = Mutex(0)
+            let complaint = await Fault.$onPoint.withValue({ point in
+                guard point == "sync.before-push" else { return }
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                try? machine.save("more \(number)", "text")
+            }) { await machine.committer.synchronizeNow() }
+            #expect(complaint == nil)
+            #expect(count.withLock { $0 } > 1)
+            #expect(machine.committer.status.pendingChanges > 0)
+            #expect(try machine.git("ls-tree", "--name-only", "origin/main").contains("a.gpg"))
         }
     }
 

@@ -12,16 +12,10 @@ import Testing
     private func machine(
         _ home: TestHome, whenAsked body: @escaping @Sendable () throws -> Void = {}
     ) throws -> Machine {
-        let isDone = Mutex(false)
+        let first = Once()
         return try home.machines(1) { options in
             options.delay = .milliseconds(10)
-            options.branchFolders = { _ in
-                let isFirst = isDone.withLock { isDone in
-                    defer { isDone = true }
-                    return !isDone
-                }
-                if isFirst { try? body() }
-            }
+            options.branchFolders = { _ in first.run { try? body() } }
         }[0]
     }
 
@@ -47,18 +41,17 @@ import Testing
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "one\n")
-            let isDone = Mutex(false)
-            await Fault.$onPoint.withValue({ point in
-                guard point == "sync.after-push" else { return }
-                let isFirst = isDone.withLock { isDone in
-                    defer { isDone = true }
-                    return !isDone
+            let first = Once()
+            await Fault.$onPoint.withValue(
+                { point in
+                    if point == "sync.after-push" {
+                        first.run { _ = try? machine.git("commit", "-q", "--allow-empty", "-m", "theirs") }
+                    }
                 }
-                if isFirst { _ = try? machine.git("commit", "-q", "--allow-empty", "-m", "theirs") }
-            }) {
+            ) {
                 #expect(await machine.committer.synchronizeNow() == nil)
             }
-            #expect(isDone.withLock { $0 })
+            #expect(first.hasRun)
             #expect(try machine.git("log", "-1", "--format=%s") == "theirs")
             #expect(
                 try machine.git("ls-remote", "origin", "main").hasPrefix(machine.git("rev-parse", "HEAD")))
@@ -80,22 +73,36 @@ import Testing
             let machine = try home.machines(1)[0]
             #expect(await machine.committer.synchronizeNow() == nil)
             try machine.save("a", "one\n")
-            let isDone = Mutex(false)
-            await Fault.$onPoint.withValue({ point in
-                guard point == "sync.before-push" else { return }
-                let isFirst = isDone.withLock { isDone in
-                    defer { isDone = true }
-                    return !isDone
+            let first = Once()
+            await Fault.$onPoint.withValue(
+                { point in
+                    if point == "sync.before-push" {
+                        first.run { _ = try? machine.git("commit", "-q", "--amend", "-m", "mine") }
+                    }
                 }
-                if isFirst { _ = try? machine.git("commit", "-q", "--amend", "-m", "mine") }
-            }) {
+            ) {
                 _ = await machine.committer.synchronizeNow()
             }
-            #expect(isDone.withLock { $0 })
+            #expect(first.hasRun)
             #expect(await machine.committer.synchronizeNow() == nil)
             let tip = try machine.git("rev-parse", "HEAD")
             #expect(try machine.git("ls-remote", "origin", "main").hasPrefix(tip))
             #expect(try machine.git("log", "-1", "--format=%s") == "mine")
         }
+    }
+}
+
+/// Runs something the first time.
+private final class Once: Sendable {
+    private let isDone = Mutex(false)
+
+    var hasRun: Bool { isDone.withLock { $0 } }
+
+    func run(_ body: () -> Void) {
+        let isFirst = isDone.withLock { isDone in
+            defer { isDone = true }
+            return !isDone
+        }
+        if isFirst { body() }
     }
 }
