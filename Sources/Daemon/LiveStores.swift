@@ -18,7 +18,6 @@ final class LiveStores: Sendable {
     private let opening: StoreOpening
     private let filesystem: StoreFilesystem
     private let mountPoint: FilePath
-    private let secretLimit: Int
     private let learned: LearnedState?
     private let log: Logger
     private let served = Mutex<[ServedStore]>([])
@@ -30,13 +29,12 @@ final class LiveStores: Sendable {
 
     init(
         registry: Registry, opening: StoreOpening, filesystem: StoreFilesystem, mountPoint: FilePath,
-        secretLimit: Int, learned: LearnedState?, log: Logger
+        learned: LearnedState?, log: Logger
     ) {
         self.registry = registry
         self.opening = opening
         self.filesystem = filesystem
         self.mountPoint = mountPoint
-        self.secretLimit = secretLimit
         self.learned = learned
         self.log = log
     }
@@ -84,34 +82,62 @@ final class LiveStores: Sendable {
         } catch {
             throw DaemonError(error)
         }
-        var old = all
-        var next: [ServedStore] = []
+        let step = try step(to: Array(zip(wanted, fixed)), reopening)
+        for store in step.leaving { leave(store) }
+        for (store, settings) in step.changed { store.use(settings) }
+        let known = zip(step.stores, wanted).filter { store, _ in !step.fresh.contains { $0 === store } }
+        rename(known.map { ($0, $1) })
+        for store in step.returning { showAgain(store) }
+        for store in step.fresh { show(store) }
+        if !step.changed.isEmpty { filesystem.retryFailedSaves() }
+        filesystem.setOrder(step.stores.compactMap(\.store))
+        served.withLock { $0 = step.stores }
+        self.hidden.withLock { $0 = hidden }
+    }
+
+    /// What leads from the stores as they are to those that the configuration wants.
+    private struct Step {
+        /// As they are to be shown, in their order.
+        var stores: [ServedStore] = []
+        /// Those of `stores` that were not known.
         var fresh: [ServedStore] = []
+        /// Those of `stores` that had left.
         var returning: [ServedStore] = []
+        /// Those of `stores` that have other settings.
+        var changed: [(ServedStore, StoreOpening.Settings)] = []
+        var leaving: [ServedStore]
+    }
+
+    private func step(
+        to wanted: [(StoreDefinition, ServedStore.Fixed)], _ reopening: String?
+    ) throws(DaemonError) -> Step {
+        var step = Step(leaving: all)
         let unsaved = withUnsavedRest
-        for (definition, fixed) in zip(wanted, fixed) {
+        for (definition, fixed) in wanted {
             func isKnown(_ known: ServedStore) -> Bool {
-                Self.areSame(known.definition, definition) && known.fixed == fixed && known.store != nil
-                    && known.definition.identifier != reopening
+                Self.areSame(known.definition, definition) && known.fixed.path == fixed.path
+                    && known.store != nil && known.definition.identifier != reopening
             }
-            if let index = old.firstIndex(where: isKnown) {
-                next.append(old.remove(at: index))
-            } else if let known = unsaved.first(where: isKnown) {
-                next.append(known)
-                returning.append(known)
+            var known = step.leaving.first(where: isKnown) ?? unsaved.first(where: isKnown)
+            if let changed = known, changed.fixed != fixed {
+                if case .success(let settings) = try opening.settings(of: definition, fixed) {
+                    step.changed.append((changed, settings))
+                } else {
+                    // Its keyring cannot be used: it comes back, with what is unsaved of it, when one can.
+                    known = nil
+                }
+            }
+            if let known {
+                step.stores.append(known)
+                if unsaved.contains(where: { $0 === known }) { step.returning.append(known) }
+                step.leaving.removeAll { $0 === known }
             } else {
-                let made = try opening.make(definition, secretLimit: secretLimit, mountPoint: mountPoint)
-                next.append(made)
-                fresh.append(made)
+                let made = try opening.make(definition, fixed, mountPoint: mountPoint)
+                step.stores.append(made)
+                step.fresh.append(made)
             }
         }
-        for store in old { leave(store) }
-        rename(zip(next, wanted).filter { known, _ in !fresh.contains { $0 === known } }.map { ($0, $1) })
-        for store in returning { showAgain(store) }
-        for store in fresh { show(store) }
-        filesystem.setOrder(next.compactMap(\.store))
-        served.withLock { $0 = next }
-        self.hidden.withLock { $0 = hidden }
+        return step
     }
 
     /// One store has one id; until it has one, its folder tells it.
@@ -133,10 +159,11 @@ final class LiveStores: Sendable {
 
     /// What is unsaved of a store that was hidden is shown again with it.
     private func showAgain(_ served: ServedStore) {
-        guard let store = served.store else { return }
+        guard let store = served.store, let committer = served.committer else { return }
         departed.withLock { $0.removeAll { $0 === served } }
         do throws(Errno) {
             try filesystem.restore(store, isReadOnly: served.definition.isReadOnly)
+            Task { await committer.comeBack() }
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")
         }
@@ -177,7 +204,7 @@ final class LiveStores: Sendable {
         guard let store = served.store, let committer = served.committer else { return }
         filesystem.remove(store)
         departed.withLock { $0.append(served) }
-        Task { await committer.settle() }
+        Task { await committer.leave() }
     }
 
     /// Saves, commits and pushes what waits in a store, as far as that is possible in `limit`.

@@ -85,7 +85,7 @@ final class MountService: Sendable {
                 configuration: settings.configuration, environment: environment, learned: learned,
                 credentials: credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
-            secretLimit: options.secretLimit, learned: learned, log: log)
+            learned: learned, log: log)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
             let failure = stores.all.first?.failure

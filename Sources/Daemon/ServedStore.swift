@@ -15,6 +15,7 @@ import SystemPackage
 final class ServedStore: Sendable {
     private struct State: Sendable {
         var definition: StoreDefinition
+        var fixed: Fixed
         var isStarted = false
         /// The last report that was asked for, and when.
         var look: (report: Attempt<StoreReport>, start: ContinuousClock.Instant)?
@@ -26,8 +27,6 @@ final class ServedStore: Sendable {
     private let state: Mutex<State>
     /// Its folder, links resolved.
     let path: FilePath
-    /// What of the configuration only a new start of the store can follow.
-    let fixed: Fixed
     /// nil when the store could not be opened.
     let store: Store?
     /// nil when the store could not be opened.
@@ -37,24 +36,20 @@ final class ServedStore: Sendable {
     /// What others did to its recipients; nothing is looked at before the store is used.
     let recipients: RecipientWatch?
 
-    /// What a store is started with.
+    /// The settings by which a store works, but for what `definition` has and follows by itself.
     struct Fixed: Sendable, Equatable {
+        /// Its folder as the configuration names it: another one is another store.
         var path: FilePath
         var keyring: FilePath?
-        var remote: [String?]
-        var delay: Duration
-        var pushTimeout: Duration
-        var promptTimeout: Duration
-        /// The rest of its settings, as text.
-        var others: [String]
+        /// The rest, as text.
+        var others: [String?]
     }
 
     init(
         _ definition: StoreDefinition, fixed: Fixed, path: FilePath, store: Store? = nil,
         committer: Committer? = nil, failure: String? = nil
     ) {
-        state = Mutex(State(definition: definition))
-        self.fixed = fixed
+        state = Mutex(State(definition: definition, fixed: fixed))
         self.path = path
         self.store = store
         self.committer = committer
@@ -67,6 +62,9 @@ final class ServedStore: Sendable {
         get { state.withLock { $0.definition } }
         set { state.withLock { $0.definition = newValue } }
     }
+
+    /// By what it works now.
+    var fixed: Fixed { state.withLock { $0.fixed } }
 
     var name: String { definition.name }
 
@@ -86,6 +84,16 @@ final class ServedStore: Sendable {
             await committer.start()
             done()
         }
+    }
+
+    /// Works by other settings from now on, and stays as it is otherwise: mounted, with what is open and unsaved of it.
+    func use(_ settings: StoreOpening.Settings) {
+        guard let store, let committer else { return }
+        state.withLock { $0.fixed = settings.fixed }
+        store.use(settings.engine, settings.options)
+        var committing = settings.committing
+        committing.branchFolders = committer.options.branchFolders
+        Task { [committing] in await committer.use(committing) }
     }
 
     private static let lookNote =

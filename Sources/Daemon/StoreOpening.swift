@@ -31,41 +31,42 @@ final class StoreOpening: Sendable {
         self.log = log
     }
 
-    /// What a store of this definition would be started with.
+    /// By what a store of this definition would work.
     func fixed(_ definition: StoreDefinition) throws(SettingsError) -> ServedStore.Fixed {
         ServedStore.Fixed(
             path: definition.path, keyring: definition.keyring,
-            remote: [
+            others: [
                 definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
                 definition.sshKey?.string, definition.key,
                 try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
                 try configuration.value(Catalogue.syncIntegration, store: definition.name).rawValue,
                 "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
                 "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
-            ],
-            delay: try configuration.value(Catalogue.commitDelay, store: definition.name),
-            pushTimeout: try configuration.value(Catalogue.pushTimeout),
-            promptTimeout: try configuration.value(Catalogue.promptTimeout),
-            others: [
-                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
-                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
-                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
-                try configuration.value(Catalogue.storeSigningKeys, store: definition.name) ?? "",
+                "\(try configuration.value(Catalogue.commitDelay, store: definition.name))",
+                "\(try configuration.value(Catalogue.pushTimeout))",
+                "\(try configuration.value(Catalogue.promptTimeout))",
+                try configuration.value(Catalogue.storeSigningKeys, store: definition.name),
                 try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
-                "\(try configuration.value(Catalogue.recipientConfirm, store: definition.name).map(String.init) ?? "")",
+                try configuration.value(Catalogue.recipientConfirm, store: definition.name).map(String.init),
             ])
     }
 
-    /// A store that can be shown, or one that says why not.
-    func make(
-        _ definition: StoreDefinition, secretLimit: Int, mountPoint: FilePath
-    ) throws(DaemonError) -> ServedStore {
-        let fixed: ServedStore.Fixed
-        let options: Store.Options
-        let encryption: EncryptionWay
+    /// By what a store works.
+    struct Settings {
+        var fixed: ServedStore.Fixed
+        var options: Store.Options
+        var engine: any Engine
         var committing: Committer.Options
+    }
+
+    /// What the configuration has for a store; a failure where its keyring cannot be used.
+    func settings(
+        of definition: StoreDefinition, _ fixed: ServedStore.Fixed
+    ) throws(DaemonError) -> Result<Settings, OpenPGPError> {
+        let encryption: EncryptionWay
+        let options: Store.Options
+        let committing: Committer.Options
         do {
-            fixed = try self.fixed(definition)
             committing = try CommitterSettings.options(
                 configuration, of: definition, credentials: credentials)
             options = try Store.Options(configuration, store: definition.name, environment: environment)
@@ -73,6 +74,20 @@ final class StoreOpening: Sendable {
         } catch {
             throw DaemonError(error)
         }
+        do {
+            let engine = try engine(definition.keyring, encryption)
+            return .success(
+                Settings(fixed: fixed, options: options, engine: engine, committing: committing))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A store that can be shown, or one that says why not.
+    func make(
+        _ definition: StoreDefinition, _ fixed: ServedStore.Fixed, mountPoint: FilePath
+    ) throws(DaemonError) -> ServedStore {
+        let settings = try settings(of: definition, fixed)
         let path: FilePath
         do throws(Errno) {
             path = try resolved(definition.path)
@@ -85,30 +100,33 @@ final class StoreOpening: Sendable {
         if path.starts(with: mountPoint) || mountPoint.starts(with: path) {
             return failed(definition, fixed, "it and the mount point \(mountPoint) lie in one another")
         }
-        do {
-            let engine = try engine(definition.keyring, encryption)
-            let firstUse = FirstUse()
-            let environment = environment
-            let needsList = options.recipientOverride == nil
-            let root = Root(lazily: path, named: definition.path) { folder in
-                Self.objection(toReplacement: folder, needsList: needsList, environment)
-            } whenOpened: {
-                firstUse.use()
-            }
-            let store = Store(
-                name: definition.name, identifier: definition.identifier, root: root, engine: engine,
-                options: options,
-                learned: learned)
-            committing.branchFolders = { [branches] folders in
-                branches.follow(folders) { firstUse.branchMayHaveMoved() }
-            }
-            let committer = Committer(store: store, options: committing, log: log)
-            let served = ServedStore(definition, fixed: fixed, path: path, store: store, committer: committer)
-            firstUse.set(served)
-            return served
-        } catch {
-            return failed(definition, fixed, error.message)
+        switch settings {
+        case .success(let settings): return open(definition, in: path, settings)
+        case .failure(let error): return failed(definition, fixed, error.message)
         }
+    }
+
+    private func open(_ definition: StoreDefinition, in path: FilePath, _ settings: Settings) -> ServedStore {
+        let firstUse = FirstUse()
+        let environment = environment
+        let needsList = settings.options.recipientOverride == nil
+        let root = Root(lazily: path, named: definition.path) { folder in
+            Self.objection(toReplacement: folder, needsList: needsList, environment)
+        } whenOpened: {
+            firstUse.use()
+        }
+        let store = Store(
+            name: definition.name, identifier: definition.identifier, root: root, engine: settings.engine,
+            options: settings.options, learned: learned)
+        var committing = settings.committing
+        committing.branchFolders = { [branches] folders in
+            branches.follow(folders) { firstUse.branchMayHaveMoved() }
+        }
+        let committer = Committer(store: store, options: committing, log: log)
+        let served = ServedStore(
+            definition, fixed: settings.fixed, path: path, store: store, committer: committer)
+        firstUse.set(served)
+        return served
     }
 
     /// Why a folder that has taken the place of a store's while it is mounted is not to be used, or not yet: a clone is

@@ -9,12 +9,9 @@ public import SystemPackage
 /// git is not known here. Paths are of the files on disk, relative to the store. All functions block.
 public final class Store: Sendable {
     private let names: Mutex<(name: String, identifier: String)>
+    private let ways: Mutex<(engine: any Engine, options: Options)>
     /// Its folder.
     public let root: Root
-    /// Encrypts and decrypts.
-    public let engine: any Engine
-    /// What applies to every secret.
-    public let options: Options
     let learned: LearnedState?
 
     /// A store in a folder that is already open.
@@ -23,9 +20,8 @@ public final class Store: Sendable {
         learned: LearnedState?
     ) {
         names = Mutex((name, identifier))
+        ways = Mutex((engine, options))
         self.root = root
-        self.engine = engine
-        self.options = options
         self.learned = learned
     }
 
@@ -37,6 +33,16 @@ public final class Store: Sendable {
     /// The store has another name now, or an id where it had none.
     public func rename(to name: String, identifier: String) {
         names.withLock { $0 = (name, identifier) }
+    }
+
+    /// Encrypts and decrypts.
+    public var engine: any Engine { ways.withLock { $0.engine } }
+    /// What applies to every secret.
+    public var options: Options { ways.withLock { $0.options } }
+
+    /// Other settings apply from now on; what is being done goes on by those that it began with.
+    public func use(_ engine: any Engine, _ options: Options) {
+        ways.withLock { $0 = (engine, options) }
     }
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.

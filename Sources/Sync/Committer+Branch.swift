@@ -145,7 +145,7 @@ extension Committer {
     private nonisolated func pushSoon(afterChange isNew: Bool) {
         let mustSchedule = shared.withLock { shared in
             if isNew { shared.lastChange = .now }
-            guard !shared.isScheduled, !shared.isFinishing else { return false }
+            guard !shared.isScheduled, !shared.isFinishing, !shared.hasLeft else { return false }
             shared.isScheduled = true
             return true
         }

@@ -67,7 +67,7 @@ extension Committer {
         let wait = min(10 << min(sync.failures - 1, 7), longest)
         Task {
             try? await Task.sleep(for: .seconds(wait) + .milliseconds(Int.random(in: 0...2000)))
-            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing }) {
+            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing || $0.hasLeft }) {
                 await self.synchronize(.everything)
             }
         }

@@ -12,10 +12,8 @@ extension Committer {
     /// store and remote together, and does so regularly from then on.
     public func start() async {
         let hasRepository = mendOnce()
-        if hasRepository, !isRegular {
-            isRegular = true
-            Task { await self.synchronizeRegularly() }
-        }
+        guard !shared.withLock({ $0.hasLeft }) else { return }
+        if hasRepository, regular == nil { exchangeRegularly() }
         if !hasLooked, await !lookForUncommitted() { Task { await self.lookAgain() } }
         // Comparing everything with the index took more memory than all that follows.
         passdir_return_freed_memory()

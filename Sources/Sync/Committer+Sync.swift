@@ -11,13 +11,16 @@ extension Committer {
         await synchronize(.push)
     }
 
-    /// Fetches every now and then, until the end.
-    func synchronizeRegularly() async {
-        guard let interval = options.interval else { return }
-        while !shared.withLock({ $0.isFinishing }) {
-            try? await Task.sleep(for: interval)
-            guard !shared.withLock({ $0.isFinishing }) else { continue }
-            await synchronize(.everything)
+    /// Fetches as often as the settings want it, from now on and until the end.
+    func exchangeRegularly() {
+        regular?.cancel()
+        regular = options.interval.map { interval in
+            Task {
+                while (try? await Task.sleep(for: interval)) != nil, !shared.withLock({ $0.isFinishing }) {
+                    // In a task of its own: whoever ends the regular exchange does not break off one that goes on.
+                    await Task { await synchronize(.everything) }.value
+                }
+            }
         }
     }
 

@@ -70,6 +70,8 @@ public actor Committer: ChangeSink {
         var isScheduled = false
         var lastChange = ContinuousClock.now
         var isFinishing = false
+        /// The store is shown no longer: what is saved of it yet is committed and pushed, and nothing else is exchanged.
+        var hasLeft = false
         var status = CommitterStatus()
         /// Files of the store that git ignores: saved, and not committed.
         var ignored: Set<FilePath> = []
@@ -108,7 +110,7 @@ public actor Committer: ChangeSink {
 
     nonisolated let shared = Mutex(Shared())
     nonisolated let store: Store
-    nonisolated let options: Options
+    private nonisolated let settings: Mutex<Options>
     nonisolated let log: Logger
     private nonisolated let executor: StoreExecutor
     var sync = SyncState()
@@ -127,8 +129,8 @@ public actor Committer: ChangeSink {
     var look: Task<Bool, Never>?
     /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
     var ownMoves: [ObjectID: ObjectID]?
-    /// The remote is asked every now and then.
-    var isRegular = false
+    /// Asks the remote every now and then; nil when nobody wants that.
+    var regular: Task<Void, Never>?
     /// When a lock of another program was last found held for long.
     var lockHeld: ContinuousClock.Instant?
     private var failedCommits = 0
@@ -138,10 +140,13 @@ public actor Committer: ChangeSink {
     /// The thread on which all git work of the store runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
+    /// How it works.
+    public nonisolated var options: Options { settings.withLock { $0 } }
+
     /// The committer of a store; nothing runs before `start()`.
     public init(store: Store, options: Options, log: Logger) {
         self.store = store
-        self.options = options
+        settings = Mutex(options)
         executor = StoreExecutor(store: "\(store.name)")
         var log = log
         log[metadataKey: "store"] = "\(store.name)"
@@ -151,6 +156,17 @@ public actor Committer: ChangeSink {
             $0.status.lastPush = learnedTime("lastPush")
             $0.status.lastFetch = learnedTime("lastFetch")
         }
+    }
+
+    /// Works by other settings from now on; what failed by the old ones is tried again by these.
+    public func use(_ options: Options) async {
+        settings.withLock { $0 = options }
+        guard hasRepository == true, !shared.withLock({ $0.hasLeft }) else { return }
+        failedCommits = 0
+        commitPending()
+        sync.forgetFailures()
+        exchangeRegularly()
+        await synchronize(options.interval == nil ? .push : .everything)
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.

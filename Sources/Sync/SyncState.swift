@@ -38,6 +38,12 @@ struct SyncState {
     var chosen: [String] = []
     /// Told the user that it fails.
     var hasComplained = false
+
+    /// What failed is tried again as if for the first time.
+    mutating func forgetFailures() {
+        (failures, hasComplained) = (0, false)
+        (complaints, waitsForUser) = ([:], [])
+    }
 }
 
 /// A branch and its counterpart on a remote.
