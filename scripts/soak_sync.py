@@ -5,6 +5,7 @@ must be clean and nothing may be stuck.
 """
 
 import fcntl
+import glob
 import os
 import random
 import re
@@ -260,6 +261,9 @@ def machines(binary, edits):
                 shutil.rmtree(world.remote + ".away", ignore_errors=True)
                 os.rename(world.remote, world.remote + ".away")
                 time.sleep(random.random())
+                # A push that was going on cannot take its lock away: it knows it by the path that is gone.
+                for lock in glob.glob(world.remote + ".away/refs/heads/*.lock"):
+                    os.unlink(lock)
                 # A push that was cut off may have made folders where the remote was.
                 shutil.rmtree(world.remote, ignore_errors=True)
                 os.rename(world.remote + ".away", world.remote)
