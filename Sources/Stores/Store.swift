@@ -47,8 +47,15 @@ public final class Store: Sendable {
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.
     public func read(_ path: FilePath, limit: Int) throws(Errno) -> [UInt8] {
+        try content(of: path, limit: limit).bytes
+    }
+
+    /// As `read`, with the facts of the file that was read.
+    public func content(
+        of path: FilePath, limit: Int
+    ) throws(Errno) -> (bytes: [UInt8], status: FileStatus) {
         let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
-        return try file.readAll(limit: limit).bytes
+        return try file.readAll(limit: limit)
     }
 }
 

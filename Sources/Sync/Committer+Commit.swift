@@ -51,6 +51,8 @@ extension Committer {
                 // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
                 let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
                 if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : GitTraffic.patience) {
+                    // Now, as git may have been at it while the commit was made.
+                    try keepWhatWasTakenBack(share, batch)
                     lockHeld = nil
                     refreshStatus(share.repository)
                     return

@@ -36,12 +36,17 @@ extension Committer {
             }
         }
         if !mustStay { try repository.remove(Self.waitingRef) }
+        tellOfTakenBack(kept)
+    }
+
+    /// Commits the conflict files, and tells of them.
+    func tellOfTakenBack(_ kept: [FilePath]) {
         guard !kept.isEmpty else { return }
         ConflictList(store).add(kept)
         for path in kept { note(.saved(path)) }
         options.notify(
             store.name,
-            "git took back what was saved to \"\(store.name)\" while nothing could be committed; it is kept as "
+            "git took back what was saved to \"\(store.name)\" before it was committed; it is kept as "
                 + kept.map(\.string).joined(separator: ", ") + ".")
     }
 
@@ -91,18 +96,28 @@ extension Committer {
         let repository = share.repository
         if try repository.plannedTree(parent: waiting, paths: [path]).changes.isEmpty { return false }
         if try Self.is(saved, at: path, inOneOf: commits, repository) { return false }
-        // Under another name.
         guard let tip = commits.first else { return true }
-        if try repository.differences(from: base, to: tip).contains(where: { $0.new?.id == saved.id }) {
-            return false
+        return try !isElsewhere(saved, base, [tip], share)
+    }
+
+    /// Whether a blob that `base` does not have is in one of these commits under any name, or in the working tree under one
+    /// that waits for its commit.
+    func isElsewhere(
+        _ saved: TreeItem, _ base: ObjectID, _ commits: [ObjectID], _ share: Share
+    ) throws(GitError) -> Bool {
+        let repository = share.repository
+        for commit in commits
+        where try repository.differences(from: base, to: commit).contains(where: { $0.new?.id == saved.id }) {
+            return true
         }
+        guard let tip = commits.first else { return false }
         let pending = shared.withLock { $0.pending }
         let others = ((try? shares(of: pending)) ?? []).filter { $0.nested == share.nested }
         let paths = share.paths + others.flatMap(\.paths)
-        return try !repository.plannedTree(parent: tip, paths: paths).changes.contains { $0.new == saved.id }
+        return try repository.plannedTree(parent: tip, paths: paths).changes.contains { $0.new == saved.id }
     }
 
-    private static func `is`(
+    static func `is`(
         _ item: TreeItem, at path: FilePath, inOneOf commits: [ObjectID], _ repository: Repository
     ) throws(GitError) -> Bool {
         for commit in commits where try repository.item(at: path, in: commit)?.id == item.id { return true }
@@ -110,13 +125,13 @@ extension Committer {
     }
 
     /// The newest stash, and the commit of the files in it that git did not know (git-stash(1), "Discussion").
-    private nonisolated func stashes(_ repository: Repository) throws(GitError) -> [ObjectID] {
+    nonisolated func stashes(_ repository: Repository) throws(GitError) -> [ObjectID] {
         guard let stash = try repository.commit(at: "refs/stash") else { return [] }
         return [stash] + (try repository.commitInfo(stash).parents.dropFirst(2))
     }
 
     /// - Returns: the name that it got, relative to the store.
-    private func keep(
+    func keep(
         _ saved: TreeItem, beside path: FilePath, _ share: Share
     ) throws(GitError) -> FilePath {
         for attempt in 0..<1000 {

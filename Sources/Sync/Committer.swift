@@ -171,16 +171,16 @@ public actor Committer: ChangeSink {
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     public nonisolated func note(_ change: Change) {
-        noteFound(change)
+        noteFound(change, saved(change))
         if shared.withLock({ $0.mustKeepAgain(change) }) { Task { await self.keepPending() } }
     }
 
     /// As `note`, of what was found in the working tree: whoever has changed it may have been git.
-    nonisolated func noteFound(_ change: Change) {
+    nonisolated func noteFound(_ change: Change, _ text: SavedCiphertexts.Saved? = nil) {
         let now = FileTime.now.seconds
         setAsideWhatWasLeftBehind()
         let mustSchedule = shared.withLock { shared in
-            shared.pending.add(change, at: now)
+            shared.pending.add(change, at: now, text: text)
             shared.lastChange = .now
             guard !shared.isScheduled, !shared.isFinishing else { return false }
             shared.isScheduled = true

@@ -14,6 +14,8 @@ struct PendingChanges: Sendable {
     private(set) var renames: [Rename] = []
     /// Those of the paths at which something was taken away, so that nothing is to be there.
     private(set) var removed: Set<FilePath> = []
+    /// The secrets among them that were saved through the mount, as they were saved.
+    private(set) var saved = SavedCiphertexts()
     /// When the newest change came, in seconds since 1970; 0 while there is none.
     private(set) var time: Int64 = 0
 
@@ -28,21 +30,26 @@ struct PendingChanges: Sendable {
     var isEmpty: Bool { paths.isEmpty }
     var count: Int { paths.count }
 
-    /// - Parameter time: in seconds since 1970; 0 for now.
-    mutating func add(_ change: Change, at time: Int64 = 0) {
+    /// - Parameters:
+    ///   - time: in seconds since 1970; 0 for now.
+    ///   - text: what was saved, where that is known.
+    mutating func add(_ change: Change, at time: Int64 = 0, text: SavedCiphertexts.Saved? = nil) {
         self.time = time
         switch change {
         case .saved(let path):
             paths.append(path)
             removed.remove(path)
+            if let text { saved.hold(text, at: path) }
         case .removed(let path):
             paths.append(path)
             removed.insert(path)
+            saved.drop(path)
         case .renamed(let from, let to):
             paths.append(from)
             paths.append(to)
             removed.insert(from)
             removed.remove(to)
+            saved.rename(from, to: to)
             // a to b, then b to c: a to c.
             if let index = renames.firstIndex(where: { $0.to == from }) {
                 renames[index].to = to
@@ -59,6 +66,8 @@ struct PendingChanges: Sendable {
         second.paths = paths.filter { !isFirst($0) }
         first.removed = removed.filter(isFirst)
         second.removed = removed.filter { !isFirst($0) }
+        first.saved.filter(isFirst)
+        second.saved.filter { !isFirst($0) }
         first.renames = renames.filter { isFirst($0.from) }
         second.renames = renames.filter { !isFirst($0.from) }
         return (first, second)
@@ -67,6 +76,8 @@ struct PendingChanges: Sendable {
     /// Puts back what could not be committed, before what came since.
     mutating func putBack(_ earlier: PendingChanges) {
         var all = earlier
+        all.saved = saved
+        all.saved.putBack(earlier.saved, unless: paths.contains)
         all.paths.append(contentsOf: paths)
         all.renames.append(contentsOf: renames)
         all.removed.subtract(paths)

@@ -1,0 +1,100 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// What git overwrites between a save and its commit.
+@Suite struct TakenBackTests {
+    /// What a program does in the store's folder once `secret` is saved through the mount.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var name: String
+        /// Before the save.
+        var before = ""
+        var secret = "a"
+        var after: String
+        /// Whether what was saved becomes a conflict file.
+        var isKept: Bool
+        /// The text of the secret afterwards; nil when it is gone.
+        var text: String?
+
+        var testDescription: String { name }
+    }
+
+    /// `git stash` is `create` and `store`, then `reset --hard`, and `clean` for what git did not know
+    /// (git-stash(1), "Discussion").
+    static let cases = [
+        Case(
+            name: "saved between the steps of git stash",
+            before: "cp .git/spare b.gpg; git stash store $(git stash create)",
+            after: "git reset -q --hard", isKept: true, text: "a\n"),
+        Case(
+            name: "a new one saved between the steps of git stash -u",
+            before: "cp .git/spare b.gpg; git stash -q -u",
+            secret: "new", after: "git clean -fdq", isKept: true, text: nil),
+        Case(name: "git reset --hard", after: "git reset -q --hard", isKept: true, text: "a\n"),
+        Case(name: "git checkout FILE", after: "git checkout -q a.gpg", isKept: true, text: "a\n"),
+        Case(name: "a stash that has it", after: "git stash -q", isKept: false, text: "a\n"),
+        Case(
+            name: "a stash -u that has it", secret: "new", after: "git stash -q -u", isKept: false, text: nil),
+        Case(
+            name: "a stash that is popped", after: "git stash -q; git stash pop -q", isKept: false,
+            text: "saved\n"),
+        Case(name: "a commit of the user's", after: "git commit -qam mine", isKept: false, text: "saved\n"),
+        Case(
+            name: "a commit of the user's and its revert",
+            after: "git commit -qam mine; git revert --no-edit HEAD >/dev/null", isKept: false, text: "a\n"),
+        Case(
+            name: "pass overwrites it", after: "echo pass | pass insert -ef a >/dev/null", isKept: false,
+            text: "pass\n"),
+        Case(
+            name: "pass removes a new one", secret: "new", after: "pass rm -f new >/dev/null || rm new.gpg",
+            isKept: false),
+        Case(name: "it is renamed in the mount", after: "mv $MOUNT/a $MOUNT/c", isKept: false, text: nil),
+        Case(name: "it is removed in the mount", after: "rm $MOUNT/a", isKept: false, text: nil),
+        Case(
+            name: "its folder is renamed, and taken back", secret: "d/x",
+            after: "mv $MOUNT/d $MOUNT/e; git stash -q -u",
+            isKept: false, text: "d\n"),
+    ]
+
+    @Test(arguments: cases) func whatGitPutsBackIsKept(_ test: Case) throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
+            for (name, text) in [("a", "a\n"), ("b", "b\n"), ("d/x", "d\n")] { try store.insert(name, text) }
+            try home.succeed([
+                "cp", store.path.appending("a.gpg").string, store.path.appending(".git/spare").string,
+            ])
+            func shell(_ script: String) throws {
+                try home.succeed(
+                    ["bash", "-ec", script], in: store.path,
+                    extra: ["MOUNT": home.visible("work").string, "PASSWORD_STORE_DIR": store.path.string])
+            }
+            // What was committed in the second of the save counts as newer.
+            try shell(
+                "GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' git commit -q --amend --no-edit; git push -q")
+            // Time for what git does.
+            try home.configure(["commit.delay": "3s", "sync.interval": "0s"])
+            try home.addStores([store])
+            try home.mount()
+            // So that its first look at the store is over.
+            try home.succeed(["passdir", "sync"])
+            try shell(test.before.isEmpty ? ":" : test.before)
+            try home.succeed(
+                ["sh", "-c", "echo saved > \"$0\"", home.visible("work/\(test.secret)").string])
+            try shell(test.after)
+            try home.succeed(["passdir", "sync"])
+            // A conflict file is committed by the next exchange.
+            try home.succeed(["passdir", "sync"])
+            let conflicts = try store.git("ls-files", "*.conflict-*").split(separator: "\n").map(String.init)
+            #expect(conflicts.count == (test.isKept ? 1 : 0), "\(conflicts)")
+            for conflict in conflicts {
+                #expect(conflict.hasPrefix(test.secret + ".conflict-"))
+                #expect(try store.show(String(conflict.dropLast(4))) == Array("saved\n".utf8))
+                #expect(try home.passdir("status").output.contains("conflict \(test.secret).conflict-"))
+            }
+            let now = try? store.show(test.secret)
+            #expect(now == test.text.map { Array($0.utf8) })
+            #expect(try store.git("status", "--short").isEmpty)
+            try home.unmount()
+        }
+    }
+}
