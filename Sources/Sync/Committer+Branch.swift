@@ -158,7 +158,7 @@ extension Committer {
     /// What is not committed or not pushed, or lies in a folder that was replaced, as sentences, the last one without a full
     /// stop; nil when all is. Looks at the disk, and waits for no work that goes on.
     public nonisolated var unsharedSentence: String? {
-        let (waiting, tops) = shared.withLock { ($0.pending.count + $0.inWork, $0.nestedTops) }
+        let (waiting, tops) = shared.withLock { ($0.waiting.count, $0.nestedTops) }
         let commits = ([FilePath()] + tops).reduce(0) { $0 + unpushedCount(at: $1) }
         let (commitError, syncError) = shared.withLock { ($0.commitError ?? $0.headError, $0.syncError) }
         var parts: [String] = []

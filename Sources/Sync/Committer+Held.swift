@@ -19,7 +19,7 @@ extension Committer {
         let mustSchedule = shared.withLock { shared in
             // At the end it lies in the working tree, where the next start finds it.
             guard !shared.isFinishing else { return false }
-            shared.inWork = free.count
+            shared.inWork = free
             shared.pending.putBack(waiting)
             guard !shared.isScheduled else { return false }
             shared.isScheduled = true

@@ -10,7 +10,7 @@ extension Committer {
     public nonisolated var status: CommitterStatus {
         shared.withLock { shared in
             var status = shared.status
-            status.pendingChanges = shared.pending.count + shared.inWork
+            status.pendingChanges = shared.waiting.count
             status.lastError =
                 shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
             status.notes += [shared.ignoredSentence].compactMap(\.self) + shared.refusedSentences

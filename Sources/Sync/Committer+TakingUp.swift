@@ -53,7 +53,7 @@ extension Committer {
     /// How many of the paths that wait, because a user has something unfinished, have nothing to wait with any more: the
     /// newest commit has what was saved, or the user has stashed it. Looks at the disk.
     nonisolated var settledCount: Int {
-        let (pending, tops) = shared.withLock { ($0.pending.paths, $0.unfinished) }
+        let (pending, tops) = shared.withLock { ($0.waiting, $0.unfinished) }
         guard !pending.isEmpty else { return 0 }
         return tops.reduce(0) { count, top in
             let paths = pending.filter { store.repositories.around($0) == top }.compactMap { path in

@@ -1,6 +1,7 @@
 public import Git
 import Glibc
 public import Logging
+import OrderedCollections
 public import Stores
 import Synchronization
 public import SystemPackage
@@ -66,7 +67,9 @@ public actor Committer: ChangeSink {
     struct Shared: Sendable {
         var pending = PendingChanges()
         /// Changes that are being committed right now.
-        var inWork = 0
+        var inWork = PendingChanges()
+        /// Paths of what is not committed yet.
+        var waiting: OrderedSet<FilePath> { inWork.paths.union(pending.paths) }
         var isScheduled = false
         var lastChange = ContinuousClock.now
         var isFinishing = false
@@ -213,20 +216,20 @@ public actor Committer: ChangeSink {
         followFolder()
         let (all, generation) = shared.withLock { shared in
             defer {
-                shared.inWork = shared.pending.count
+                shared.inWork = shared.pending
                 shared.pending = PendingChanges()
             }
             return (shared.pending, shared.generation)
         }
         guard !all.isEmpty else { return }
         let batch = withoutHeld(all)
-        guard !batch.isEmpty else { return shared.withLock { $0.inWork = 0 } }
+        guard !batch.isEmpty else { return shared.withLock { $0.inWork = PendingChanges() } }
         do throws(CommitFailure) {
             try commit(batch)
             let hadFailed = failedCommits > 0
             failedCommits = 0
             let mustSchedule = shared.withLock { shared in
-                shared.inWork = 0
+                shared.inWork = PendingChanges()
                 shared.commitError = nil
                 // The next try of what failed may be minutes away: what comes now does not wait for that.
                 guard hadFailed, !shared.isFinishing else { return false }
@@ -238,7 +241,7 @@ public actor Committer: ChangeSink {
             log.warning("\(error.message)")
             failedCommits += 1
             let mustSchedule = shared.withLock { shared in
-                shared.inWork = 0
+                shared.inWork = PendingChanges()
                 guard shared.generation == generation else {
                     shared.leftBehind.append(
                         LeftBehind(generation: generation, paths: Array(batch.paths)))

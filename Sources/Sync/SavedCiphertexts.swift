@@ -54,6 +54,8 @@ struct SavedCiphertexts: Sendable {
 
     /// Adds what was saved before these, and not again since.
     mutating func putBack(_ earlier: SavedCiphertexts, unless isTouched: (FilePath) -> Bool) {
-        for (path, text) in earlier.saved where saved[path] == nil && !isTouched(path) { hold(text, at: path) }
+        for (path, text) in earlier.saved where saved[path] == nil && !isTouched(path) {
+            hold(text, at: path)
+        }
     }
 }

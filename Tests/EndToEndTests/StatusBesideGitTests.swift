@@ -134,7 +134,7 @@ import Testing
             try store.git("checkout", "-q", "-B", "topic")
             try home.succeed(["sh", "-c", begin], in: store.path)
             try FileCalls.save(Array("new\n".utf8), to: home.visible("work/a"))
-            try home.waitUntil("it waits") { try error(home).contains("is unfinished") }
+            try home.waitUntil("it waits") { try error(home).contains("changes wait because ") }
             let said = try error(home)
             #expect(said.contains("git checkout of that file"), "\(said)")
             #expect(try home.run(["sh", "-c", end], in: store.path).exitCode != 0)
