@@ -14,7 +14,6 @@ import SystemPackage
 ///
 /// A store that leaves stays known until the end: what is still open of it is saved and committed when it is closed.
 final class LiveStores: Sendable {
-    private let registry: Registry
     private let opening: StoreOpening
     private let filesystem: StoreFilesystem
     private let mountPoint: FilePath
@@ -28,10 +27,9 @@ final class LiveStores: Sendable {
     private let following = Mutex<Void>(())
 
     init(
-        registry: Registry, opening: StoreOpening, filesystem: StoreFilesystem, mountPoint: FilePath,
-        learned: LearnedState?, log: Logger
+        opening: StoreOpening, filesystem: StoreFilesystem, mountPoint: FilePath, learned: LearnedState?,
+        log: Logger
     ) {
-        self.registry = registry
         self.opening = opening
         self.filesystem = filesystem
         self.mountPoint = mountPoint
@@ -70,29 +68,27 @@ final class LiveStores: Sendable {
     }
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
-        let wanted: [StoreDefinition]
-        let hidden: [String]
-        var fixed: [ServedStore.Fixed] = []
+        var wanted: [StoreSettings] = []
+        let definitions: [StoreDefinition]
         do throws(SettingsError) {
-            try registry.configuration.reload()
-            let definitions = try registry.definitions()
-            wanted = definitions.filter(\.isInMount)
-            hidden = definitions.filter { !$0.isInMount }.map(\.name)
-            for definition in wanted { fixed.append(try opening.fixed(definition)) }
+            try opening.opener.configuration.reload()
+            definitions = try opening.opener.registry.definitions()
+            for definition in definitions where definition.isInMount {
+                wanted.append(try StoreSettings(opening.opener.configuration, of: definition))
+            }
         } catch {
             throw DaemonError(error)
         }
-        let step = try step(to: Array(zip(wanted, fixed)), reopening)
+        let step = step(to: wanted, reopening)
         for store in step.leaving { leave(store) }
-        for (store, settings) in step.changed { store.use(settings) }
         let known = zip(step.stores, wanted).filter { store, _ in !step.fresh.contains { $0 === store } }
         rename(known.map { ($0, $1) })
         for store in step.returning { showAgain(store) }
         for store in step.fresh { show(store) }
-        if !step.changed.isEmpty { filesystem.retryFailedSaves() }
+        if step.hasChanged { filesystem.retryFailedSaves() }
         filesystem.setOrder(step.stores.compactMap(\.store))
         served.withLock { $0 = step.stores }
-        self.hidden.withLock { $0 = hidden }
+        hidden.withLock { $0 = definitions.filter { !$0.isInMount }.map(\.name) }
     }
 
     /// What leads from the stores as they are to those that the configuration wants.
@@ -103,26 +99,26 @@ final class LiveStores: Sendable {
         var fresh: [ServedStore] = []
         /// Those of `stores` that had left.
         var returning: [ServedStore] = []
-        /// Those of `stores` that have other settings.
-        var changed: [(ServedStore, StoreOpening.Settings)] = []
+        /// Whether one of `stores` works by other settings than before.
+        var hasChanged = false
         var leaving: [ServedStore]
     }
 
-    private func step(
-        to wanted: [(StoreDefinition, ServedStore.Fixed)], _ reopening: String?
-    ) throws(DaemonError) -> Step {
+    private func step(to wanted: [StoreSettings], _ reopening: String?) -> Step {
         var step = Step(leaving: all)
         let unsaved = withUnsavedRest
-        for (definition, fixed) in wanted {
+        for settings in wanted {
             func isKnown(_ known: ServedStore) -> Bool {
-                Self.areSame(known.definition, definition) && known.fixed.path == fixed.path
-                    && known.store != nil && known.definition.identifier != reopening
+                Self.areSame(known.definition, settings.definition) && known.store != nil
+                    && known.definition.path == settings.definition.path
+                    && known.definition.identifier != reopening
             }
             var known = step.leaving.first(where: isKnown) ?? unsaved.first(where: isKnown)
-            if let changed = known, changed.fixed != fixed {
-                if case .success(let settings) = try opening.settings(of: definition, fixed) {
-                    step.changed.append((changed, settings))
-                } else {
+            if let changed = known, !changed.settings.isSameWork(as: settings) {
+                do throws(OpenPGPError) {
+                    try opening.change(changed, to: settings)
+                    step.hasChanged = true
+                } catch {
                     // Its keyring cannot be used: it comes back, with what is unsaved of it, when one can.
                     known = nil
                 }
@@ -132,7 +128,7 @@ final class LiveStores: Sendable {
                 if unsaved.contains(where: { $0 === known }) { step.returning.append(known) }
                 step.leaving.removeAll { $0 === known }
             } else {
-                let made = try opening.make(definition, fixed, mountPoint: mountPoint)
+                let made = opening.make(settings, mountPoint: mountPoint)
                 step.stores.append(made)
                 step.fresh.append(made)
             }
@@ -150,7 +146,7 @@ final class LiveStores: Sendable {
         do throws(Errno) {
             try filesystem.add(
                 store, sink: committer,
-                changeRecipients: RecipientSaving.changer(store, committer, opening.environment),
+                changeRecipients: RecipientSaving.changer(store, committer, opening.opener.environment),
                 isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")
@@ -169,9 +165,11 @@ final class LiveStores: Sendable {
         }
     }
 
-    private func rename(_ stores: [(ServedStore, StoreDefinition)]) {
-        let changed = stores.filter { served, definition in served.definition != definition }
-        let renamed = changed.filter { served, definition in served.name != definition.name }
+    private func rename(_ stores: [(ServedStore, StoreSettings)]) {
+        let changed = stores.filter { served, settings in served.settings != settings }
+        let renamed = changed.map { ($0, $1.definition) }.filter { served, definition in
+            served.name != definition.name
+        }
         let taken = Set(stores.map { served, _ in served.name })
         // Two stores may have swapped their names: then all names are made free before one is given.
         if renamed.contains(where: { taken.contains($0.1.name) }) {
@@ -179,14 +177,15 @@ final class LiveStores: Sendable {
                 name(served, ".\(definition.identifier.prefix(8))", definition.identifier)
             }
         }
-        for (served, definition) in changed {
+        for (served, settings) in changed {
             guard let store = served.store else { continue }
+            let definition = settings.definition
             if store.identifier != definition.identifier {
                 learned?.rename(store: store.identifier, to: definition.identifier)
             }
             filesystem.setReadOnly(definition.isReadOnly, store)
             name(served, definition.name, definition.identifier)
-            served.definition = definition
+            served.settings = settings
         }
     }
 

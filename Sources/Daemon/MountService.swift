@@ -80,9 +80,8 @@ final class MountService: Sendable {
             .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
         try MountPlace.prepare(mountPoint, stores: places)
         stores = LiveStores(
-            registry: registry,
             opening: StoreOpening(
-                configuration: settings.configuration, environment: environment, learned: learned,
+                try StoreOpener(settings.configuration, environment: environment, log: log), learned: learned,
                 credentials: credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
             learned: learned, log: log)

@@ -14,8 +14,7 @@ import SystemPackage
 /// something of it waits to be committed.
 final class ServedStore: Sendable {
     private struct State: Sendable {
-        var definition: StoreDefinition
-        var fixed: Fixed
+        var settings: StoreSettings
         var isStarted = false
         /// The last report that was asked for, and when.
         var look: (report: Attempt<StoreReport>, start: ContinuousClock.Instant)?
@@ -36,20 +35,11 @@ final class ServedStore: Sendable {
     /// What others did to its recipients; nothing is looked at before the store is used.
     let recipients: RecipientWatch?
 
-    /// The settings by which a store works, but for what `definition` has and follows by itself.
-    struct Fixed: Sendable, Equatable {
-        /// Its folder as the configuration names it: another one is another store.
-        var path: FilePath
-        var keyring: FilePath?
-        /// The rest, as text.
-        var others: [String?]
-    }
-
     init(
-        _ definition: StoreDefinition, fixed: Fixed, path: FilePath, store: Store? = nil,
-        committer: Committer? = nil, failure: String? = nil
+        _ settings: StoreSettings, path: FilePath, store: Store? = nil, committer: Committer? = nil,
+        failure: String? = nil
     ) {
-        state = Mutex(State(definition: definition, fixed: fixed))
+        state = Mutex(State(settings: settings))
         self.path = path
         self.store = store
         self.committer = committer
@@ -58,13 +48,12 @@ final class ServedStore: Sendable {
     }
 
     /// As the configuration has it now.
-    var definition: StoreDefinition {
-        get { state.withLock { $0.definition } }
-        set { state.withLock { $0.definition = newValue } }
+    var settings: StoreSettings {
+        get { state.withLock { $0.settings } }
+        set { state.withLock { $0.settings = newValue } }
     }
 
-    /// By what it works now.
-    var fixed: Fixed { state.withLock { $0.fixed } }
+    var definition: StoreDefinition { settings.definition }
 
     var name: String { definition.name }
 
@@ -87,11 +76,13 @@ final class ServedStore: Sendable {
     }
 
     /// Works by other settings from now on, and stays as it is otherwise: mounted, with what is open and unsaved of it.
-    func use(_ settings: StoreOpening.Settings) {
+    func use(
+        _ settings: StoreSettings, _ engine: any Engine, _ options: Store.Options,
+        _ committing: Committer.Options
+    ) {
         guard let store, let committer else { return }
-        state.withLock { $0.fixed = settings.fixed }
-        store.use(settings.engine, settings.options)
-        var committing = settings.committing
+        store.use(engine, options)
+        var committing = committing
         committing.branchFolders = committer.options.branchFolders
         Task { [committing] in await committer.use(committing) }
     }

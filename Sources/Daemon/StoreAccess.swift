@@ -22,9 +22,9 @@ public struct StoreAccess: Sendable {
     public static func open(
         _ argument: String, for use: StoreUse, environment: [String: String]
     ) throws(DaemonError) -> StoreAccess {
-        let opening = try Opening(environment: environment)
-        let place = try TypedPlace(argument, in: opening.registry, environment: environment)
-        return try opening.access(to: place.store, place.path, for: use)
+        let opener = try StoreOpener(environment: environment)
+        let place = try TypedPlace(argument, in: opener.registry, environment: environment)
+        return try StoreAccess(opener, place.store, place.path, for: use)
     }
 
     /// Stores by their names; without any all but those whose folder can be none.
@@ -32,75 +32,22 @@ public struct StoreAccess: Sendable {
     public static func all(named names: [String] = [], environment: [String: String]) throws(DaemonError)
         -> [StoreAccess]
     {
-        let opening = try Opening(environment: environment)
-        var found: [StoreAccess] = []
-        for definition in try opening.definitions(named: names) {
-            found.append(try opening.access(to: definition, FilePath(), for: .reading))
+        let opener = try StoreOpener(environment: environment)
+        let named = try names.map { name throws(DaemonError) in try opener.definition(named: name) }
+        let all = try opener.definitions().filter {
+            StorePlace.objection(toLinked: $0.path, environment: environment) == nil
         }
-        return found
+        return try (names.isEmpty ? all : named).map { definition throws(DaemonError) in
+            try StoreAccess(opener, definition, FilePath(), for: .reading)
+        }
     }
 
-    /// What is read once to open any store.
-    private struct Opening {
-        let environment: [String: String]
-        let configuration: Configuration
-        let registry: Registry
-        let definitions: [StoreDefinition]
-
-        init(environment: [String: String]) throws(DaemonError) {
-            self.environment = environment
-            do throws(SettingsError) {
-                configuration = try Daemon.configuration(environment)
-                registry = Registry(configuration, environment: environment)
-                definitions = try registry.definitions()
-            } catch {
-                throw DaemonError(error)
-            }
-        }
-
-        func definitions(named names: [String]) throws(DaemonError) -> [StoreDefinition] {
-            guard !names.isEmpty else {
-                return definitions.filter {
-                    StorePlace.objection(toLinked: $0.path, environment: environment) == nil
-                }
-            }
-            do throws(SettingsError) {
-                var found: [StoreDefinition] = []
-                for name in names { found.append(try registry.definition(named: name)) }
-                return found
-            } catch {
-                throw DaemonError(error)
-            }
-        }
-
-        func access(to definition: StoreDefinition, _ path: FilePath, for use: StoreUse) throws(DaemonError)
-            -> StoreAccess
-        {
-            let root = try definition.root(for: use, environment: environment)
-            do {
-                let credentials = LayeredCredentialStore.standard(
-                    environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-                let store = Store(
-                    name: definition.name, identifier: definition.identifier, root: root,
-                    engine: try GnuPG(
-                        home: definition.keyring, encryption: try EncryptionWay(configuration)),
-                    options: try Store.Options(
-                        configuration, store: definition.name, environment: environment),
-                    learned: nil)
-                return StoreAccess(
-                    store: store, path: path,
-                    committing: try CommitterSettings.options(
-                        configuration, of: definition, credentials: credentials))
-            } catch let error as SettingsError {
-                throw DaemonError(error)
-            } catch let error as OpenPGPError {
-                throw DaemonError(message: error.message)
-            } catch {
-                throw DaemonError(
-                    message:
-                        "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(error)")
-            }
-        }
+    private init(
+        _ opener: StoreOpener, _ definition: StoreDefinition, _ path: FilePath, for use: StoreUse
+    ) throws(DaemonError) {
+        store = try opener.store(definition, for: use)
+        self.path = path
+        committing = try opener.committing(definition)
     }
 
     /// Commits changes that lie on disk, and pushes them if that goes quickly; else the daemon does it, or the next
@@ -110,9 +57,7 @@ public struct StoreAccess: Sendable {
     public func commit(_ changes: [Change], pushing: Bool = true) throws(DaemonError) {
         var committing = committing
         committing.recovers = false
-        let committer = Committer(
-            store: store, options: committing, log: Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let committer = Committer(store: store, options: committing, log: StoreOpener.quietLog)
         for change in changes { committer.note(change) }
         let done = DispatchSemaphore(value: 0)
         Task {

@@ -11,120 +11,63 @@ import SystemPackage
 
 /// Makes stores of their definitions, for a mount; opens none of them.
 final class StoreOpening: Sendable {
-    private let configuration: Configuration
-    let environment: [String: String]
+    let opener: StoreOpener
     private let learned: LearnedState?
     private let credentials: any CredentialStore
     private let log: Logger
     private let branches = BranchWatch()
-    /// One for each keyring; nil is that of GNUPGHOME.
-    private let engines = Mutex<[FilePath?: GnuPG]>([:])
 
     init(
-        configuration: Configuration, environment: [String: String], learned: LearnedState?,
-        credentials: any CredentialStore, log: Logger
+        _ opener: StoreOpener, learned: LearnedState?, credentials: any CredentialStore, log: Logger
     ) {
-        self.configuration = configuration
-        self.environment = environment
+        self.opener = opener
         self.learned = learned
         self.credentials = credentials
         self.log = log
     }
 
-    /// By what a store of this definition would work.
-    func fixed(_ definition: StoreDefinition) throws(SettingsError) -> ServedStore.Fixed {
-        ServedStore.Fixed(
-            path: definition.path, keyring: definition.keyring,
-            others: [
-                definition.url, definition.branch, definition.authentication?.rawValue, definition.userName,
-                definition.sshKey?.string, definition.key,
-                try configuration.value(Catalogue.syncTransport, store: definition.name).rawValue,
-                try configuration.value(Catalogue.syncIntegration, store: definition.name).rawValue,
-                "\(try configuration.value(Catalogue.syncInterval, store: definition.name))",
-                "\(try configuration.value(Catalogue.commitEach, store: definition.name))",
-                "\(try configuration.value(Catalogue.commitDelay, store: definition.name))",
-                "\(try configuration.value(Catalogue.pushTimeout))",
-                "\(try configuration.value(Catalogue.promptTimeout))",
-                try configuration.value(Catalogue.storeSigningKeys, store: definition.name),
-                try configuration.value(Catalogue.recipientTrust, store: definition.name).rawValue,
-                try configuration.value(Catalogue.recipientConfirm, store: definition.name).map(String.init),
-            ])
-    }
-
-    /// By what a store works.
-    struct Settings {
-        var fixed: ServedStore.Fixed
-        var options: Store.Options
-        var engine: any Engine
-        var committing: Committer.Options
-    }
-
-    /// What the configuration has for a store; a failure where its keyring cannot be used.
-    func settings(
-        of definition: StoreDefinition, _ fixed: ServedStore.Fixed
-    ) throws(DaemonError) -> Result<Settings, OpenPGPError> {
-        let encryption: EncryptionWay
-        let options: Store.Options
-        let committing: Committer.Options
-        do {
-            committing = try CommitterSettings.options(
-                configuration, of: definition, credentials: credentials)
-            options = try Store.Options(configuration, store: definition.name, environment: environment)
-            encryption = try EncryptionWay(configuration)
-        } catch {
-            throw DaemonError(error)
-        }
-        do {
-            let engine = try engine(definition.keyring, encryption)
-            return .success(
-                Settings(fixed: fixed, options: options, engine: engine, committing: committing))
-        } catch {
-            return .failure(error)
-        }
+    /// Has a store work by other settings.
+    func change(_ served: ServedStore, to settings: StoreSettings) throws(OpenPGPError) {
+        let engine = try opener.engine(settings.definition.keyring)
+        let options = Store.Options(settings, environment: opener.environment)
+        served.use(settings, engine, options, Committer.Options(settings, credentials: credentials))
     }
 
     /// A store that can be shown, or one that says why not.
-    func make(
-        _ definition: StoreDefinition, _ fixed: ServedStore.Fixed, mountPoint: FilePath
-    ) throws(DaemonError) -> ServedStore {
-        let settings = try settings(of: definition, fixed)
+    func make(_ settings: StoreSettings, mountPoint: FilePath) -> ServedStore {
+        let definition = settings.definition
         let path: FilePath
         do throws(Errno) {
             path = try resolved(definition.path)
         } catch {
-            return failed(definition, fixed, "\(error)")
+            return failed(settings, "\(error)")
         }
-        if let objection = StorePlace.objection(to: path, environment: environment) {
-            return failed(definition, fixed, "it \(objection)")
+        if let objection = StorePlace.objection(to: path, environment: opener.environment) {
+            return failed(settings, "it \(objection)")
         }
         if path.starts(with: mountPoint) || mountPoint.starts(with: path) {
-            return failed(definition, fixed, "it and the mount point \(mountPoint) lie in one another")
+            return failed(settings, "it and the mount point \(mountPoint) lie in one another")
         }
-        switch settings {
-        case .success(let settings): return open(definition, in: path, settings)
-        case .failure(let error): return failed(definition, fixed, error.message)
-        }
-    }
-
-    private func open(_ definition: StoreDefinition, in path: FilePath, _ settings: Settings) -> ServedStore {
         let firstUse = FirstUse()
-        let environment = environment
-        let needsList = settings.options.recipientOverride == nil
+        let environment = opener.environment
+        let needsList = Store.Options(settings, environment: environment).recipientOverride == nil
         let root = Root(lazily: path, named: definition.path) { folder in
             Self.objection(toReplacement: folder, needsList: needsList, environment)
         } whenOpened: {
             firstUse.use()
         }
-        let store = Store(
-            name: definition.name, identifier: definition.identifier, root: root, engine: settings.engine,
-            options: settings.options, learned: learned)
-        var committing = settings.committing
+        let store: Store
+        do throws(OpenPGPError) {
+            store = try opener.store(settings, in: root, learned: learned)
+        } catch {
+            return failed(settings, error.message)
+        }
+        var committing = Committer.Options(settings, credentials: credentials)
         committing.branchFolders = { [branches] folders in
             branches.follow(folders) { firstUse.branchMayHaveMoved() }
         }
         let committer = Committer(store: store, options: committing, log: log)
-        let served = ServedStore(
-            definition, fixed: settings.fixed, path: path, store: store, committer: committer)
+        let served = ServedStore(settings, path: path, store: store, committer: committer)
         firstUse.set(served)
         return served
     }
@@ -149,23 +92,11 @@ final class StoreOpening: Sendable {
         return nil
     }
 
-    /// The setting of encryption counts when a keyring is first used: at the daemon's start.
-    private func engine(_ keyring: FilePath?, _ encryption: EncryptionWay) throws(OpenPGPError) -> GnuPG {
-        try engines.withLock { (engines) throws(OpenPGPError) in
-            if let known = engines[keyring] { return known }
-            let log = log
-            let engine = try GnuPG(home: keyring, encryption: encryption) { log.notice("\($0)") }
-            engines[keyring] = engine
-            return engine
-        }
-    }
-
-    private func failed(
-        _ definition: StoreDefinition, _ fixed: ServedStore.Fixed, _ reason: String
-    ) -> ServedStore {
+    private func failed(_ settings: StoreSettings, _ reason: String) -> ServedStore {
+        let definition = settings.definition
         let failure = "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)"
         log.error("\(failure)")
-        return ServedStore(definition, fixed: fixed, path: definition.path, failure: failure)
+        return ServedStore(settings, path: definition.path, failure: failure)
     }
 
     /// The folder without links on the way.

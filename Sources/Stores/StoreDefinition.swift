@@ -34,7 +34,8 @@ public struct StoreDefinition: Sendable, Equatable {
     /// Whether the mount and the commands refuse to change it.
     public var isReadOnly = false
 
-    init(name: String, path: FilePath, identifier: String, isImplicit: Bool) {
+    /// A store that no section defines.
+    public init(name: String, path: FilePath, identifier: String, isImplicit: Bool) {
         self.name = name
         self.path = path
         self.identifier = identifier

@@ -1,5 +1,5 @@
 public import OpenPGP
-public import Settings
+import Settings
 import SystemPackage
 
 extension Store {
@@ -38,23 +38,15 @@ extension Store {
             signingKeys = Self.fingerprints(environment["PASSWORD_STORE_SIGNING_KEY"] ?? "")
         }
 
-        /// Options of a store as the configuration and the environment have them.
-        public init(
-            _ configuration: Configuration, store: String, environment: [String: String]
-        ) throws(SettingsError) {
+        /// Options of a store as its settings and the environment have them.
+        public init(_ settings: StoreSettings, environment: [String: String]) {
             self.init(
-                secretLimit: try configuration.value(Catalogue.secretLimit),
-                promptTimeout: try configuration.value(Catalogue.promptTimeout), environment: environment)
-            if signingKeys.isEmpty,
-                let keys = try configuration.value(Catalogue.storeSigningKeys, store: store)
-            {
-                signingKeys = Self.fingerprints(keys)
-            }
-            trust = try configuration.value(Catalogue.recipientTrust, store: store) == .gpg ? .gpg : .always
-            let path = try configuration.value(Catalogue.storePath, store: store)
-            let url = try configuration.value(Catalogue.storeURL, store: store)
-            isClone = path == nil && url != nil
-            mustConfirm = try configuration.value(Catalogue.recipientConfirm, store: store)
+                secretLimit: settings.secretLimit, promptTimeout: settings.promptTimeout,
+                environment: environment)
+            if signingKeys.isEmpty, let keys = settings.signingKeys { signingKeys = Self.fingerprints(keys) }
+            trust = settings.trust == .gpg ? .gpg : .always
+            isClone = settings.definition.isCloned
+            mustConfirm = settings.mustConfirm
             let data = Directories.dataFolder(environment: environment)
             record = RecipientRecord(
                 file: data.appending("recipients"),

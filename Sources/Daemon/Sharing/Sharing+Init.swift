@@ -26,12 +26,10 @@ extension Sharing {
         of folder: FilePath, name: String, keyring: FilePath?, recipients: [String]
     ) throws(DaemonError) -> Initialization {
         do {
-            let options = try Store.Options(configuration, store: name, environment: environment)
-            let store = Store(
-                name: name, identifier: "path:\(folder)", root: try Root(path: folder),
-                engine: try keyring.map { (home) throws(OpenPGPError) in
-                    try GnuPG(home: home, encryption: engine.encryption)
-                } ?? engine, options: options, learned: nil)
+            var definition = StoreDefinition(
+                name: name, path: folder, identifier: "path:\(folder)", isImplicit: true)
+            definition.keyring = keyring
+            let store = try opener.store(opener.settings(of: definition), in: Root(path: folder))
             guard try store.root.statusIfPresent(of: Self.newList) == nil else {
                 throw DaemonError(message: "there is a .gpg-id in \(folder) already: leave out --init")
             }
@@ -64,7 +62,7 @@ extension Sharing {
                 store: store,
                 options: Committer.Options(
                     delay: .zero, pushTimeout: .seconds(60), program: "/proc/self/exe"),
-                log: Self.quietLog)
+                log: StoreOpener.quietLog)
             let message = "Set GPG id to \(plan.lines.joined(separator: ", ")).\n"
             do throws(StoreError) {
                 try Self.wait { () throws(CommitError) in

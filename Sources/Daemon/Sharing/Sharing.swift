@@ -14,31 +14,23 @@ import SystemPackage
 /// changes apart; against saves, be they of the daemon, of `pass` or of an editor, which take no lock, every file is
 /// swapped and then looked at (see `Reencryption`).
 public struct Sharing: Sendable {
-    let environment: [String: String]
-    let configuration: Configuration
-    private let registry: Registry
+    let opener: StoreOpener
     let definitions: [StoreDefinition]
     /// The keyring of GNUPGHOME.
     let engine: GnuPG
 
     /// Reads the configuration and prepares GnuPG.
     public init(environment: [String: String]) throws(DaemonError) {
-        self.environment = environment
-        let encryption: EncryptionWay
+        opener = try StoreOpener(environment: environment)
+        definitions = try opener.definitions()
         do {
-            configuration = try Daemon.configuration(environment)
-            encryption = try EncryptionWay(configuration)
-            registry = Registry(configuration, environment: environment)
-            definitions = try registry.definitions()
-        } catch {
-            throw DaemonError(error)
-        }
-        do {
-            engine = try GnuPG(encryption: encryption)
+            engine = try opener.engine(nil)
         } catch {
             throw DaemonError(message: error.message)
         }
     }
+
+    var environment: [String: String] { opener.environment }
 
     /// A folder of a store.
     struct Place: Sendable {
@@ -55,34 +47,13 @@ public struct Sharing: Sendable {
 
     /// Opens a store by its name.
     func store(named name: String, for use: StoreUse) throws(DaemonError) -> Store {
-        let definition: StoreDefinition
-        do throws(SettingsError) {
-            definition = try registry.definition(named: name)
-        } catch {
-            throw DaemonError(error)
-        }
-        let root = try definition.root(for: use, environment: environment)
-        do {
-            let store = Store(
-                name: definition.name, identifier: definition.identifier,
-                root: root,
-                engine: try definition.keyring.map { (home) throws(OpenPGPError) in
-                    try GnuPG(home: home, encryption: engine.encryption)
-                } ?? engine,
-                options: try Store.Options(configuration, store: name, environment: environment), learned: nil
-            )
+        let store = try opener.store(opener.definition(named: name), for: use)
+        do throws(StoreError) {
             try store.recordRecipientsAtFirstSight()
-            return store
-        } catch let error as SettingsError {
-            throw DaemonError(error)
-        } catch let error as StoreError {
-            throw DaemonError(message: error.message)
-        } catch let error as OpenPGPError {
-            throw DaemonError(message: error.message)
         } catch {
-            throw DaemonError(
-                message: "the store \"\(name)\" in \(definition.path) cannot be opened: \(error)")
+            throw DaemonError(message: error.message)
         }
+        return store
     }
 
     /// Notes whom a store that was just added is for: what comes later by its remote is somebody else's doing. Where
@@ -93,7 +64,7 @@ public struct Sharing: Sendable {
 
     /// What a user means by a path (`TypedPlace`); a file stands for its folder.
     func place(_ path: String, for use: StoreUse) throws(DaemonError) -> Place {
-        let typed = try TypedPlace(path, in: registry, environment: environment)
+        let typed = try TypedPlace(path, in: opener.registry, environment: environment)
         return try place(store: typed.store.name, typed.path, for: use)
     }
 
@@ -119,9 +90,6 @@ public struct Sharing: Sendable {
         try? ControlClient(socket: Daemon.controlSocket(environment: environment)).retrySaves()
     }
 
-    /// What fails is told by the command itself.
-    static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
-
     /// Keeps what is learned of a store where the daemon looks for it. Losing it does no harm.
     private func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
         let folder = Places.stateFolder(environment: environment)
@@ -136,23 +104,12 @@ public struct Sharing: Sendable {
 
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
-        do {
-            guard let definition = definitions.first(where: { $0.name == store.name }) else {
-                throw DaemonError(message: "there is no store \"\(store.name)\" any more")
-            }
-            let credentials = LayeredCredentialStore.standard(
-                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            var options = try CommitterSettings.options(
-                configuration, of: definition, credentials: credentials)
-            options.keepFact = keepingFacts(of: store.identifier)
-            return Committer(store: store, options: options, log: Self.quietLog)
-        } catch let error as SettingsError {
-            throw DaemonError(error)
-        } catch let error as DaemonError {
-            throw error
-        } catch {
-            throw DaemonError(message: "\(error)")
+        guard let definition = definitions.first(where: { $0.name == store.name }) else {
+            throw DaemonError(message: "there is no store \"\(store.name)\" any more")
         }
+        var options = try opener.committing(definition)
+        options.keepFact = keepingFacts(of: store.identifier)
+        return Committer(store: store, options: options, log: StoreOpener.quietLog)
     }
 }
 

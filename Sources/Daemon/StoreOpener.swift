@@ -1,0 +1,118 @@
+import Logging
+import OpenPGP
+import Settings
+import Stores
+import Sync
+import Synchronization
+import SystemPackage
+
+/// Makes a `Store` of its definition, its settings and its keyring, for the daemon and for every command.
+final class StoreOpener: Sendable {
+    let configuration: Configuration
+    let registry: Registry
+    let environment: [String: String]
+    private let log: Logger
+    /// What is encrypted with. It counts when a keyring is first used: in the daemon, at its start.
+    private let encryption: EncryptionWay
+    /// One for each keyring; nil is that of GNUPGHOME.
+    private let engines = Mutex<[FilePath?: GnuPG]>([:])
+
+    /// What fails is told by the command itself.
+    static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
+
+    init(
+        _ configuration: Configuration, environment: [String: String], log: Logger = quietLog
+    ) throws(DaemonError) {
+        self.configuration = configuration
+        self.environment = environment
+        self.log = log
+        registry = Registry(configuration, environment: environment)
+        do throws(SettingsError) {
+            encryption = try EncryptionWay(configuration)
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    /// For a command: reads the configuration.
+    convenience init(environment: [String: String]) throws(DaemonError) {
+        let configuration: Configuration
+        do throws(SettingsError) {
+            configuration = try Daemon.configuration(environment)
+        } catch {
+            throw DaemonError(error)
+        }
+        try self.init(configuration, environment: environment)
+    }
+
+    /// All stores, as the configuration has them now.
+    func definitions() throws(DaemonError) -> [StoreDefinition] {
+        do throws(SettingsError) {
+            return try registry.definitions()
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    /// The store of a name.
+    func definition(named name: String) throws(DaemonError) -> StoreDefinition {
+        do throws(SettingsError) {
+            return try registry.definition(named: name)
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    /// By what a store works now.
+    func settings(of definition: StoreDefinition) throws(DaemonError) -> StoreSettings {
+        do throws(SettingsError) {
+            return try StoreSettings(configuration, of: definition)
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    /// GnuPG with a keyring; nil is that of GNUPGHOME.
+    func engine(_ keyring: FilePath?) throws(OpenPGPError) -> GnuPG {
+        try engines.withLock { (engines) throws(OpenPGPError) in
+            if let known = engines[keyring] { return known }
+            let log = log
+            let engine = try GnuPG(home: keyring, encryption: encryption) { log.notice("\($0)") }
+            engines[keyring] = engine
+            return engine
+        }
+    }
+
+    /// The store in a folder.
+    func store(
+        _ settings: StoreSettings, in root: Root, learned: LearnedState? = nil
+    ) throws(OpenPGPError) -> Store {
+        Store(
+            name: settings.definition.name, identifier: settings.definition.identifier, root: root,
+            engine: try engine(settings.definition.keyring),
+            options: Store.Options(settings, environment: environment), learned: learned)
+    }
+
+    /// A store as a command works on it.
+    func store(_ definition: StoreDefinition, for use: StoreUse) throws(DaemonError) -> Store {
+        let root = try definition.root(for: use, environment: environment)
+        let settings = try settings(of: definition)
+        do throws(OpenPGPError) {
+            return try store(settings, in: root)
+        } catch {
+            throw DaemonError(message: error.message)
+        }
+    }
+
+    /// How a command commits to a store.
+    func committing(_ definition: StoreDefinition) throws(DaemonError) -> Committer.Options {
+        do throws(SettingsError) {
+            let credentials = LayeredCredentialStore.standard(
+                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
+            return Committer.Options(
+                try StoreSettings(configuration, of: definition), credentials: credentials)
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+}
