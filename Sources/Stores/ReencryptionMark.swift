@@ -48,4 +48,10 @@ extension Store {
     public func isReencryption(of old: CiphertextIdentity, at secret: FilePath) -> Bool {
         ReencryptionMark.of(secret, in: root).contains(ReencryptionMark.text(of: old))
     }
+
+    /// Whether the ciphertext that lies at `secret` was made from another one by encrypting the very same plaintext to
+    /// other recipients.
+    public func isReencryption(at secret: FilePath) -> Bool {
+        !ReencryptionMark.of(secret, in: root).isEmpty
+    }
 }

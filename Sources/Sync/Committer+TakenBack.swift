@@ -1,58 +1,86 @@
 import Git
 import Glibc
+import Logging
 import Stores
 import SystemPackage
 
 /// What git put back although it was saved through the mount a moment before.
 extension Committer {
-    /// What was saved at a path just now; nil for what is no secret, or lies there no more.
+    /// What a reference to a secret that was put back, and that may not be pushed, begins with; its blob's name follows.
+    private static let asideRefs = "refs/passdir/taken-back/"
+
+    /// What was saved at a path just now; nil for what is no secret, lies there no more, or is the first of a repository.
     nonisolated func saved(_ change: Change) -> SavedCiphertexts.Saved? {
         guard case .saved(let path) = change, path.isSecretName,
+            let top = store.repositories.around(path), let share = try? repository(at: top),
+            let head = try? share.repository.commit(at: "HEAD"),
             let (bytes, status) = try? store.content(of: path, limit: store.options.ciphertextLimit)
         else { return nil }
-        return SavedCiphertexts.Saved(bytes: bytes, identity: status.identity, time: Int64(time(nil)))
+        return SavedCiphertexts.Saved(
+            bytes: bytes, identity: status.identity, head: head, recipients: recipients(at: path),
+            time: Int64(time(nil)))
     }
 
-    /// Makes conflict files of the secrets of a batch that git has replaced by older ones, or taken away with what it
-    /// stashed. What another program has written in their place is that program's to judge.
+    /// The lines of the `.gpg-id` that applies to a secret; none where that cannot be told.
+    private nonisolated func recipients(at path: FilePath) -> [String] {
+        guard store.options.recipientOverride == nil, let file = try? store.recipientFile(for: path) else {
+            return []
+        }
+        return (try? store.recipientFileContent(file, isVerified: false).lines) ?? []
+    }
+
+    /// Makes conflict files of the secrets of a batch that git has replaced by older ones, or taken away. What another
+    /// program has written in their place, or removed, is that program's to judge.
     func keepWhatWasTakenBack(_ share: Share, _ batch: PendingChanges) throws(GitError) {
         guard let tip = try share.repository.commit(at: "HEAD") else { return }
         var kept: [FilePath] = []
         for path in share.paths {
-            let name = share.inStore(path)
-            guard let saved = batch.saved[name],
-                try isTakenBack(saved, at: path, tip, share), UnfinishedChange(of: store) == nil,
-                // The same text for those who may read it now.
-                !store.isReencryption(of: saved.identity, at: name)
+            guard let saved = batch.saved[share.inStore(path)], UnfinishedChange(of: store) == nil,
+                try isTakenBack(saved, at: path, tip, share)
             else { continue }
             let blob = try share.repository.writeBlob(saved.bytes)
-            kept.append(try keep(TreeItem(id: blob, kind: .file), beside: path, share))
+            if saved.recipients == recipients(at: share.inStore(path)) {
+                kept.append(try keep(TreeItem(id: blob, kind: .file), beside: path, share))
+            } else {
+                try putAside(blob, of: path, share)
+            }
         }
         tellOfTakenBack(kept)
     }
 
-    /// Whether git has put an older version in the place of what was saved, and no commit has that.
+    /// Keeps what is encrypted to those for whom the secret is no longer: in this repository only, as it is not to be pushed.
+    private func putAside(_ blob: ObjectID, of path: FilePath, _ share: Share) throws(GitError) {
+        try share.repository.set(Self.asideRefs + blob.hex, to: blob)
+        let sentence =
+            "git took back what was saved to \(share.inStore(path)) before it was committed, and it is for others now: git -C "
+            + "\(ShellWord.quoted(share.top.string)) cat-file blob \(Self.asideRefs)\(blob.hex) | gpg -d shows what was saved."
+        log.warning("\(sentence)")
+        options.notify(store.name, sentence)
+    }
+
+    /// Whether git has put an older version in the place of what was saved, or nothing, and nothing else has that.
     private func isTakenBack(
         _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, _ share: Share
     ) throws(GitError) -> Bool {
-        let repository = share.repository
-        let now = try? store.content(of: share.inStore(path), limit: store.options.ciphertextLimit).bytes
-        guard now != saved.bytes else { return false }
-        let recent = try repository.log(from: tip, hiding: [], limit: 50)
-        // What a commit since has put there is newer.
-        guard let before = recent.first(where: { $0.committer.time < saved.time }) else { return false }
-        let old = try repository.item(at: path, in: before.id)?.id
+        let (repository, name) = (share.repository, share.inStore(path))
+        let now = try? store.content(of: name, limit: store.options.ciphertextLimit).bytes
+        guard now != saved.bytes, !store.isReencryption(of: saved.identity, at: name) else { return false }
         let stashes = try stashes(repository)
         if let now {
-            guard try old == Repository.blobID(of: now) else { return false }
-        } else {
+            let item = TreeItem(id: try Repository.blobID(of: now), kind: .file)
+            let older = try repository.log(from: saved.head, limit: 50).map(\.id)
+            // An older one may have been encrypted to others since.
+            guard try Self.is(item, at: path, inOneOf: older, repository) || store.isReencryption(at: name)
+            else { return false }
+        } else if try repository.isAncestor(saved.head, of: tip) {
             // Whoever removes a secret means it, but for a stash, which takes seconds at most.
-            guard old == nil, let stash = stashes.first,
+            guard let stash = stashes.first,
                 try repository.commitInfo(stash).committer.time >= saved.time - 5
             else { return false }
         }
         let item = TreeItem(id: try Repository.blobID(of: saved.bytes), kind: .file)
-        if try Self.is(item, at: path, inOneOf: recent.map(\.id), repository) { return false }
-        return try !isElsewhere(item, before.id, [tip] + stashes, share)
+        let since = try repository.log(from: tip, hiding: [saved.head], limit: 1000).map(\.id)
+        if try Self.is(item, at: path, inOneOf: since, repository) { return false }
+        return try !isElsewhere(item, saved.head, [tip] + stashes, share)
     }
 }

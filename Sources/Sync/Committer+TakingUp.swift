@@ -124,10 +124,16 @@ extension Committer {
         return false
     }
 
-    /// The newest stash, and the commit of the files in it that git did not know (git-stash(1), "Discussion").
+    /// The newest stashes, newest first, each before the commit of the files in it that git did not know (git-stash(1),
+    /// "Discussion").
     nonisolated func stashes(_ repository: Repository) throws(GitError) -> [ObjectID] {
-        guard let stash = try repository.commit(at: "refs/stash") else { return [] }
-        return [stash] + (try repository.commitInfo(stash).parents.dropFirst(2))
+        guard try repository.commit(at: "refs/stash") != nil else { return [] }
+        var found: [ObjectID] = []
+        for line in repository.reflog(of: "refs/stash").prefix(20) {
+            found.append(line.new)
+            found += try repository.commitInfo(line.new).parents.dropFirst(2)
+        }
+        return found
     }
 
     /// - Returns: the name that it got, relative to the store.

@@ -1,3 +1,4 @@
+import Git
 import Stores
 import SystemPackage
 
@@ -11,6 +12,10 @@ struct SavedCiphertexts: Sendable {
         var bytes: [UInt8]
         /// The file that it was saved as.
         var identity: CiphertextIdentity
+        /// The newest commit then; whatever its history has at this path is older than what was saved.
+        var head: ObjectID
+        /// The lines of the `.gpg-id` that applied.
+        var recipients: [String]
         /// In seconds since 1970.
         var time: Int64
     }

@@ -32,6 +32,16 @@ import Testing
             secret: "new", after: "git clean -fdq", isKept: true, text: nil),
         Case(name: "git reset --hard", after: "git reset -q --hard", isKept: true, text: "a\n"),
         Case(name: "git checkout FILE", after: "git checkout -q a.gpg", isKept: true, text: "a\n"),
+        Case(
+            name: "an older version is checked out", before: "echo newer | pass insert -ef a >/dev/null",
+            after: "git checkout -q HEAD~1 -- a.gpg; git reset -q", isKept: true, text: "a\n"),
+        Case(
+            name: "its commit is taken back", before: "echo newer | pass insert -ef new >/dev/null",
+            secret: "new", after: "git reset -q --hard HEAD~1", isKept: true, text: nil),
+        Case(
+            name: "a stash that has it, and another one",
+            after: "git stash -q; cp .git/spare b.gpg; git stash -q",
+            isKept: false, text: "a\n"),
         Case(name: "a stash that has it", after: "git stash -q", isKept: false, text: "a\n"),
         Case(
             name: "a stash -u that has it", secret: "new", after: "git stash -q -u", isKept: false, text: nil),
@@ -68,9 +78,7 @@ import Testing
                     ["bash", "-ec", script], in: store.path,
                     extra: ["MOUNT": home.visible("work").string, "PASSWORD_STORE_DIR": store.path.string])
             }
-            // What was committed in the second of the save counts as newer.
-            try shell(
-                "GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' git commit -q --amend --no-edit; git push -q")
+            try store.git("push", "-q")
             // Time for what git does.
             try home.configure(["commit.delay": "3s", "sync.interval": "0s"])
             try home.addStores([store])
@@ -94,6 +102,36 @@ import Testing
             let now = try? store.show(test.secret)
             #expect(now == test.text.map { Array($0.utf8) })
             #expect(try store.git("status", "--short").isEmpty)
+            try home.unmount()
+        }
+    }
+
+    /// What git put back was for others than the secret is now: nothing of it is pushed.
+    @Test(arguments: [
+        "passdir recipients remove work b@example.org --yes",
+        "cd $STORE; echo a@example.org > .gpg-id; git commit -qam 'b leaves'",
+    ])
+    func nothingIsKeptForFormerReaders(_ change: String) throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let keys = try ["a@example.org", "b@example.org"].map { try home.makeKey($0) }
+            let store = try home.makeStore("work", recipients: keys, remote: true)
+            for name in ["a", "b"] { try store.insert(name, "\(name)\n") }
+            try store.git("push", "-q")
+            try home.configure(["commit.delay": "20s", "sync.interval": "0s"])
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "sync"])
+            try home.succeed(["sh", "-c", "echo saved > \"$0\"", home.visible("work/a").string])
+            try store.git("reset", "-q", "--hard")
+            try home.succeed(["bash", "-ec", change], extra: ["STORE": store.path.string])
+            for _ in 0..<2 { try home.succeed(["passdir", "sync"]) }
+            #expect(try !store.git("ls-files").contains("conflict"))
+            #expect(try store.show("a") == Array("a\n".utf8))
+            let kept = try store.git("for-each-ref", "--format=%(objectname)", "refs/passdir/taken-back")
+            let text = try home.succeed(
+                ["sh", "-c", "git cat-file blob \(kept) | gpg -q -d"], in: store.path)
+            #expect(text == Array("saved\n".utf8))
+            #expect(try !store.remoteGit("for-each-ref").contains("taken-back"))
             try home.unmount()
         }
     }
