@@ -102,12 +102,14 @@ extension StoreFilesystem {
             if Store.isRecipientFile(path) {
                 return try saveRecipients(snapshot, at: path, file, store)
             }
+            try checkListsAreSaved(for: path, store)
             let staged = try store.store.stage(
                 snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
             let conflict = try store.namespace.withLock { _ throws(StoreError) -> Placed? in
                 guard self.tree.backingPath(of: node) == path else { return nil }
                 let root = store.store.root
                 let folder = try self.folder(holding: path, root)
+                let base = file.state.withLock { $0.base?.identity }
                 let kept = try self.keepForeignVersion(at: path, file, store)
                 let placed = try staged.publish(as: path) { status, place in
                     self.isOurs(status, at: place, file, store)
@@ -117,7 +119,7 @@ extension StoreFilesystem {
                 file.state.withLock { $0.markSaved(version, as: placed.status) }
                 store.parked.remove(path)
                 return Placed(
-                    folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),
+                    folder: folder, replaced: base, keptAs: [kept, placed.kept].compactMap(\.self),
                     links: self.settleLinks(to: node, of: store))
             }
             guard let conflict else { continue }
@@ -129,7 +131,7 @@ extension StoreFilesystem {
                 throw StoreError(error, "make durable the folder of", path)
             }
             for kept in conflict.keptAs { store.sink.note(.saved(kept)) }
-            store.sink.note(.saved(path))
+            store.sink.note(.saved(path), replacing: conflict.replaced)
             tell(conflict.links, of: store)
             if store.store.isForItsRecipients(staged, at: path) { return }
             // Their list changed while it was encrypted.
@@ -148,8 +150,32 @@ extension StoreFilesystem {
         }
     }
 
+    /// Refuses while the list that applies, as the mount shows it, could not be saved: what is encrypted by the one on disk may
+    /// be for somebody whom the user has just taken out.
+    private func checkListsAreSaved(for secret: FilePath, _ store: MountedStore) throws(StoreError) {
+        for node in dirty.withLock({ Array($0.values) }) where node.store === store {
+            guard let list = tree.backingPath(of: node), Store.isRecipientFile(list),
+                secret.starts(with: list.removingLastComponent()),
+                let failure = node.secret?.state.withLock({ $0.failure })
+            else { continue }
+            // A list between the two is what counts for the secret.
+            let nearer = try? store.store.recipientFile(for: secret)
+            if let nearer, nearer != list,
+                nearer.removingLastComponent().starts(with: list.removingLastComponent())
+            {
+                continue
+            }
+            throw StoreError(
+                .badRecipientFile,
+                "\(list.string) is not saved, and whom it is for is not known before that: \(failure.message)"
+            )
+        }
+    }
+
     private struct Placed {
         var folder: ChangedFolder
+        /// What the text that was saved was made from.
+        var replaced: CiphertextIdentity?
         var keptAs: [FilePath]
         var links: [Change]
     }

@@ -52,7 +52,7 @@ extension Committer {
                 let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
                 if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : GitTraffic.patience) {
                     // Now, as git may have been at it while the commit was made.
-                    try keepWhatWasTakenBack(share, batch)
+                    try keepWhatWasTakenBack(share, batch, wasDisturbed: attempt > 0)
                     lockHeld = nil
                     refreshStatus(share.repository)
                     return

@@ -10,14 +10,17 @@ extension Committer {
     private static let asideRefs = "refs/passdir/taken-back/"
 
     /// What was saved at a path just now; nil for what is no secret, lies there no more, or is the first of a repository.
-    nonisolated func saved(_ change: Change) -> SavedCiphertexts.Saved? {
+    nonisolated func saved(
+        _ change: Change, replacing old: CiphertextIdentity?
+    ) -> SavedCiphertexts.Saved? {
         guard case .saved(let path) = change, path.isSecretName,
             let top = store.repositories.around(path), let share = try? repository(at: top),
             let head = try? share.repository.commit(at: "HEAD"),
             let (bytes, status) = try? store.content(of: path, limit: store.options.ciphertextLimit)
         else { return nil }
         return SavedCiphertexts.Saved(
-            bytes: bytes, identity: status.identity, head: head, recipients: recipients(at: path),
+            bytes: bytes, identity: status.identity, replaced: old, head: head,
+            recipients: recipients(at: path),
             time: Int64(time(nil)))
     }
 
@@ -31,13 +34,25 @@ extension Committer {
 
     /// Makes conflict files of the secrets of a batch that git has replaced by older ones, or taken away. What another
     /// program has written in their place, or removed, is that program's to judge.
-    func keepWhatWasTakenBack(_ share: Share, _ batch: PendingChanges) throws(GitError) {
+    /// - Parameter wasDisturbed: whether git was at work while the batch was committed.
+    func keepWhatWasTakenBack(
+        _ share: Share, _ batch: PendingChanges, wasDisturbed: Bool
+    ) throws(GitError) {
         guard let tip = try share.repository.commit(at: "HEAD") else { return }
         var kept: [FilePath] = []
-        for path in share.paths {
-            guard let saved = batch.saved[share.inStore(path)], UnfinishedChange(of: store) == nil,
-                try isTakenBack(saved, at: path, tip, share)
-            else { continue }
+        var lost: [(FilePath, SavedCiphertexts.Saved)] = []
+        for path in share.paths where UnfinishedChange(of: store) == nil {
+            let name = share.inStore(path)
+            for old in batch.saved.overwritten where old.path == name {
+                if try isNowhere(old.saved, at: path, tip, share) { lost.append((path, old.saved)) }
+            }
+            if let saved = batch.saved[name],
+                try isTakenBack(saved, at: path, tip, wasDisturbed: wasDisturbed, share)
+            {
+                lost.append((path, saved))
+            }
+        }
+        for (path, saved) in lost {
             let blob = try share.repository.writeBlob(saved.bytes)
             if saved.recipients == recipients(at: share.inStore(path)) {
                 kept.append(try keep(TreeItem(id: blob, kind: .file), beside: path, share))
@@ -60,27 +75,36 @@ extension Committer {
 
     /// Whether git has put an older version in the place of what was saved, or nothing, and nothing else has that.
     private func isTakenBack(
-        _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, _ share: Share
+        _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, wasDisturbed: Bool,
+        _ share: Share
     ) throws(GitError) -> Bool {
         let (repository, name) = (share.repository, share.inStore(path))
         let now = try? store.content(of: name, limit: store.options.ciphertextLimit).bytes
         guard now != saved.bytes, !store.isReencryption(of: saved.identity, at: name) else { return false }
-        let stashes = try stashes(repository)
         if let now {
             let item = TreeItem(id: try Repository.blobID(of: now), kind: .file)
             let older = try repository.log(from: saved.head, limit: 50).map(\.id)
             // An older one may have been encrypted to others since.
             guard try Self.is(item, at: path, inOneOf: older, repository) || store.isReencryption(at: name)
             else { return false }
-        } else if try repository.isAncestor(saved.head, of: tip) {
-            // Whoever removes a secret means it, but for a stash, which takes seconds at most.
-            guard let stash = stashes.first,
+        } else if !wasDisturbed, try repository.isAncestor(saved.head, of: tip) {
+            // Whoever removes a secret means it, but for a stash, which takes seconds at most, and for what we had put into
+            // the index already.
+            guard let stash = try stashes(repository).first,
                 try repository.commitInfo(stash).committer.time >= saved.time - 5
             else { return false }
         }
+        return try isNowhere(saved, at: path, tip, share)
+    }
+
+    /// Whether no commit since has what was saved, no stash, and no other file.
+    private func isNowhere(
+        _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, _ share: Share
+    ) throws(GitError) -> Bool {
+        let repository = share.repository
         let item = TreeItem(id: try Repository.blobID(of: saved.bytes), kind: .file)
         let since = try repository.log(from: tip, hiding: [saved.head], limit: 1000).map(\.id)
         if try Self.is(item, at: path, inOneOf: since, repository) { return false }
-        return try !isElsewhere(item, saved.head, [tip] + stashes, share)
+        return try !isElsewhere(item, saved.head, [tip] + stashes(repository), share)
     }
 }

@@ -71,6 +71,8 @@ public actor Committer: ChangeSink {
         /// Paths of what is not committed yet.
         var waiting: OrderedSet<FilePath> { inWork.paths.union(pending.paths) }
         var isScheduled = false
+        /// How often other settings came: what was scheduled by former ones does nothing any more.
+        var settingsNumber = 0
         var lastChange = ContinuousClock.now
         var isFinishing = false
         /// The store is shown no longer: what is saved of it yet is committed and pushed, and nothing else is exchanged.
@@ -164,6 +166,10 @@ public actor Committer: ChangeSink {
     /// Works by other settings from now on; what failed by the old ones is tried again by these.
     public func use(_ options: Options) async {
         settings.withLock { $0 = options }
+        shared.withLock { shared in
+            shared.settingsNumber += 1
+            shared.isScheduled = false
+        }
         guard hasRepository == true, !shared.withLock({ $0.hasLeft }) else { return }
         failedCommits = 0
         commitPending()
@@ -173,8 +179,8 @@ public actor Committer: ChangeSink {
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
-    public nonisolated func note(_ change: Change) {
-        noteFound(change, saved(change))
+    public nonisolated func note(_ change: Change, replacing old: CiphertextIdentity?) {
+        noteFound(change, saved(change, replacing: old))
         if shared.withLock({ $0.mustKeepAgain(change) }) { Task { await self.keepPending() } }
     }
 
@@ -193,11 +199,12 @@ public actor Committer: ChangeSink {
     }
 
     nonisolated func schedule(after delay: Duration) {
-        Task { await self.commitWhenQuiet(after: delay) }
+        let number = shared.withLock { $0.settingsNumber }
+        Task { await self.commitWhenQuiet(after: delay, by: number) }
     }
 
     /// Waits until no change came for a while, at most five times as long as one is asked to wait.
-    private func commitWhenQuiet(after delay: Duration) async {
+    private func commitWhenQuiet(after delay: Duration, by settings: Int) async {
         let first = ContinuousClock.now
         var wait = delay
         while wait > .zero {
@@ -206,7 +213,11 @@ public actor Committer: ChangeSink {
             let now = ContinuousClock.now
             wait = min(quietSince + delay, first + delay * 5) - now
         }
-        shared.withLock { $0.isScheduled = false }
+        let isCurrent = shared.withLock { shared in
+            if shared.settingsNumber == settings { shared.isScheduled = false }
+            return shared.settingsNumber == settings
+        }
+        guard isCurrent else { return }
         commitPending()
         await synchronize(.push)
     }

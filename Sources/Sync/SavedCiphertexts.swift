@@ -12,6 +12,8 @@ struct SavedCiphertexts: Sendable {
         var bytes: [UInt8]
         /// The file that it was saved as.
         var identity: CiphertextIdentity
+        /// The file that it replaced; nil where that is not known.
+        var replaced: CiphertextIdentity?
         /// The newest commit then; whatever its history has at this path is older than what was saved.
         var head: ObjectID
         /// The lines of the `.gpg-id` that applied.
@@ -24,12 +26,20 @@ struct SavedCiphertexts: Sendable {
     private static let limit = 16 << 20
 
     private var saved: [FilePath: Saved] = [:]
+    /// Those that were gone when the next save of their secret came, which was not made from them.
+    private(set) var overwritten: [(path: FilePath, saved: Saved)] = []
     private var count = 0
 
     /// By its path, relative to the store.
     subscript(path: FilePath) -> Saved? { saved[path] }
 
     mutating func hold(_ text: Saved, at path: FilePath) {
+        if let old = saved[path], let replaced = text.replaced, replaced != old.identity,
+            count + old.bytes.count <= Self.limit
+        {
+            overwritten.append((path, old))
+            count += old.bytes.count
+        }
         drop(path)
         guard count + text.bytes.count <= Self.limit else { return }
         count += text.bytes.count
@@ -54,13 +64,21 @@ struct SavedCiphertexts: Sendable {
 
     mutating func filter(_ isKept: (FilePath) -> Bool) {
         saved = saved.filter { isKept($0.key) }
-        count = saved.values.reduce(0) { $0 + $1.bytes.count }
+        overwritten = overwritten.filter { isKept($0.path) }
+        count = (saved.values + overwritten.map(\.saved)).reduce(0) { $0 + $1.bytes.count }
     }
 
     /// Adds what was saved before these, and not again since.
     mutating func putBack(_ earlier: SavedCiphertexts, unless isTouched: (FilePath) -> Bool) {
-        for (path, text) in earlier.saved where saved[path] == nil && !isTouched(path) {
-            hold(text, at: path)
+        overwritten = earlier.overwritten + overwritten
+        count += earlier.overwritten.reduce(0) { $0 + $1.saved.bytes.count }
+        for (path, text) in earlier.saved {
+            if let newer = saved[path] {
+                saved[path] = text
+                hold(newer, at: path)
+            } else if !isTouched(path) {
+                hold(text, at: path)
+            }
         }
     }
 }

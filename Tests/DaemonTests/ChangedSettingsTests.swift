@@ -85,6 +85,27 @@ import Testing
         }
     }
 
+    @Test func aShorterDelayCountsAtOnce() throws {
+        try TestHome.with { home in
+            let one = try home.makeStore("one", recipients: [try home.makeKey("a@example.org")])
+            try one.insert("a", "old\n")
+            try home.addStores([one])
+            try home.succeed(["passdir", "store", "set", "one", "commitDelay", "1h"])
+            try home.mount()
+            let secret = home.mountPoint.pushing("one/a").string
+            for (text, delay) in [("first", "1h"), ("second", "50ms"), ("third", "50ms")] {
+                try home.succeed(["passdir", "store", "set", "one", "commitDelay", delay])
+                try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", secret])
+                if delay == "1h" { continue }
+                try home.waitUntil("\(text) is committed") {
+                    try one.git("diff", "--name-only", "HEAD").isEmpty
+                        && one.show("a") == Array("\(text)\n".utf8)
+                }
+            }
+            try home.unmount()
+        }
+    }
+
     /// While a store is hidden its remote is asked for nothing.
     @Test func aHiddenStoreIsNotFetchedAnyMore() throws {
         try TestHome.with { home in

@@ -106,6 +106,33 @@ import Testing
         }
     }
 
+    @Test func eachOfSeveralSavesIsKept() throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
+            try store.insert("a", "a\n")
+            try home.configure(["commit.delay": "20s", "sync.interval": "0s"])
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "sync"])
+            for text in ["one", "two"] {
+                try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", home.visible("work/a").string])
+                try store.git("reset", "-q", "--hard")
+            }
+            // What is saved upon one another is one edit.
+            for text in ["three", "four"] {
+                try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", home.visible("work/a").string])
+            }
+            for _ in 0..<2 { try home.succeed(["passdir", "sync"]) }
+            let conflicts = try store.git("ls-files", "*.conflict-*").split(separator: "\n")
+            let texts = try conflicts.map {
+                String(decoding: try store.show(String($0.dropLast(4))), as: UTF8.self)
+            }
+            #expect(texts.sorted() == ["one\n", "two\n"])
+            #expect(try store.show("a") == Array("four\n".utf8))
+            try home.unmount()
+        }
+    }
+
     /// What git put back was for others than the secret is now: nothing of it is pushed.
     @Test(arguments: [
         "passdir recipients remove work b@example.org --yes",
