@@ -12,6 +12,8 @@ import SystemPackage
 final class BranchWatch: Sendable {
     /// How long it must be quiet before a change is told: `pass insert` runs three git programs.
     private static let quiet = Duration.milliseconds(50)
+    /// After how long a change is told without that: `git status`, which shells run at each prompt, writes there, too.
+    private static let patience = Duration.seconds(1)
 
     private struct State {
         var descriptor: Int32?
@@ -48,10 +50,12 @@ final class BranchWatch: Sendable {
 
     private func serve(_ descriptor: Int32) {
         var changed: Set<Int32> = []
+        var first = ContinuousClock.now
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
             if !changed.isEmpty,
-                (try? Wait.until(POLLIN, on: descriptor, deadline: .now + Self.quiet)) == false
+                first + Self.patience <= .now
+                    || (try? Wait.until(POLLIN, on: descriptor, deadline: .now + Self.quiet)) == false
             {
                 let all = state.withLock { $0.moved }
                 for number in changed { all[number]?() }
@@ -60,6 +64,7 @@ final class BranchWatch: Sendable {
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
+            if changed.isEmpty { first = .now }
             note(buffer[..<count], in: &changed)
         }
     }

@@ -1,3 +1,4 @@
+import Fuse
 import OpenPGP
 import Settings
 import Stores
@@ -39,6 +40,9 @@ public enum Daemon {
     public static func freeMountPoint(_ place: FilePath) throws(DaemonError) -> Bool {
         try MountPlace.free(place)
     }
+
+    /// Whether a mount point is that of a daemon that has ended without unmounting.
+    public static func isStale(_ place: FilePath) -> Bool { MountPoint.isStale(place) }
 
     /// The control socket of this user's daemon.
     public static func controlSocket(environment: [String: String]) -> FilePath {

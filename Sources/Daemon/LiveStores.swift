@@ -23,6 +23,8 @@ final class LiveStores: Sendable {
     private let departed = Mutex<[ServedStore]>([])
     private let hidden = Mutex<[String]>([])
     private let problem = Mutex<String?>(nil)
+    /// Stores that appear are looked into in the background, as those that were there at the mount.
+    private let looksInBackground = Atomic(false)
     /// One change of the configuration is followed at a time.
     private let following = Mutex<Void>(())
 
@@ -89,6 +91,10 @@ final class LiveStores: Sendable {
         filesystem.setOrder(step.stores.compactMap(\.store))
         served.withLock { $0 = step.stores }
         hidden.withLock { $0 = definitions.filter { !$0.isInMount }.map(\.name) }
+        if !step.fresh.isEmpty, looksInBackground.load(ordering: .acquiring) {
+            // Without a thread they are looked into when they are used.
+            try? recoverInBackground(after: .zero)
+        }
     }
 
     /// What leads from the stores as they are to those that the configuration wants.
@@ -225,6 +231,7 @@ final class LiveStores: Sendable {
     func recoverInBackground(after pause: Duration) throws(Errno) {
         // So that a test sees the time before.
         guard !FaultPoint.isMadeToFail("recovery") else { return }
+        looksInBackground.store(true, ordering: .releasing)
         try PosixThread.start(named: "recovery") { [weak self] in
             usleep(UInt32(pause / .microseconds(1)))
             for served in self?.all ?? [] {

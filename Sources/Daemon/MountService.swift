@@ -247,7 +247,8 @@ extension MountService: ControlService {
             let name = store.name
             let report = store.beginReport(
                 unsaved: unsaved.filter { $0.store == name },
-                beingWritten: filesystem.beingWritten(ofStore: name)
+                beingWritten: filesystem.beingWritten(ofStore: name),
+                openForWriting: filesystem.openForWriting(ofStore: name)
             ) { filesystem.lastFailedOpen(ofStore: name) }
             return (store: store, report: report)
         }

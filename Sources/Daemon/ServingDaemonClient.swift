@@ -22,6 +22,12 @@ public struct ServingDaemonClient: ServingDaemon {
         return report?.stores.first { $0.name == store }?.unsaved.map(\.path) ?? []
     }
 
+    /// As the protocol says.
+    public func openForWriting(store: String) -> [String] {
+        let report = try? client.status(limit: .seconds(10))
+        return report?.stores.first { $0.name == store }?.openForWriting ?? []
+    }
+
     /// The secrets of a store that cannot be saved, also not when it is tried once more.
     public func stillUnsaved(store: String) -> [String] {
         guard !unsaved(store: store).isEmpty else { return [] }

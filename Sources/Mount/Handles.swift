@@ -46,6 +46,16 @@ final class Handles: Sendable {
         }
     }
 
+    /// The secrets that programs have open and may write to.
+    var writable: [Node] {
+        state.withLock { state in
+            state.open.values.compactMap { handle in
+                guard case .secret(let open) = handle, open.isWritable else { return nil }
+                return open.node
+            }
+        }
+    }
+
     subscript(number: HandleNumber) -> Handle? {
         get { state.withLock { $0.open[number] } }
         set { state.withLock { $0.open[number] = newValue } }

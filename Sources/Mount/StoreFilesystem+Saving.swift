@@ -250,6 +250,12 @@ extension StoreFilesystem {
         }.sorted()
     }
 
+    /// Secrets of a store that a program has open and may still write to.
+    public func openForWriting(ofStore name: String) -> [String] {
+        let nodes = handles.writable.filter { $0.store?.store.name == name && !isScratch($0) }
+        return Set(nodes.compactMap { tree.visiblePath(of: $0)?.string }).sorted()
+    }
+
     /// Tries again what failed; returns how many secrets are saved now that were not before.
     @discardableResult
     public func retryFailedSaves() -> Int {

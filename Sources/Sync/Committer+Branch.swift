@@ -14,6 +14,8 @@ extension Committer {
         var operation: String?
         /// What the remote branch was last seen at.
         var known: ObjectID?
+        /// The newest stash.
+        var stash: ObjectID?
 
         /// Whether nothing can be committed before the user has done something in git.
         var isHeld: Bool {
@@ -50,6 +52,7 @@ extension Committer {
             }
             let now = try seen(own.repository)
             isNew = now != before
+            lookForResetCommit(own.repository, now.head)
             if isNew || now.isHeld != wasHeld { refreshStatus(own.repository, now) }
             // What was seen may have been noted by work of ours that did not go on to push it.
             guard case .branch(_, _, let tip?) = now.head,
@@ -82,7 +85,8 @@ extension Committer {
             known = try self.known(target, in: repository)
         }
         return SeenBranch(
-            gitDirectory: repository.gitDirectory, head: head, operation: repository.operation, known: known)
+            gitDirectory: repository.gitDirectory, head: head, operation: repository.operation, known: known,
+            stash: try repository.commit(at: "refs/stash"))
     }
 
     private nonisolated func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {
@@ -113,10 +117,10 @@ extension Committer {
             log.warning("the state of the repository cannot be read: \(error.message)")
             return
         }
-        let (isNew, isFirst, wasHeld, mustGoOn) = shared.withLock {
+        let (before, isFirst, wasHeld, mustGoOn) = shared.withLock {
             let isFirst = $0.status.state == .noRepository && !$0.isFinishing && options.recovers
             if isFirst { $0.status.isLooking = true }
-            let isNew = $0.seen?.gitDirectory != seen.gitDirectory
+            let before = $0.seen
             let wasHeld = $0.unfinished.contains(FilePath())
             $0.note(FilePath(), isUnfinished: seen.isHeld)
             $0.seen = seen
@@ -128,15 +132,23 @@ extension Committer {
                 $0.status.unpushedCommits = fresh.unpushedCommits
             }
             $0.headError = complaint
-            return (isNew, isFirst, wasHeld, !$0.isFinishing && seen.isHeld != wasHeld)
+            return (before, isFirst, wasHeld, !$0.isFinishing && seen.isHeld != wasHeld)
         }
         if isFirst { Task { await self.startAnew() } }
         if mustGoOn {
             // The user has begun something that may take back what is saved, or has finished it.
             Task { if wasHeld { await self.settle() } else { await self.keepPending() } }
         }
-        guard isNew, let branchFolders = options.branchFolders else { return }
-        branchFolders([seen.gitDirectory, seen.gitDirectory.appending("logs")])
+        lookForResetCommit(repository, seen.head)
+        // A stash that is popped brings files back of which nothing else tells.
+        if let stash = before?.stash, seen.stash != stash, !shared.withLock({ $0.isFinishing }) {
+            Task { await self.lookAfterStash() }
+        }
+        guard before?.gitDirectory != seen.gitDirectory, let branchFolders = options.branchFolders else {
+            return
+        }
+        // The reference of the stashes lies in the last one.
+        branchFolders([seen.gitDirectory] + ["logs", "refs"].map { seen.gitDirectory.appending($0) })
         // Nothing tells of what happened between the look above and the beginning of the watch.
         lookAtBranch()
     }

@@ -150,6 +150,7 @@ extension Committer {
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()
         Fault.point("commit.before-ref")
+        if let parent, share.nested.isEmpty { shared.withLock { $0.lastOwn = (last.id, parent) } }
         do throws(GitError) {
             try step.move.publish { GitTraffic.mayMove(in: share.top, until: end) }
         } catch {

@@ -129,7 +129,7 @@ extension Committer {
     }
 
     /// Looks until nobody disturbs it: what lies there uncommitted must not wait for another crash to be found.
-    private func lookAgain() async {
+    func lookAgain() async {
         var wait = Duration.seconds(1)
         while !shared.withLock({ $0.isFinishing }) {
             try? await Task.sleep(for: wait)

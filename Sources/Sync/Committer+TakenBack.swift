@@ -2,6 +2,7 @@ import Git
 import Glibc
 import Logging
 import Stores
+import Synchronization
 import SystemPackage
 
 /// What git put back although it was saved through the mount a moment before.
@@ -106,5 +107,51 @@ extension Committer {
         let since = try repository.log(from: tip, hiding: [saved.head], limit: 1000).map(\.id)
         if try Self.is(item, at: path, inOneOf: since, repository) { return false }
         return try !isElsewhere(item, saved.head, [tip] + stashes(repository), share)
+    }
+
+    /// Looks whether a reset that began before our last commit has taken it out of the branch again. git reads HEAD when it
+    /// begins, and moves the branch there at its end, whatever came between.
+    nonisolated func lookForResetCommit(_ repository: Repository, _ head: Head) {
+        guard case .branch(_, _, let tip?) = head,
+            let own = shared.withLock({ $0.isFinishing || $0.lastOwn?.parent != tip ? nil : $0.lastOwn }),
+            // "HEAD" was another commit when git read it.
+            repository.reflog(of: "HEAD").prefix(5).contains(where: {
+                $0.old == own.commit && $0.new == tip && $0.message == "reset: moving to HEAD"
+            })
+        else { return }
+        shared.withLock { $0.lastOwn = nil }
+        Task { await self.keepWhatWasReset(own.commit, since: own.parent) }
+    }
+
+    /// Makes conflict files of the secrets of a commit that a reset of the user's has taken out of the branch without
+    /// having seen it.
+    private func keepWhatWasReset(_ commit: ObjectID, since parent: ObjectID) {
+        do throws(GitError) {
+            guard let share = try ownRepository() else { return }
+            GitTraffic.quietly(in: share.top, until: .now + GitTraffic.patience) {}
+            let repository = share.repository
+            guard unfinished(share) == nil, case .branch(_, _, let tip?) = try repository.head(),
+                try !repository.isAncestor(commit, of: tip)
+            else { return }
+            var kept: [FilePath] = []
+            for change in try repository.differences(from: parent, to: commit) {
+                guard let saved = change.new, change.path.isSecretName,
+                    try !repository.plannedTree(parent: commit, paths: [change.path]).changes.isEmpty,
+                    try !isElsewhere(saved, parent, [tip] + stashes(repository), share)
+                else { continue }
+                kept.append(try keep(saved, beside: change.path, share))
+            }
+            tellOfTakenBack(kept)
+        } catch {
+            log.warning("what a reset took out of the branch cannot be looked for: \(error.message)")
+        }
+    }
+
+    /// Commits what a stash has brought back, after as much time as changes have to gather.
+    func lookAfterStash() async {
+        hasLooked = false
+        try? await Task.sleep(for: options.delay)
+        guard !shared.withLock({ $0.isFinishing }) else { return }
+        if await lookForUncommitted() { await push() } else { await lookAgain() }
     }
 }

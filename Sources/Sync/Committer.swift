@@ -104,6 +104,8 @@ public actor Committer: ChangeSink {
         var isKeeping = false
         /// The tip of the store's own branch that was last compared with the remote's.
         var offered: ObjectID?
+        /// The last commit of ours on the store's own branch, and its parent; nil where it cannot be taken back unseen any more.
+        var lastOwn: (commit: ObjectID, parent: ObjectID)?
         /// What `status` was read from; nil before anybody looked, or where there is no repository.
         var seen: SeenBranch?
         /// The repositories inside the store, by their tops below its folder: those found at the start, and those that

@@ -24,6 +24,14 @@ struct CommandFailure: Error {
 
     /// No daemon is a usual state, not a broken one: say what to do.
     static func noDaemon() -> CommandFailure {
-        CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
+        let environment = CallerEnvironment.variables()
+        if let place = try? Daemon.mountPoint(argument: nil, environment: environment),
+            Daemon.isStale(place)
+        {
+            return CommandFailure(
+                "the daemon of \(place) has ended without unmounting; 'passdir mount' mounts your stores again, and commits "
+                    + "what was saved")
+        }
+        return CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
     }
 }

@@ -12,9 +12,19 @@ import Testing
             let store = try home.makeStore("work", recipients: [key], git: false)
             try store.insert("a", "text\n")
             try home.addStores([store])
+            try home.configure(["mount.path": home.mountPoint.string])
             kill(try home.mount(), SIGKILL)
             try home.waitUntil("the mount is stale") {
                 try home.run(["ls", home.mountPoint.string]).errors.contains("not connected")
+            }
+            for command in ["status", "sync"] {
+                let said = try home.passdir(command)
+                #expect(
+                    said.exitCode == 1
+                        && said.errors.hasPrefix(
+                            "passdir: the daemon of \(home.mountPoint) has ended without unmounting; 'passdir mount' "
+                        ),
+                    "\(said)")
             }
             let freed = try home.passdir("unmount", home.mountPoint.string)
             #expect(freed.exitCode == 0 && freed.errors.contains("had ended already"), "\(freed)")

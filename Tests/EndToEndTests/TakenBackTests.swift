@@ -133,6 +133,61 @@ import Testing
         }
     }
 
+    /// `git reset` reads HEAD when it begins, and moves the branch there at its end.
+    @Test func aCommitThatAResetDidNotSeeIsKept() throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
+            for name in ["a", "b"] { try store.insert(name, "\(name)\n") }
+            try home.configure(["commit.delay": "20ms", "sync.interval": "0s"])
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "sync"])
+            for name in ["a", "new"] {
+                let head = try store.git("rev-parse", "HEAD")
+                try home.succeed(["sh", "-c", "echo saved > \"$0\"", home.visible("work/\(name)").string])
+                try home.waitUntil("\(name) is committed") {
+                    try store.git("rev-parse", "HEAD") != head && store.git("status", "--short").isEmpty
+                }
+                try store.git("read-tree", "--reset", "-u", head)
+                try store.git("update-ref", "-m", "reset: moving to HEAD", "HEAD", head)
+                try home.waitUntil("\(name) is kept") {
+                    try store.git("ls-files").contains("\(name).conflict-")
+                }
+                let conflict = try store.git("ls-files", "\(name).conflict-*").dropLast(4)
+                #expect(try store.show(String(conflict)) == Array("saved\n".utf8))
+            }
+            // What the user takes back by its name is the user's.
+            let files = try store.git("ls-files")
+            try home.succeed(["sh", "-c", "echo again > \"$0\"", home.visible("work/b").string])
+            try home.waitUntilCommitted(store)
+            try store.git("reset", "-q", "--hard", "HEAD~1")
+            try home.succeed(["passdir", "sync"])
+            #expect(try store.git("ls-files") == files)
+            try home.unmount()
+        }
+    }
+
+    @Test func whatAStashBringsBackIsCommitted() throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])
+            for name in ["a", "b"] { try store.insert(name, "\(name)\n") }
+            try home.configure(["commit.delay": "300ms", "sync.interval": "0s"])
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "sync"])
+            try home.succeed([
+                "cp", store.path.appending("b.gpg").string, store.path.appending("a.gpg").string,
+            ])
+            try store.git("stash", "-q")
+            try home.waitUntil("the stash is seen") { try home.status().store("work").state == "ready" }
+            try store.git("stash", "pop", "-q")
+            try home.waitUntil("what it brought back is committed") {
+                try store.git("status", "--short").isEmpty && store.show("a") == Array("b\n".utf8)
+            }
+            try home.unmount()
+        }
+    }
+
     /// What git put back was for others than the secret is now: nothing of it is pushed.
     @Test(arguments: [
         "passdir recipients remove work b@example.org --yes",

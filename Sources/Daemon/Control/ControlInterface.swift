@@ -71,6 +71,7 @@ enum ControlInterface {
           notes: []string,
           unsaved: []Unsaved,
           beingWritten: []string,
+          openForWriting: []string,
           recipientChanges: []RecipientChange
         )
 

@@ -83,6 +83,8 @@ public struct StoreReport: Codable, Sendable, Equatable {
     public var unsaved: [UnsavedReport]
     /// Files that a program is writing, as the mount shows them: what it wrote is not saved yet.
     public var beingWritten: [String]
+    /// Secrets that a program has open and may still write to.
+    public var openForWriting: [String]
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport]
 
@@ -93,7 +95,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
         lastError: String? = nil, otherErrors: [String] = [], notes: [String] = [],
         unsaved: [UnsavedReport] = [], beingWritten: [String] = [],
-        recipientChanges: [RecipientChangeReport] = []
+        openForWriting: [String] = [], recipientChanges: [RecipientChangeReport] = []
     ) {
         self.name = name
         self.path = path
@@ -111,13 +113,14 @@ public struct StoreReport: Codable, Sendable, Equatable {
         self.notes = notes
         self.unsaved = unsaved
         self.beingWritten = beingWritten
+        self.openForWriting = openForWriting
         self.recipientChanges = recipientChanges
     }
 
     private enum CodingKeys: CodingKey {
         case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
-        case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, recipientChanges
+        case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
     }
 
     /// What `encode(to:)` wrote.
@@ -139,6 +142,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
         beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
+        openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
     }
@@ -163,6 +167,7 @@ public struct StoreReport: Codable, Sendable, Equatable {
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
+        if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
     }
 }

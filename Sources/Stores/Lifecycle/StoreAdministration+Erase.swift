@@ -61,7 +61,8 @@ extension StoreAdministration {
     /// - Returns: the folders that were moved.
     public func eraseEverything(force: Bool) throws(LifecycleError) -> [PutAway] {
         let data = Directories.dataFolder(environment: environment)
-        try checkAdopted(try everything().paths.filter { $0 != data })
+        let whole = try everything().paths.filter { $0 != data }
+        try checkAdopted(whole + (force ? [removedFolder.all] : []))
         let (stores, others) = try clones()
         var moved: [PutAway] = []
         for store in stores {

@@ -96,9 +96,21 @@ extension StoreAdministration {
                 + "passdir status says why; --force loses it")
     }
 
+    /// Refuses while a program may still write to a secret of the store: what it writes would find no folder, or another
+    /// store's.
+    private func checkIsUnused(_ store: StoreDefinition) throws(LifecycleError) {
+        guard let open = daemon?.openForWriting(store: store.name), let first = open.first else { return }
+        let more = open.count > 1 ? " and \(open.count - 1) more" : ""
+        throw LifecycleError(
+            .unpushed,
+            "\(VisibleText.line("\(store.name)/\(first)"))\(more) is open in a program that may still write to it: close it "
+                + "there; --force goes on without")
+    }
+
     /// Refuses when a folder could neither be removed nor moved.
     func checkCanBePutAway(_ store: StoreDefinition) throws(LifecycleError) {
         try checkSaved(store)
+        try checkIsUnused(store)
         guard isThere(store.path), let objection = removedFolder.objection(to: store.path),
             let first = unsharedWork(of: store).items.first
         else { return }
