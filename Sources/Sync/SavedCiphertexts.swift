@@ -34,7 +34,7 @@ struct SavedCiphertexts: Sendable {
     subscript(path: FilePath) -> Saved? { saved[path] }
 
     mutating func hold(_ text: Saved, at path: FilePath) {
-        if let old = saved[path], let replaced = text.replaced, replaced != old.identity,
+        if let old = saved[path], let replaced = text.replaced, !Self.areSame(old.identity, replaced),
             count + old.bytes.count <= Self.limit
         {
             overwritten.append((path, old))
@@ -44,6 +44,13 @@ struct SavedCiphertexts: Sendable {
         guard count + text.bytes.count <= Self.limit else { return }
         count += text.bytes.count
         saved[path] = text
+    }
+
+    /// Whether two looks saw one file. Renames change its ctime and touch(1) its mtime; a file system may give the number of
+    /// one that is gone to the next.
+    private static func areSame(_ one: CiphertextIdentity, _ other: CiphertextIdentity) -> Bool {
+        one.device == other.device && one.inode == other.inode
+            && (one.modified == other.modified || one.size == other.size)
     }
 
     /// Nothing is to be there any more.

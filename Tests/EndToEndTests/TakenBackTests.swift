@@ -118,8 +118,13 @@ import Testing
                 try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", home.visible("work/a").string])
                 try store.git("reset", "-q", "--hard")
             }
-            // What is saved upon one another is one edit.
+            // What is saved upon one another is one edit, under whichever name.
             for text in ["three", "four"] {
+                try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", home.visible("work/a").string])
+                try home.succeed(["mv", home.visible("work/a").string, home.visible("work/b").string])
+                try home.succeed(["touch", "-d", "2020-01-01", home.visible("work/b").string])
+                try home.succeed(["sh", "-c", "echo x > \"$0\"", home.visible("work/b").string])
+                try home.succeed(["mv", home.visible("work/b").string, home.visible("work/a").string])
                 try home.succeed(["sh", "-c", "echo \(text) > \"$0\"", home.visible("work/a").string])
             }
             for _ in 0..<2 { try home.succeed(["passdir", "sync"]) }
