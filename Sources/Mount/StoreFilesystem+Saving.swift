@@ -109,7 +109,6 @@ extension StoreFilesystem {
                 guard self.tree.backingPath(of: node) == path else { return nil }
                 let root = store.store.root
                 let folder = try self.folder(holding: path, root)
-                let base = file.state.withLock { $0.base?.identity }
                 let kept = try self.keepForeignVersion(at: path, file, store)
                 let placed = try staged.publish(as: path) { status, place in
                     self.isOurs(status, at: place, file, store)
@@ -119,7 +118,7 @@ extension StoreFilesystem {
                 file.state.withLock { $0.markSaved(version, as: placed.status) }
                 store.parked.remove(path)
                 return Placed(
-                    folder: folder, replaced: base, keptAs: [kept, placed.kept].compactMap(\.self),
+                    folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),
                     links: self.settleLinks(to: node, of: store))
             }
             guard let conflict else { continue }
@@ -131,7 +130,7 @@ extension StoreFilesystem {
                 throw StoreError(error, "make durable the folder of", path)
             }
             for kept in conflict.keptAs { store.sink.note(.saved(kept)) }
-            store.sink.note(.saved(path), replacing: conflict.replaced)
+            store.sink.note(.saved(path))
             tell(conflict.links, of: store)
             if store.store.isForItsRecipients(staged, at: path) { return }
             // Their list changed while it was encrypted.
@@ -174,8 +173,6 @@ extension StoreFilesystem {
 
     private struct Placed {
         var folder: ChangedFolder
-        /// What the text that was saved was made from.
-        var replaced: CiphertextIdentity?
         var keptAs: [FilePath]
         var links: [Change]
     }

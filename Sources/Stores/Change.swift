@@ -19,13 +19,7 @@ public typealias RecipientChanger =
 /// Takes changes of a store and returns at once: called by threads that serve the file system.
 public protocol ChangeSink: Sendable {
     /// Notes a change that is already durable on disk.
-    /// - Parameter old: the ciphertext that a save has replaced, where that is known.
-    func note(_ change: Change, replacing old: CiphertextIdentity?)
+    func note(_ change: Change)
     /// Whether a file stays out of git because `.gitignore` matches it.
     func isIgnored(_ path: FilePath) -> Bool
-}
-
-extension ChangeSink {
-    /// Notes a change of which nothing more is known.
-    public func note(_ change: Change) { note(change, replacing: nil) }
 }

@@ -42,6 +42,7 @@ extension Committer {
         let start = ContinuousClock.now
         let lockEnd = start + (isHeldOn ? .milliseconds(300) : .seconds(5))
         var told: String?
+        var wasDisturbed = false
         defer {
             if let told { shared.withLock { if $0.commitError == told { $0.commitError = nil } } }
         }
@@ -52,13 +53,16 @@ extension Committer {
                 let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
                 if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : GitTraffic.patience) {
                     // Now, as git may have been at it while the commit was made.
-                    try keepWhatWasTakenBack(share, batch, wasDisturbed: attempt > 0)
+                    try keepWhatWasTakenBack(share, batch, wasDisturbed: wasDisturbed)
                     lockHeld = nil
                     refreshStatus(share.repository)
                     return
                 }
             } catch {
-                guard error.code != .modified else { continue }
+                guard error.code != .modified else {
+                    wasDisturbed = true
+                    continue
+                }
                 guard error.code == .locked else {
                     throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
                 }

@@ -11,16 +11,14 @@ extension Committer {
     private static let asideRefs = "refs/passdir/taken-back/"
 
     /// What was saved at a path just now; nil for what is no secret, lies there no more, or is the first of a repository.
-    nonisolated func saved(
-        _ change: Change, replacing old: CiphertextIdentity?
-    ) -> SavedCiphertexts.Saved? {
+    nonisolated func saved(_ change: Change) -> SavedCiphertexts.Saved? {
         guard case .saved(let path) = change, path.isSecretName,
             let top = store.repositories.around(path), let share = try? repository(at: top),
             let head = try? share.repository.commit(at: "HEAD"),
             let (bytes, status) = try? store.content(of: path, limit: store.options.ciphertextLimit)
         else { return nil }
         return SavedCiphertexts.Saved(
-            bytes: bytes, identity: status.identity, replaced: old, head: head,
+            bytes: bytes, identity: status.identity, head: head,
             recipients: recipients(at: path),
             time: Int64(time(nil)))
     }
@@ -35,7 +33,7 @@ extension Committer {
 
     /// Makes conflict files of the secrets of a batch that git has replaced by older ones, or taken away. What another
     /// program has written in their place, or removed, is that program's to judge.
-    /// - Parameter wasDisturbed: whether git was at work while the batch was committed.
+    /// - Parameter wasDisturbed: whether others changed something while the batch was committed.
     func keepWhatWasTakenBack(
         _ share: Share, _ batch: PendingChanges, wasDisturbed: Bool
     ) throws(GitError) {
@@ -44,10 +42,8 @@ extension Committer {
         var lost: [(FilePath, SavedCiphertexts.Saved)] = []
         for path in share.paths where UnfinishedChange(of: store) == nil {
             let name = share.inStore(path)
-            for old in batch.saved.overwritten where old.path == name {
-                if try isNowhere(old.saved, at: path, tip, share) { lost.append((path, old.saved)) }
-            }
-            if let saved = batch.saved[name],
+            // What was done through the mount since is no doing of git's.
+            if let saved = batch.saved[name], !shared.withLock({ $0.pending.touches(name) }),
                 try isTakenBack(saved, at: path, tip, wasDisturbed: wasDisturbed, share)
             {
                 lost.append((path, saved))
@@ -88,9 +84,9 @@ extension Committer {
             // An older one may have been encrypted to others since.
             guard try Self.is(item, at: path, inOneOf: older, repository) || store.isReencryption(at: name)
             else { return false }
-        } else if !wasDisturbed, try repository.isAncestor(saved.head, of: tip) {
-            // Whoever removes a secret means it, but for a stash, which takes seconds at most, and for what we had put into
-            // the index already.
+        } else if !(wasDisturbed && tip == saved.head), try repository.isAncestor(saved.head, of: tip) {
+            // Whoever removes a secret means it, but for a stash, which takes seconds at most, and for a reset to where
+            // the branch was, when we had put the secret into the index already.
             guard let stash = try stashes(repository).first,
                 try repository.commitInfo(stash).committer.time >= saved.time - 5
             else { return false }

@@ -181,8 +181,8 @@ public actor Committer: ChangeSink {
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
-    public nonisolated func note(_ change: Change, replacing old: CiphertextIdentity?) {
-        noteFound(change, saved(change, replacing: old))
+    public nonisolated func note(_ change: Change) {
+        noteFound(change, saved(change))
         if shared.withLock({ $0.mustKeepAgain(change) }) { Task { await self.keepPending() } }
     }
 

@@ -40,6 +40,8 @@ struct PendingChanges: Sendable {
             paths.append(path)
             removed.remove(path)
             if let text { saved.hold(text, at: path) }
+            // A folder, exchanged with another one.
+            if !path.isSecretName { saved.dropAll(below: path) }
         case .removed(let path):
             paths.append(path)
             removed.insert(path)
@@ -57,6 +59,16 @@ struct PendingChanges: Sendable {
                 renames.append(Rename(from: from, to: to))
             }
         }
+    }
+
+    /// Whether something was done at a path or above it.
+    func touches(_ path: FilePath) -> Bool {
+        var place = path
+        while !place.isEmpty {
+            if paths.contains(place) { return true }
+            place.removeLastComponent()
+        }
+        return false
     }
 
     /// Parts it by paths; a rename goes with its ends.

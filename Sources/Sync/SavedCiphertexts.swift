@@ -12,8 +12,6 @@ struct SavedCiphertexts: Sendable {
         var bytes: [UInt8]
         /// The file that it was saved as.
         var identity: CiphertextIdentity
-        /// The file that it replaced; nil where that is not known.
-        var replaced: CiphertextIdentity?
         /// The newest commit then; whatever its history has at this path is older than what was saved.
         var head: ObjectID
         /// The lines of the `.gpg-id` that applied.
@@ -26,37 +24,27 @@ struct SavedCiphertexts: Sendable {
     private static let limit = 16 << 20
 
     private var saved: [FilePath: Saved] = [:]
-    /// Those that were gone when the next save of their secret came, which was not made from them.
-    private(set) var overwritten: [(path: FilePath, saved: Saved)] = []
     private var count = 0
 
     /// By its path, relative to the store.
     subscript(path: FilePath) -> Saved? { saved[path] }
 
     mutating func hold(_ text: Saved, at path: FilePath) {
-        if let old = saved[path], let replaced = text.replaced, !Self.areSame(old.identity, replaced),
-            count + old.bytes.count <= Self.limit
-        {
-            overwritten.append((path, old))
-            count += old.bytes.count
-        }
         drop(path)
         guard count + text.bytes.count <= Self.limit else { return }
         count += text.bytes.count
         saved[path] = text
     }
 
-    /// Whether two looks saw one file. Renames change its ctime and touch(1) its mtime; a file system may give the number of
-    /// one that is gone to the next.
-    private static func areSame(_ one: CiphertextIdentity, _ other: CiphertextIdentity) -> Bool {
-        one.device == other.device && one.inode == other.inode
-            && (one.modified == other.modified || one.size == other.size)
-    }
-
     /// Nothing is to be there any more.
     mutating func drop(_ path: FilePath) {
         guard !saved.isEmpty, let old = saved.removeValue(forKey: path) else { return }
         count -= old.bytes.count
+    }
+
+    /// Another file or folder has come to a path by other ways than a save.
+    mutating func dropAll(below path: FilePath) {
+        for place in saved.keys where place.starts(with: path) { drop(place) }
     }
 
     /// A file or folder has another name.
@@ -71,21 +59,13 @@ struct SavedCiphertexts: Sendable {
 
     mutating func filter(_ isKept: (FilePath) -> Bool) {
         saved = saved.filter { isKept($0.key) }
-        overwritten = overwritten.filter { isKept($0.path) }
-        count = (saved.values + overwritten.map(\.saved)).reduce(0) { $0 + $1.bytes.count }
+        count = saved.values.reduce(0) { $0 + $1.bytes.count }
     }
 
     /// Adds what was saved before these, and not again since.
     mutating func putBack(_ earlier: SavedCiphertexts, unless isTouched: (FilePath) -> Bool) {
-        overwritten = earlier.overwritten + overwritten
-        count += earlier.overwritten.reduce(0) { $0 + $1.saved.bytes.count }
-        for (path, text) in earlier.saved {
-            if let newer = saved[path] {
-                saved[path] = text
-                hold(newer, at: path)
-            } else if !isTouched(path) {
-                hold(text, at: path)
-            }
+        for (path, text) in earlier.saved where saved[path] == nil && !isTouched(path) {
+            hold(text, at: path)
         }
     }
 }
