@@ -49,9 +49,11 @@ extension Committer {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                // The first try waits for a quiet moment; when that came to nothing, or at the end, time counts.
-                let isLate = attempt > 0 || shared.withLock { $0.isFinishing }
-                if try commitOnce(share, batch, patience: isLate ? .milliseconds(200) : GitTraffic.patience) {
+                // A branch that moves under `git pull` makes it fail, or write over what was saved since it looked: a quiet
+                // moment is waited for in each try, but not anew. At the end time counts.
+                let isFinishing = shared.withLock { $0.isFinishing }
+                let patience = isFinishing ? .zero : start + GitTraffic.patience - .now
+                if try commitOnce(share, batch, patience: max(patience, .milliseconds(200))) {
                     // Now, as git may have been at it while the commit was made.
                     try keepWhatWasTakenBack(share, batch, wasDisturbed: wasDisturbed)
                     lockHeld = nil
