@@ -238,7 +238,6 @@ extension Committer {
     func mend(_ share: Share, noted: [FilePath] = []) throws(GitError) {
         let repository = share.repository
         guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
-        let head = try repository.head()
         repository.removeLeftLocks()
         CommitJournal.removeLeftFiles(top: share.top)
         for attempt in 0..<100 {
@@ -247,10 +246,11 @@ extension Committer {
                     log.warning(
                         "the index of git in \(share.top) was lost with the power; the one before is back")
                 }
-                if case .branch(_, _, let commit?) = head {
-                    try repository.updateIndex(paths: left.paths, to: commit)
-                }
-                break
+                let head = try repository.head()
+                guard case .branch(_, _, let commit?) = head else { break }
+                try repository.updateIndex(paths: left.paths, to: commit)
+                // Moved meanwhile, the index would take back what the new tip has.
+                if try repository.head() == head { break }
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
                 usleepMilliseconds(20)
