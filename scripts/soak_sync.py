@@ -214,6 +214,18 @@ def come_together(world):
         assert "error " not in status, status
 
 
+def tell_history(world, machine, name):
+    """Prints what has happened to a secret, for whoever looks for the cause."""
+    for line in world.run("git", "log", "-m", "--date-order", "--format=%h", "--all", "--", f"{name}*",
+                          cwd=machine.path).stdout.decode().split():
+        print(world.run("git", "show", "-m", "-s", "--format=%h %p %cn %ci %s", line, cwd=machine.path).stdout.decode().strip())
+        text = world.run("sh", "-c", f"git show {line}:{name}.gpg | gpg -qd", cwd=machine.path, check=False).stdout
+        print("    ", text)
+    print(world.run("git", "reflog", "--date=iso", cwd=machine.path).stdout.decode())
+    print(world.run("ls", "-la", "--time-style=full-iso", machine.path).stdout.decode())
+    print(open(machine.env["XDG_STATE_HOME"] + "/passdir/log").read()[-20000:])
+
+
 def check_nothing_missing(world, saved):
     lines, versions = all_contents(world, world.machines[0])
     missing = [text for text in saved if text not in lines]
@@ -395,12 +407,14 @@ def beside_pass(binary, seconds):
         thread.join()
         time.sleep(1)
         come_together(world)
+        assert not failures, failures
         for name, text in list(last.items()) + list(mine.items()):
-            found = world.run("pass", "show", name, env=one.env).stdout.decode()
-            assert found == text, f"{name} holds {found!r}, not {text!r}"
+            found = world.run("pass", "show", name, env=one.env, check=False).stdout.decode()
+            if found != text:
+                tell_history(world, one, name)
+                raise AssertionError(f"{name} holds {found!r}, not {text!r}")
         print(f"pass: {seconds} s, {operations} operations of pass, {saves} saves through the mount, "
               f"{len(failures)} failures; nothing lost")
-        assert not failures
     finally:
         for each in others:
             each.kill()
