@@ -49,11 +49,17 @@ struct SavedCiphertexts: Sendable {
 
     /// A file or folder has another name.
     mutating func rename(_ from: FilePath, to: FilePath) {
-        drop(to)
+        // Of thousands of secrets that are renamed one after another, none has anything below it.
+        guard !from.isSecretName else {
+            drop(to)
+            saved[to] = saved.removeValue(forKey: from)
+            return
+        }
+        dropAll(below: to)
         for path in saved.keys where path.starts(with: from) {
             var below = path
-            guard let text = saved.removeValue(forKey: path), below.removePrefix(from) else { continue }
-            saved[below.isEmpty ? to : to.pushing(below)] = text
+            guard below.removePrefix(from), let text = saved.removeValue(forKey: path) else { continue }
+            saved[to.pushing(below)] = text
         }
     }
 
