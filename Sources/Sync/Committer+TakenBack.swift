@@ -18,8 +18,7 @@ extension Committer {
             let (bytes, status) = try? store.content(of: path, limit: store.options.ciphertextLimit)
         else { return nil }
         return SavedCiphertexts.Saved(
-            bytes: bytes, identity: status.identity, head: head,
-            recipients: recipients(at: path),
+            bytes: bytes, identity: status.identity, head: head, recipients: recipients(at: path),
             time: Int64(time(nil)))
     }
 
@@ -37,21 +36,18 @@ extension Committer {
     func keepWhatWasTakenBack(
         _ share: Share, _ batch: PendingChanges, wasDisturbed: Bool
     ) throws(GitError) {
-        guard let tip = try share.repository.commit(at: "HEAD") else { return }
+        guard UnfinishedChange(of: store) == nil, let tip = try share.repository.commit(at: "HEAD") else {
+            return
+        }
         var kept: [FilePath] = []
-        var lost: [(FilePath, SavedCiphertexts.Saved)] = []
-        for path in share.paths where UnfinishedChange(of: store) == nil {
+        for path in share.paths {
             let name = share.inStore(path)
             // What was done through the mount since is no doing of git's.
-            if let saved = batch.saved[name], !shared.withLock({ $0.pending.touches(name) }),
+            guard let saved = batch.saved[name], !shared.withLock({ $0.pending.touches(name) }),
                 try isTakenBack(saved, at: path, tip, wasDisturbed: wasDisturbed, share)
-            {
-                lost.append((path, saved))
-            }
-        }
-        for (path, saved) in lost {
+            else { continue }
             let blob = try share.repository.writeBlob(saved.bytes)
-            if saved.recipients == recipients(at: share.inStore(path)) {
+            if saved.recipients == recipients(at: name) {
                 kept.append(try keep(TreeItem(id: blob, kind: .file), beside: path, share))
             } else {
                 try putAside(blob, of: path, share)
