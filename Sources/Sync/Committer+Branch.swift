@@ -86,7 +86,7 @@ extension Committer {
         }
         return SeenBranch(
             gitDirectory: repository.gitDirectory, head: head, operation: repository.operation, known: known,
-            stash: try repository.commit(at: "refs/stash"))
+            stash: try? repository.commit(at: "refs/stash"))
     }
 
     private nonisolated func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {

@@ -130,8 +130,10 @@ extension Committer {
         guard try repository.commit(at: "refs/stash") != nil else { return [] }
         var found: [ObjectID] = []
         for line in repository.reflog(of: "refs/stash").prefix(20) {
+            // One of which the objects are gone has nothing to offer, and keeps nothing from being committed.
+            guard let info = try? repository.commitInfo(line.new) else { continue }
             found.append(line.new)
-            found += try repository.commitInfo(line.new).parents.dropFirst(2)
+            found += info.parents.dropFirst(2)
         }
         return found
     }
