@@ -59,6 +59,9 @@ extension StoreFilesystem {
                 state.failure = SecretFile.Failure(
                     errno: errno, message: error.message, since: state.failure?.since ?? .now)
             }
+            if tree.backingPath(of: node).map(Store.isRecipientFile) == true {
+                failedLists.withLock { $0[node.inode] = node }
+            }
             throw errno
         }
         unmarkIfSaved(node, file)
@@ -152,10 +155,13 @@ extension StoreFilesystem {
     /// Refuses while the list that applies, as the mount shows it, could not be saved: what is encrypted by the one on disk may
     /// be for somebody whom the user has just taken out.
     private func checkListsAreSaved(for secret: FilePath, _ store: MountedStore) throws(StoreError) {
-        for node in dirty.withLock({ Array($0.values) }) where node.store === store {
+        for node in failedLists.withLock({ Array($0.values) }) where node.store === store {
+            guard let failure = node.secret?.state.withLock({ $0.failure }) else {
+                failedLists.withLock { $0[node.inode] = nil }
+                continue
+            }
             guard let list = tree.backingPath(of: node), Store.isRecipientFile(list),
-                secret.starts(with: list.removingLastComponent()),
-                let failure = node.secret?.state.withLock({ $0.failure })
+                secret.starts(with: list.removingLastComponent())
             else { continue }
             // A list between the two is what counts for the secret.
             let nearer = try? store.store.recipientFile(for: secret)

@@ -42,6 +42,8 @@ public final class StoreFilesystem: Filesystem {
     let scratchMemory: ScratchMemory
     /// Secrets whose content is newer than the disk.
     let dirty = Mutex<[InodeNumber: Node]>([:])
+    /// Those of them that are lists of recipients and could not be saved; one that is saved since may still be among them.
+    let failedLists = Mutex<[InodeNumber: Node]>([:])
     let notifier = Mutex<Notifier?>(nil)
     let started = FileTime.now
     let userID = geteuid()
