@@ -247,8 +247,7 @@ extension MountService: ControlService {
             let name = store.name
             let report = store.beginReport(
                 unsaved: unsaved.filter { $0.store == name },
-                beingWritten: filesystem.beingWritten(ofStore: name),
-                openForWriting: filesystem.openForWriting(ofStore: name)
+                beingWritten: filesystem.beingWritten(ofStore: name)
             ) { filesystem.lastFailedOpen(ofStore: name) }
             return (store: store, report: report)
         }
@@ -262,6 +261,7 @@ extension MountService: ControlService {
                 ].compactMap(\.self)),
             stores: reports.map { store, makeReport in
                 var report = makeReport()
+                report.openForWriting = filesystem.openForWriting(ofStore: store.name)
                 if let note = notShown(store) { report.notes.append(note) }
                 return report
             })

@@ -93,8 +93,7 @@ final class ServedStore: Sendable {
     /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpen`. Whoever calls
     /// what this returns waits for the report, and is told when the disk does not answer.
     func beginReport(
-        unsaved: [UnsavedSecret], beingWritten: [String], openForWriting: [String],
-        failedOpen: @escaping @Sendable () -> String?
+        unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: @escaping @Sendable () -> String?
     ) -> () -> StoreReport {
         let now = ContinuousClock.now
         let look = state.withLock { state in
@@ -104,10 +103,7 @@ final class ServedStore: Sendable {
                 return look
             }
             let report = Attempt(named: "status") {
-                var report = self.report(
-                    unsaved: unsaved, beingWritten: beingWritten, failedOpen: failedOpen())
-                report.openForWriting = openForWriting
-                return report
+                self.report(unsaved: unsaved, beingWritten: beingWritten, failedOpen: failedOpen())
             }
             state.look = (report, now)
             return (report, now)

@@ -17,15 +17,13 @@ public struct ServingDaemonClient: ServingDaemon {
     /// As the protocol says.
     public func reopen(store: String) { try? client.reload(reopening: store) }
     /// As the protocol says.
-    public func unsaved(store: String) -> [String] {
-        let report = try? client.status(limit: .seconds(10))
-        return report?.stores.first { $0.name == store }?.unsaved.map(\.path) ?? []
-    }
+    public func unsaved(store: String) -> [String] { report(of: store)?.unsaved.map(\.path) ?? [] }
 
     /// As the protocol says.
-    public func openForWriting(store: String) -> [String] {
-        let report = try? client.status(limit: .seconds(10))
-        return report?.stores.first { $0.name == store }?.openForWriting ?? []
+    public func openForWriting(store: String) -> [String] { report(of: store)?.openForWriting ?? [] }
+
+    private func report(of store: String) -> StoreReport? {
+        (try? client.status(limit: .seconds(10)))?.stores.first { $0.name == store }
     }
 
     /// The secrets of a store that cannot be saved, also not when it is tried once more.
