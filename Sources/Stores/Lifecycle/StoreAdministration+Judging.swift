@@ -88,23 +88,28 @@ extension StoreAdministration {
 
     /// Refuses while secrets of a store are in the daemon's memory only: there is nothing to move.
     func checkSaved(_ store: StoreDefinition) throws(LifecycleError) {
-        guard let unsaved = daemon?.unsaved(store: store.name), let first = unsaved.first else { return }
-        let more = unsaved.count > 1 ? " and \(unsaved.count - 1) more" : ""
+        guard let unsaved = Self.list(daemon?.unsaved(store: store.name), of: store) else { return }
         throw LifecycleError(
             .unpushed,
-            "\(VisibleText.line("\(store.name)/\(first)"))\(more) could not be saved and is in memory only: "
+            "\(unsaved) could not be saved and is in memory only: "
                 + "passdir status says why; --force loses it")
     }
 
     /// Refuses while a program may still write to a secret of the store: what it writes would find no folder, or another
     /// store's.
     private func checkIsUnused(_ store: StoreDefinition) throws(LifecycleError) {
-        guard let open = daemon?.openForWriting(store: store.name), let first = open.first else { return }
-        let more = open.count > 1 ? " and \(open.count - 1) more" : ""
+        guard let open = Self.list(daemon?.openForWriting(store: store.name), of: store) else { return }
         throw LifecycleError(
             .unpushed,
-            "\(VisibleText.line("\(store.name)/\(first)"))\(more) is open in a program that may still write to it: close it "
+            "\(open) is open in a program that may still write to it: close it "
                 + "there; --force goes on without")
+    }
+
+    /// The first of some secrets, and how many there are besides; nil where there is none.
+    private static func list(_ paths: [String]?, of store: StoreDefinition) -> String? {
+        guard let paths, let first = paths.first else { return nil }
+        let more = paths.count > 1 ? " and \(paths.count - 1) more" : ""
+        return VisibleText.line("\(store.name)/\(first)") + more
     }
 
     /// Refuses when a folder could neither be removed nor moved.
