@@ -57,6 +57,11 @@ public final class Store: Sendable {
         let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
         return try file.readAll(limit: limit)
     }
+
+    /// Holds a file, so that it can be read when another one has taken its place. Links are not followed.
+    public func hold(_ path: FilePath) throws(Errno) -> HeldFile {
+        try HeldFile(try root.open(path, flags: O_RDONLY | O_NONBLOCK))
+    }
 }
 
 extension Store {

@@ -15,10 +15,16 @@ extension Committer {
         guard case .saved(let path) = change, path.isSecretName,
             let top = store.repositories.around(path), let share = try? repository(at: top),
             let head = try? share.repository.commit(at: "HEAD"),
-            let (bytes, status) = try? store.content(of: path, limit: store.options.ciphertextLimit)
+            let file = try? store.hold(path)
         else { return nil }
+        var content = SavedCiphertexts.Content.file(file)
+        if file.status.identity.size <= SavedCiphertexts.Content.small,
+            let bytes = file.content(limit: SavedCiphertexts.Content.small)
+        {
+            content = .bytes(bytes)
+        }
         return SavedCiphertexts.Saved(
-            bytes: bytes, identity: status.identity, head: head, recipients: recipients(at: path),
+            content: content, identity: file.status.identity, head: head, recipients: recipients(at: path),
             time: Int64(time(nil)))
     }
 
@@ -44,9 +50,10 @@ extension Committer {
             let name = share.inStore(path)
             // What was done through the mount since is no doing of git's.
             guard let saved = batch.saved[name], !shared.withLock({ $0.pending.touches(name) }),
-                try isTakenBack(saved, at: path, tip, wasDisturbed: wasDisturbed, share)
+                let bytes = saved.content.bytes(limit: store.options.ciphertextLimit),
+                try isTakenBack(saved, bytes, at: path, tip, wasDisturbed: wasDisturbed, share)
             else { continue }
-            let blob = try share.repository.writeBlob(saved.bytes)
+            let blob = try share.repository.writeBlob(bytes)
             if saved.recipients == recipients(at: name) {
                 kept.append(try keep(TreeItem(id: blob, kind: .file), beside: path, share))
             } else {
@@ -66,36 +73,62 @@ extension Committer {
         options.notify(store.name, sentence)
     }
 
-    /// Whether git has put an older version in the place of what was saved, or nothing, and nothing else has that.
+    /// Whether git has put another version in the place of what was saved, or nothing, and nothing else has that.
     private func isTakenBack(
-        _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, wasDisturbed: Bool,
-        _ share: Share
+        _ saved: SavedCiphertexts.Saved, _ bytes: [UInt8], at path: FilePath, _ tip: ObjectID,
+        wasDisturbed: Bool, _ share: Share
     ) throws(GitError) -> Bool {
         let (repository, name) = (share.repository, share.inStore(path))
         let now = try? store.content(of: name, limit: store.options.ciphertextLimit).bytes
-        guard now != saved.bytes, !store.isReencryption(of: saved.identity, at: name) else { return false }
+        guard now != bytes, !store.isReencryption(of: saved.identity, at: name) else { return false }
         if let now {
             let item = TreeItem(id: try Repository.blobID(of: now), kind: .file)
             let older = try repository.log(from: saved.head, limit: 50).map(\.id)
             // An older one may have been encrypted to others since.
-            guard try Self.is(item, at: path, inOneOf: older, repository) || store.isReencryption(at: name)
-            else { return false }
-        } else if !(wasDisturbed && tip == saved.head), try repository.isAncestor(saved.head, of: tip) {
+            if try !Self.is(item, at: path, inOneOf: older, repository), !store.isReencryption(at: name),
+                try !isBrought(item, at: path, since: saved.head, repository)
+            {
+                return false
+            }
+        } else if try !isBrought(nil, at: path, since: saved.head, repository),
+            !(wasDisturbed && tip == saved.head), try repository.isAncestor(saved.head, of: tip)
+        {
             // Whoever removes a secret means it, but for a stash, which takes seconds at most, and for a reset to where
             // the branch was, when we had put the secret into the index already.
             guard let stash = try stashes(repository).first,
                 try repository.commitInfo(stash).committer.time >= saved.time - 5
             else { return false }
         }
-        return try isNowhere(saved, at: path, tip, share)
+        return try isNowhere(saved, bytes, at: path, tip, share)
+    }
+
+    /// Whether HEAD went since to a commit that was made elsewhere, or before, and that has this where the one before it had
+    /// something else: `git pull`, `reset` and `switch` looked at the secret before it was saved, or were told not to look.
+    /// What somebody commits here was put there by that program, and our own merges write over nothing.
+    private func isBrought(
+        _ item: TreeItem?, at path: FilePath, since head: ObjectID, _ repository: Repository
+    ) throws(GitError) -> Bool {
+        for line in repository.reflog(of: "HEAD").prefix(100) where line.old != line.new {
+            // So it came to where it was at the save.
+            if line.new == head { return false }
+            if !line.message.hasPrefix("commit"), !line.message.hasPrefix("passdir "),
+                repository.has(line.old), repository.has(line.new),
+                try repository.item(at: path, in: line.new)?.id == item?.id,
+                try repository.item(at: path, in: line.old)?.id != item?.id
+            {
+                return true
+            }
+            if line.old == head { return false }
+        }
+        return false
     }
 
     /// Whether no commit since has what was saved, no stash, and no other file.
     private func isNowhere(
-        _ saved: SavedCiphertexts.Saved, at path: FilePath, _ tip: ObjectID, _ share: Share
+        _ saved: SavedCiphertexts.Saved, _ bytes: [UInt8], at path: FilePath, _ tip: ObjectID, _ share: Share
     ) throws(GitError) -> Bool {
         let repository = share.repository
-        let item = TreeItem(id: try Repository.blobID(of: saved.bytes), kind: .file)
+        let item = TreeItem(id: try Repository.blobID(of: bytes), kind: .file)
         let since = try repository.log(from: tip, hiding: [saved.head], limit: 1000).map(\.id)
         if try Self.is(item, at: path, inOneOf: since, repository) { return false }
         return try !isElsewhere(item, saved.head, [tip] + stashes(repository), share)
@@ -120,18 +153,26 @@ extension Committer {
     private func keepWhatWasReset(_ commit: ObjectID, since parent: ObjectID) {
         do throws(GitError) {
             guard let share = try ownRepository() else { return }
-            GitTraffic.quietly(in: share.top, until: .now + GitTraffic.patience) {}
+            let (start, top) = (ContinuousClock.now, share.top)
+            GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {}
             let repository = share.repository
             guard unfinished(share) == nil, case .branch(_, _, let tip?) = try repository.head(),
                 try !repository.isAncestor(commit, of: tip)
             else { return }
             var kept: [FilePath] = []
-            for change in try repository.differences(from: parent, to: commit) {
+            let changes = try repository.differences(from: parent, to: commit)
+            // A change of recipients: what it encrypted anew is for others than the list that applies again.
+            let isForOthers = changes.contains { Store.isRecipientFile($0.path) }
+            for change in changes {
                 guard let saved = change.new, change.path.isSecretName,
                     try !repository.plannedTree(parent: commit, paths: [change.path]).changes.isEmpty,
                     try !isElsewhere(saved, parent, [tip] + stashes(repository), share)
                 else { continue }
-                kept.append(try keep(saved, beside: change.path, share))
+                if isForOthers {
+                    try putAside(saved.id, of: change.path, share)
+                } else {
+                    kept.append(try keep(saved, beside: change.path, share))
+                }
             }
             tellOfTakenBack(kept)
         } catch {

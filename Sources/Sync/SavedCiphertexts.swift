@@ -8,8 +8,8 @@ import SystemPackage
 /// between the two steps of `git stash`, for one, nothing tells that a save will be lost. With these it can be put back.
 struct SavedCiphertexts: Sendable {
     /// One of them.
-    struct Saved: Sendable, Equatable {
-        var bytes: [UInt8]
+    struct Saved: Sendable {
+        var content: Content
         /// The file that it was saved as.
         var identity: CiphertextIdentity
         /// The newest commit then; whatever its history has at this path is older than what was saved.
@@ -20,26 +20,54 @@ struct SavedCiphertexts: Sendable {
         var time: Int64
     }
 
-    /// How many bytes are held at most; what is saved beyond them is not. Tens of thousands of passwords.
-    private static let limit = 16 << 20
+    /// What was saved: small ones in memory, as there may be thousands of them.
+    enum Content: Sendable {
+        case bytes([UInt8])
+        case file(HeldFile)
+
+        /// The most bytes that are worth no descriptor.
+        static let small = 1 << 16
+
+        /// Nil where it cannot be read any more.
+        func bytes(limit: Int) -> [UInt8]? {
+            switch self {
+            case .bytes(let bytes): bytes
+            case .file(let file): file.content(limit: limit)
+            }
+        }
+
+        /// What it takes of the memory.
+        var count: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
+
+        /// What it takes of the descriptors.
+        var files: Int { if case .file = self { 1 } else { 0 } }
+    }
+
+    /// How many bytes are held in memory at most, and how many files open; what is saved beyond them is not held. Tens of
+    /// thousands of passwords, and hundreds of documents of any size.
+    private static let limit = (bytes: 16 << 20, files: 256)
 
     private var saved: [FilePath: Saved] = [:]
-    private var count = 0
+    private var count = (bytes: 0, files: 0)
 
     /// By its path, relative to the store.
     subscript(path: FilePath) -> Saved? { saved[path] }
 
     mutating func hold(_ text: Saved, at path: FilePath) {
         drop(path)
-        guard count + text.bytes.count <= Self.limit else { return }
-        count += text.bytes.count
+        guard count.bytes + text.content.count <= Self.limit.bytes,
+            count.files + text.content.files <= Self.limit.files
+        else { return }
+        count.bytes += text.content.count
+        count.files += text.content.files
         saved[path] = text
     }
 
     /// Nothing is to be there any more.
     mutating func drop(_ path: FilePath) {
         guard !saved.isEmpty, let old = saved.removeValue(forKey: path) else { return }
-        count -= old.bytes.count
+        count.bytes -= old.content.count
+        count.files -= old.content.files
     }
 
     /// Another file or folder has come to a path by other ways than a save.
@@ -65,7 +93,7 @@ struct SavedCiphertexts: Sendable {
 
     mutating func filter(_ isKept: (FilePath) -> Bool) {
         saved = saved.filter { isKept($0.key) }
-        count = saved.values.reduce(0) { $0 + $1.bytes.count }
+        count = saved.values.reduce((0, 0)) { ($0.0 + $1.content.count, $0.1 + $1.content.files) }
     }
 
     /// Adds what was saved before these, and not again since.

@@ -15,6 +15,8 @@ import Testing
         var isKept: Bool
         /// The text of the secret afterwards; nil when it is gone.
         var text: String?
+        /// Larger than what is held in memory.
+        var isLarge = false
 
         var testDescription: String { name }
     }
@@ -45,6 +47,20 @@ import Testing
         Case(name: "a stash that has it", after: "git stash -q", isKept: false, text: "a\n"),
         Case(
             name: "a stash -u that has it", secret: "new", after: "git stash -q -u", isKept: false, text: nil),
+        Case(
+            name: "a reset to what others pushed",
+            before: "git switch -qc theirs; pass insert -ef a <<< theirs >/dev/null; git switch -q main",
+            after: "git reset -q --hard theirs", isKept: true, text: "theirs\n"),
+        Case(
+            name: "a switch to a branch with another one",
+            before: "git switch -qc theirs; pass insert -ef a <<< theirs >/dev/null; git switch -q main",
+            after: "git switch -qf theirs", isKept: true, text: "theirs\n"),
+        Case(
+            name: "a reset to where it was removed",
+            before: "git switch -qc theirs; pass rm -f a >/dev/null; git switch -q main",
+            after: "git reset -q --hard theirs", isKept: true),
+        Case(
+            name: "a large one", after: "git checkout -q a.gpg", isKept: true, text: "a\n", isLarge: true),
         Case(
             name: "a stash that is popped", after: "git stash -q; git stash pop -q", isKept: false,
             text: "saved\n"),
@@ -86,8 +102,14 @@ import Testing
             // So that its first look at the store is over.
             try home.succeed(["passdir", "sync"])
             try shell(test.before.isEmpty ? ":" : test.before)
+            let saved = home.path("saved")
             try home.succeed(
-                ["sh", "-c", "echo saved > \"$0\"", home.visible("work/\(test.secret)").string])
+                [
+                    "sh", "-c",
+                    test.isLarge ? "head -c 17000000 /dev/urandom > \"$0\"" : "echo saved > \"$0\"",
+                    saved.string,
+                ])
+            try home.succeed(["cp", saved.string, home.visible("work/\(test.secret)").string])
             try shell(test.after)
             try home.succeed(["passdir", "sync"])
             // A conflict file is committed by the next exchange.
@@ -96,7 +118,7 @@ import Testing
             #expect(conflicts.count == (test.isKept ? 1 : 0), "\(conflicts)")
             for conflict in conflicts {
                 #expect(conflict.hasPrefix(test.secret + ".conflict-"))
-                #expect(try store.show(String(conflict.dropLast(4))) == Array("saved\n".utf8))
+                #expect(try store.show(String(conflict.dropLast(4))) == home.bytes(at: saved))
                 #expect(try home.passdir("status").output.contains("conflict \(test.secret).conflict-"))
             }
             let now = try? store.show(test.secret)
