@@ -40,7 +40,7 @@ extension Committer {
         // each time.
         let isHeldOn = lockHeld.map { $0.duration(to: .now) < .seconds(10) } ?? false
         let start = ContinuousClock.now
-        let lockEnd = start + (isHeldOn ? .milliseconds(300) : .seconds(5))
+        var locked: ContinuousClock.Instant?
         var told: String?
         var wasDisturbed = false
         defer {
@@ -49,11 +49,8 @@ extension Committer {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                // A branch that moves under `git pull` makes it fail, or write over what was saved since it looked: a quiet
-                // moment is waited for in each try, but not anew. At the end time counts.
-                let isFinishing = shared.withLock { $0.isFinishing }
-                let patience = isFinishing ? .zero : start + GitTraffic.patience - .now
-                if try commitOnce(share, batch, patience: max(patience, .milliseconds(200))) {
+                // A quiet moment is waited for in each try, but not anew.
+                if try commitOnce(share, batch, since: start) {
                     // Now, as git may have been at it while the commit was made.
                     try keepWhatWasTakenBack(share, batch, wasDisturbed: wasDisturbed)
                     lockHeld = nil
@@ -70,12 +67,14 @@ extension Committer {
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
                 let message = "changes wait because \(Self.waiting(for: error))."
-                guard .now < lockEnd else {
+                let since = locked ?? .now
+                locked = since
+                guard .now < since + (isHeldOn ? .milliseconds(300) : .seconds(5)) else {
                     lockHeld = .now
                     throw CommitFailure(message: message)
                 }
                 // One that is held for longer than git does is told before that.
-                if told == nil, start + .milliseconds(500) < .now {
+                if told == nil, since + .milliseconds(500) < .now {
                     told = shared.withLock { shared in
                         if shared.commitError == nil { shared.commitError = message }
                         return message
@@ -98,7 +97,7 @@ extension Committer {
 
     /// One try; false is never returned, the result tells that nothing is left to do.
     private func commitOnce(
-        _ share: Share, _ batch: PendingChanges, patience: Duration
+        _ share: Share, _ batch: PendingChanges, since start: ContinuousClock.Instant
     ) throws(GitError) -> Bool {
         let repository = share.repository
         guard case .branch(let name, let ref, let parent) = try repository.head() else {
@@ -134,8 +133,10 @@ extension Committer {
         let objects = try NewObjects(of: last.id, since: [parent], in: repository)
         try objects.keepUnlessHeld()
         Fault.point("commit.noted")
-        let end = ContinuousClock.now + patience
-        let step = try GitTraffic.quietly(in: share.top, until: end) { () throws(GitError) in
+        let earliest = ContinuousClock.now + .milliseconds(200)
+        let top = share.top
+        let end = { max(earliest, self.quietEnd(start, top)) }
+        let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
             try objects.ensure(collecting: GitTraffic.isCollecting)
             let move = try repository.preparedMove(
                 ref, from: parent, to: last.id, as: last.who,
@@ -158,7 +159,7 @@ extension Committer {
         Fault.point("commit.before-ref")
         if let parent, share.nested.isEmpty { shared.withLock { $0.lastOwn = (last.id, parent) } }
         do throws(GitError) {
-            try step.move.publish { GitTraffic.mayMove(in: share.top, until: end) }
+            try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
         } catch {
             // It stays in its place, and the one before goes.
             try index.settle()

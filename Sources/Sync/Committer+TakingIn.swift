@@ -57,7 +57,9 @@ extension Committer {
         }
         try objects.keepUnlessHeld()
         Fault.point("merge.noted")
-        if let top = repository.workingDirectory { GitTraffic.waitForQuiet(in: top) }
+        let top = repository.workingDirectory
+        let start = ContinuousClock.now
+        GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {}
         guard try repository.commit(at: target.localRef) == merge.ours else {
             journal.remove()
             return false
@@ -103,9 +105,10 @@ extension Committer {
     ) throws(GitError) {
         let top = repository.workingDirectory
         let (_, who) = try signatures(repository, changed: 0)
-        let end = ContinuousClock.now + GitTraffic.patience
+        let start = ContinuousClock.now
         try patiently { () throws(GitError) in
-            let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
+            let step = try GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {
+                () throws(GitError) in
                 try objects.ensure(collecting: GitTraffic.isCollecting)
                 return BranchStep(
                     index: try repository.preparedIndex(paths: paths, to: merge.result),
@@ -119,7 +122,7 @@ extension Committer {
             try step.move.publish { () throws(GitError) in
                 // A commit of the user's that found the remote's files in the index would have them without the remote
                 // as its parent.
-                guard GitTraffic.mayMove(in: top, until: end) else {
+                guard GitTraffic.mayMove(in: top, until: { quietEnd(start, top) }) else {
                     throw GitError(code: .modified, message: "a git program has started")
                 }
                 return true

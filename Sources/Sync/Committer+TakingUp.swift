@@ -13,9 +13,8 @@ extension Committer {
             !dropDamagedWaiting(share)
         else { return }
         // git puts files in their places before and after it notes that it has finished.
-        let patience: Duration =
-            shared.withLock { $0.isFinishing } ? .milliseconds(200) : GitTraffic.patience
-        GitTraffic.quietly(in: share.top, until: .now + patience) {}
+        let (start, top) = (ContinuousClock.now, share.top)
+        GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {}
         guard unfinished(share) == nil, let waiting = try repository.commit(at: Self.waitingRef),
             case .branch(_, _, let tip?) = try repository.head(),
             let base = try repository.commitInfo(waiting).parents.first

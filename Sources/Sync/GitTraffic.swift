@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import Synchronization
 import System
 import SystemPackage
 
@@ -17,28 +18,34 @@ enum GitTraffic {
     /// How long a commit or merge waits: git programs that come one after another must not keep it waiting for ever.
     static let patience = Duration.seconds(10)
 
-    /// One that has run for so long waits for somebody: `git commit` for its editor, `git log` for its pager.
+    /// How long it waits for a `git pull`, which asks a remote before it compares and places files. One that finds another
+    /// tip than it began with ends in the middle, with `git reset --hard` as its advice.
+    static let patienceWithPulls = Duration.seconds(60)
+
+    /// One that has run for so many seconds waits for somebody: `git commit` for its editor, `git log` for its pager.
     private static let longest = 10.0
+    private static let longestPull = 60.0
 
     /// Waits until it is quiet, or the patience has come to its end.
     static func waitForQuiet(in top: FilePath) {
-        quietly(in: top, until: .now + patience) {}
+        let end = ContinuousClock.now + patience
+        quietly(in: top, until: { end }) {}
     }
 
     /// Prepares something and waits until it is quiet, at the same time. What was prepared before a git program came is
     /// prepared anew.
     /// - Parameters:
     ///   - top: nil: no program can be at work there.
-    ///   - end: when it is to go on in any case.
+    ///   - end: when it is to go on in any case; asked anew each time.
     static func quietly<Prepared: ~Copyable, Failure>(
-        in top: FilePath?, until end: ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
+        in top: FilePath?, until end: () -> ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
     ) throws(Failure) -> Prepared {
         guard let top else { return try prepare() }
         var pause: UInt32 = 1000
         while true {
             let isFree = !isBusy(top)
             let since = ContinuousClock.now
-            let isLast = since >= end
+            let isLast = since >= end()
             if isFree || isLast {
                 let prepared = try prepare()
                 if isLast { return prepared }
@@ -66,26 +73,34 @@ enum GitTraffic {
     private static let collectors: Set = ["gc", "prune", "repack", "maintenance", "multi-pack-index"]
 
     /// A look that is the last one before the branch moves: false while a git program may be at work, until `end`.
-    static func mayMove(in top: FilePath?, until end: ContinuousClock.Instant) -> Bool {
+    static func mayMove(
+        in top: FilePath?, until end: () -> ContinuousClock.Instant
+    ) -> Bool {
         guard let top else { return true }
-        return !isBusy(top) || .now >= end
+        return !isBusy(top) || .now >= end()
     }
 
     /// Whether a git program runs that may work on the tree: one with its working directory in it, or one that has just
     /// been started with words that may lead there (`git -C store commit`).
-    static func isBusy(_ top: FilePath) -> Bool {
+    static func isBusy(_ top: FilePath) -> Bool { isAtWork(in: top) { _ in true } }
+
+    /// As `isBusy`, of a `git pull`.
+    static func isPulling(in top: FilePath) -> Bool { isAtWork(in: top) { $0 == "pull" } }
+
+    private static func isAtWork(in top: FilePath, _ isMeant: (String?) -> Bool) -> Bool {
         var isFound = false
         let top = top.lexicallyNormalized()
         forEachProcess { process in
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
-            if let command = command(in: words), unconcerned.contains(command) { return true }
+            let command = command(in: words)
+            guard isMeant(command), !(command.map(unconcerned.contains) ?? false) else { return true }
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
             guard count > 0 else { return true }
             let folder = FilePath(
                 String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
             if folder.starts(with: top) {
-                isFound = age(of: process) < longest
+                isFound = age(of: process) < (command == "pull" ? longestPull : longest)
             } else if destinations(in: words).contains(where: { leads($0, from: folder, to: top) }) {
                 // It has not changed its directory yet.
                 isFound = age(of: process) < 1
@@ -186,5 +201,16 @@ enum GitTraffic {
             defer { close(opened) }
             return Glibc.read(opened, path, 3) == 3 && memcmp(path, "git", 3) == 0
         }
+    }
+}
+
+extension Committer {
+    /// When what has waited for a quiet moment since `start` goes on although git is at work: a branch that moves under
+    /// `git pull` makes it fail, or write over what was saved since it looked. At the end time counts.
+    nonisolated func quietEnd(_ start: ContinuousClock.Instant, _ top: FilePath?) -> ContinuousClock.Instant {
+        if shared.withLock({ $0.isFinishing }) { return start + .milliseconds(200) }
+        let end = start + GitTraffic.patience
+        guard let top, end <= .now, GitTraffic.isPulling(in: top) else { return end }
+        return start + GitTraffic.patienceWithPulls
     }
 }

@@ -32,7 +32,8 @@ import Testing
                         })
                     else { return }
                     do {
-                        let work = "alias.work=!git commit -q --only --allow-empty -m theirs; echo >'\(begun)'; sleep 1; touch '\(ended)'"
+                        let work =
+                            "alias.work=!git commit -q --only --allow-empty -m theirs; echo >'\(begun)'; sleep 1; touch '\(ended)'"
                         _ = try home.start(["git", "-c", work, "work"], in: machine.path)
                         try home.succeed(["cat", begun.string])
                     } catch {
@@ -41,6 +42,34 @@ import Testing
                 }) { try await machine.commit() }
                 #expect(hadEnded.withLock(\.self) == [true])
                 #expect(try machine.git("ls-tree", "--name-only", "HEAD", "a.gpg") == "a.gpg")
+                #expect(try machine.dirt == "")
+            }
+        }
+
+        /// A pull from a remote that takes its time: what is saved meanwhile is committed when it has ended.
+        @Test func theBranchWaitsForASlowPull() async throws {
+            try await TestHome.with { home in
+                let machines = try home.machines(2)
+                try machines[1].save("theirs", "1\n")
+                try await machines[1].commit()
+                try machines[1].git("push", "-q")
+                let machine = machines[0]
+                try machine.save("a", "1\n")
+                let slow = home.path("slow")
+                try home.succeed(
+                    [
+                        "sh", "-c",
+                        "printf '#!/bin/sh\\nsleep 12\\nexec git-upload-pack \"$@\"' > \"$0\"; chmod +x \"$0\"",
+                        slow.string,
+                    ])
+                let pull = try home.start(
+                    ["git", "pull", "-q", "--no-rebase", "--no-edit", "--upload-pack", slow.string],
+                    in: machine.path)
+                while !GitTraffic.isPulling(in: machine.path) { await Task.yield() }
+                try await machine.commit()
+                let result = try pull.wait(limit: .seconds(60))
+                #expect(result.exitCode == 0, "\(result)")
+                #expect(try machine.git("ls-files", "a.gpg", "theirs.gpg") == "a.gpg\ntheirs.gpg")
                 #expect(try machine.dirt == "")
             }
         }
