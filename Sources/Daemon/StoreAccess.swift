@@ -47,7 +47,9 @@ public struct StoreAccess: Sendable {
     ) throws(DaemonError) {
         store = try opener.store(definition, for: use)
         self.path = path
-        committing = try opener.committing(definition)
+        var committing = try opener.committing(definition)
+        committing.keepFact = opener.keepingFacts(of: store.identifier)
+        self.committing = committing
     }
 
     /// Commits changes that lie on disk, and pushes them if that goes quickly; else the daemon does it, or the next

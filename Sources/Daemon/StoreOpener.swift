@@ -116,3 +116,17 @@ final class StoreOpener: Sendable {
         }
     }
 }
+
+extension StoreOpener {
+    /// Keeps what a command learned of a store where the daemon looks for it. Losing it does no harm.
+    func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
+        let folder = Places.stateFolder(environment: environment)
+        return { name, value in
+            guard (try? PrivateFolder.make(folder)) != nil,
+                let learned = try? LearnedState(file: folder.appending("state.sqlite"))
+            else { return }
+            learned.remember(value, as: name, of: store)
+            learned.close()
+        }
+    }
+}

@@ -61,7 +61,9 @@ struct LogCommand: ParsableCommand {
             }
             return
         }
-        let entries = try history.entries(of: place, limit: number)
+        var entries = try history.entries(of: place, limit: number)
+        // A folder that is gone, which nothing tells from a secret that is.
+        if entries.isEmpty { entries = try history.entries(of: access.path, limit: number) }
         if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? access.store.name)") }
         Output.print(lines: entries.map { Self.line($0.commit, $0.time, $0.author, $0.subject) })
     }

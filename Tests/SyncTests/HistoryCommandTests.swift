@@ -24,6 +24,10 @@ import Testing
             #expect(try lines(home, "log", "work", "-n", "1").count == 1)
             let ages = try lines(home, "log", "--ages", "work")
             #expect(ages.count == 2 && ages.contains { $0.hasSuffix("  post") })
+            // Also a folder that is gone.
+            try store.insert("gone/x", "one\n")
+            try store.pass(["rm", "-rf", "gone"])
+            #expect(try lines(home, "log", "work/gone").count == 2)
             let missing = try home.passdir("log", "work/nothing")
             #expect(missing.exitCode == 1 && missing.errors.contains("no commit has changed work/nothing"))
             #expect(try home.passdir("log", "nostore").exitCode == 1)
@@ -53,6 +57,7 @@ import Testing
             #expect(
                 try home.succeed(["cat", home.mountPoint.pushing("work/a/b").string]) == Array("one\n".utf8))
             #expect(try store.recipientKeyIDs(of: "a/b").count == 2)
+            #expect(try home.passdir("status").output.contains(" push  "))
             try home.unmount()
             #expect(try store.git("status", "--porcelain") == "")
             let unknown = try home.passdir("restore", "work/a/b", "--at", "nonsense")

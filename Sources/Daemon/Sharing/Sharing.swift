@@ -90,25 +90,13 @@ public struct Sharing: Sendable {
         try? ControlClient(socket: Daemon.controlSocket(environment: environment)).retrySaves()
     }
 
-    /// Keeps what is learned of a store where the daemon looks for it. Losing it does no harm.
-    private func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
-        let folder = Places.stateFolder(environment: environment)
-        return { name, value in
-            guard (try? PrivateFolder.make(folder)) != nil,
-                let learned = try? LearnedState(file: folder.appending("state.sqlite"))
-            else { return }
-            learned.remember(value, as: name, of: store)
-            learned.close()
-        }
-    }
-
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
         guard let definition = definitions.first(where: { $0.name == store.name }) else {
             throw DaemonError(message: "there is no store \"\(store.name)\" any more")
         }
         var options = try opener.committing(definition)
-        options.keepFact = keepingFacts(of: store.identifier)
+        options.keepFact = opener.keepingFacts(of: store.identifier)
         return Committer(store: store, options: options, log: StoreOpener.quietLog)
     }
 }
