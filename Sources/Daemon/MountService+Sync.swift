@@ -1,4 +1,5 @@
 import Dispatch
+import Logging
 import Mount
 import Stores
 import Sync
@@ -44,6 +45,12 @@ extension MountService {
             }
     }
 
+    func discardUnsaved(store: String, path: String?) -> [String] {
+        let discarded = filesystem.discardUnsaved(ofStore: store, path)
+        for name in discarded { log.notice("what could not be saved of \(store)/\(name) was discarded") }
+        return discarded
+    }
+
     /// Stores that are not shown and have unsaved secrets.
     var unsavedRest: [ServedStore] {
         let all = stores.all
@@ -87,8 +94,8 @@ extension MountService {
         let failed = filesystem.unsaved.filter { $0.store == name }
         if let first = failed.first {
             let reason = first.message.hasSuffix(".") ? String(first.message.dropLast()) : first.message
-            let more = failed.count > 1 ? "; neither are \(failed.count - 1) more" : ""
-            return "\(first.path) is not saved: \(reason)\(more)"
+            let are = failed.count > 1 ? "and \(failed.count - 1) more are" : "is"
+            return "\(first.path) \(are) not saved: \(reason)"
         }
         let written = filesystem.beingWritten(ofStore: name)
         guard let first = written.first else { return nil }

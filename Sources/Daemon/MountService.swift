@@ -24,7 +24,7 @@ final class MountService: Sendable {
     private let since = Timestamp.now()
     private let saveRetry: Duration
     private let unmountTimeout: Duration
-    private let log: Logger
+    let log: Logger
     /// Signalled when everything is committed and pushed.
     private let finished = DispatchGroup()
     private let isStopping = Mutex(false)

@@ -20,6 +20,9 @@ public struct ServingDaemonClient: ServingDaemon {
     public func unsaved(store: String) -> [String] { report(of: store)?.unsaved.map(\.path) ?? [] }
 
     /// As the protocol says.
+    public func discardUnsaved(store: String) { _ = try? client.discardUnsaved(store: store) }
+
+    /// As the protocol says.
     public func openForWriting(store: String) -> [String] { report(of: store)?.openForWriting ?? [] }
 
     private func report(of store: String) -> StoreReport? {

@@ -25,7 +25,7 @@ import Testing
                 #expect(result.exitCode == 1)
                 #expect(
                     result.errors
-                        == "passdir: one/a is open in a program that may still write to it: close it there; "
+                        == "passdir: one/a is open in a program that may still write there: close it first; "
                         + "--force goes on without\n")
             }
             #expect(try writer.writeAll(Array("new\n".utf8)) == 4)
@@ -70,7 +70,10 @@ import Testing
             )
             for store in [one, two] { try store.insert("a", "old\n") }
             try home.addStores([one])
+            try home.succeed(["cp", one.path.appending("a.gpg").string, one.path.appending("b.gpg").string])
             try home.mount()
+            // The look at all stores at the start is over.
+            try home.waitUntil("what lay there is committed") { try one.git("status", "--short").isEmpty }
             try home.succeed(["cp", two.path.appending("a.gpg").string, two.path.appending("b.gpg").string])
             try home.addStores([two])
             try home.waitUntil("what lies there is committed") { try two.git("status", "--short").isEmpty }

@@ -67,6 +67,23 @@ public struct ControlClient: Sendable {
             ControlInterface.retrySaves, NoParameters(), limit: limit, returning: NoParameters.self)
     }
 
+    /// Makes the daemon give up texts that could not be saved; returns when the mount shows what lies on disk.
+    ///
+    /// - Parameter path: of one of them, as the mount shows it; nil for all of the store.
+    /// - Returns: those that were given up.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
+    public func discardUnsaved(
+        store: String, path: String? = nil, limit: Duration = .seconds(60)
+    ) throws(ControlError) -> [String] {
+        struct Parameters: Encodable {
+            var store: String
+            var path: String?
+        }
+        return try call(
+            ControlInterface.discardUnsaved, Parameters(store: store, path: path), limit: limit,
+            returning: [String: [String]].self)["discarded"] ?? []
+    }
+
     /// Brings stores and their remotes together; returns when that is done or has failed.
     ///
     /// - Parameters:

@@ -50,6 +50,8 @@ struct ControlDispatch: Sendable {
         case ControlInterface.retrySaves:
             service.retrySaves()
             return result(NoParameters())
+        case ControlInterface.discardUnsaved:
+            return discardUnsaved(message)
         case ControlInterface.synchronize:
             return synchronize(message)
         case ControlInterface.getInfo:
@@ -98,6 +100,18 @@ struct ControlDispatch: Sendable {
         } catch {
             return self.error(ControlInterface.failed, ["message": error.message])
         }
+    }
+
+    private func discardUnsaved(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable {
+            let store: String
+            let path: String?
+        }
+        guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "store or path"])
+        }
+        let discarded = service.discardUnsaved(store: call.parameters.store, path: call.parameters.path)
+        return result(["discarded": discarded])
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

@@ -8,6 +8,7 @@ enum ControlInterface {
     static let synchronize = "org.passdir.Control.Synchronize"
     static let unmount = "org.passdir.Control.Unmount"
     static let retrySaves = "org.passdir.Control.RetrySaves"
+    static let discardUnsaved = "org.passdir.Control.DiscardUnsaved"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
@@ -95,6 +96,10 @@ enum ControlInterface {
 
         # Tries again what could not be saved; replies when that is done. Status tells what still cannot.
         method RetrySaves() -> ()
+
+        # Gives up what could not be saved: one secret of a store, by its path in the mount, or all; replies when the mount
+        # shows what lies on disk. One that a program has open is given up only with all.
+        method DiscardUnsaved(store: string, path: ?string) -> (discarded: []string)
 
         # Files in the mount are open.
         error Busy (message: string)

@@ -24,6 +24,14 @@ public protocol ControlService: Sendable {
     /// Tries again what could not be saved; returns when that is done.
     func retrySaves()
 
+    /// Gives up texts that could not be saved; returns when the mount shows what lies on disk.
+    ///
+    /// - Parameters:
+    ///   - store: the name of the store.
+    ///   - path: of one of them, as the mount shows it; nil for all of the store.
+    /// - Returns: those that were given up.
+    func discardUnsaved(store: String, path: String?) -> [String]
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -36,6 +44,8 @@ public protocol ControlService: Sendable {
 extension ControlService {
     /// A service without stores has nothing to save.
     public func retrySaves() {}
+    /// A service without stores has nothing to give up.
+    public func discardUnsaved(store: String, path: String?) -> [String] { [] }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

@@ -91,8 +91,8 @@ extension StoreAdministration {
         guard let unsaved = Self.list(daemon?.unsaved(store: store.name), of: store) else { return }
         throw LifecycleError(
             .unpushed,
-            "\(unsaved) could not be saved and is in memory only: "
-                + "passdir status says why; --force loses it")
+            "\(unsaved.names) could not be saved and \(unsaved.are) in memory only: "
+                + "passdir status says why; --force loses what was written")
     }
 
     /// Refuses while a program may still write to a secret of the store: what it writes would find no folder, or another
@@ -101,15 +101,17 @@ extension StoreAdministration {
         guard let open = Self.list(daemon?.openForWriting(store: store.name), of: store) else { return }
         throw LifecycleError(
             .unpushed,
-            "\(open) is open in a program that may still write to it: close it "
-                + "there; --force goes on without")
+            "\(open.names) \(open.are) open in a program that may still write there: close it "
+                + "first; --force goes on without")
     }
 
     /// The first of some secrets, and how many there are besides; nil where there is none.
-    private static func list(_ paths: [String]?, of store: StoreDefinition) -> String? {
+    private static func list(
+        _ paths: [String]?, of store: StoreDefinition
+    ) -> (names: String, are: String)? {
         guard let paths, let first = paths.first else { return nil }
         let more = paths.count > 1 ? " and \(paths.count - 1) more" : ""
-        return VisibleText.line("\(store.name)/\(first)") + more
+        return (VisibleText.line("\(store.name)/\(first)") + more, paths.count > 1 ? "are" : "is")
     }
 
     /// Refuses when a folder could neither be removed nor moved.

@@ -115,6 +115,7 @@ extension StoreAdministration {
             try move(new, to: folder)
         }
         try FaultPoint.reach("reclone.placed")
+        if operation.isForced { daemon?.discardUnsaved(store: operation.name) }
         // What is open of the old folder is saved there and let go; under its new name nobody else finds it.
         daemon?.reopen(store: operation.id)
         var operation = operation

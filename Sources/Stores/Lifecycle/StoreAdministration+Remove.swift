@@ -52,6 +52,7 @@ extension StoreAdministration {
     ) throws(LifecycleError) -> PutAway? {
         try removeSection(operation.id)
         try FaultPoint.reach("remove.configured")
+        if operation.isForced { daemon?.discardUnsaved(store: operation.name) }
         // What is open of it is saved and let go before anything else goes.
         daemon?.reload()
         var operation = operation

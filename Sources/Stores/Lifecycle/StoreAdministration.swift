@@ -14,6 +14,8 @@ public protocol ServingDaemon: Sendable {
     func settle(store: String)
     /// The secrets of a store whose saving failed, and which are in its memory only: their paths.
     func unsaved(store: String) -> [String]
+    /// Gives up what could not be saved of a store.
+    func discardUnsaved(store: String)
     /// The secrets of a store that a program has open and may still write to: their paths.
     func openForWriting(store: String) -> [String]
     /// The folder of a store is about to be replaced, or was: what is open of it is let go.

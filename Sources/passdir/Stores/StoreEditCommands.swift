@@ -148,7 +148,8 @@ struct VisibilityOptions: ParsableArguments {
         throw CommandFailure(
             unsaved.prefix(3).map { "\(name)/\($0)" }.joined(separator: ", ") + more
                 + " could not be saved and \(unsaved.count == 1 ? "is" : "are") in memory only: passdir status says why; "
-                + "hide the store when that is mended, or remove the file in the mount to give its text up")
+                + "hide the store when that is mended, or give the text up with passdir discard "
+                + ShellWord.quoted("\(name)/\(unsaved[0])"))
     }
 }
 

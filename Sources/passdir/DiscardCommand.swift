@@ -1,0 +1,67 @@
+import ArgumentParser
+import Daemon
+import Settings
+import Stores
+import SystemPackage
+
+/// `passdir discard`: what could not be saved is given up.
+struct DiscardCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Give up the text of a secret that could not be saved.",
+        discussion: """
+            The mount then shows what lies on disk again; a secret that never was there is gone. 'passdir status' lists \
+            what is unsaved, and why. A '.gpg-id' that was edited and could not be saved is given up the same way. The \
+            text is nowhere else: read it first if you want to keep it.
+            """
+    )
+
+    @Argument(help: "The secrets: STORE/PATH, or paths in the mount.")
+    var paths: [String]
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        do {
+            let report = try client.status()
+            // All are found before one is given up.
+            let secrets = try paths.map { try Self.unsaved($0, report, environment) }
+            for secret in secrets {
+                guard try !client.discardUnsaved(store: secret.store, path: secret.path).isEmpty else {
+                    throw CommandFailure(
+                        "\(secret.store)/\(secret.path) is open in a program that may still save it: close it there first"
+                    )
+                }
+            }
+        } catch let error as DaemonError {
+            throw CommandFailure(error)
+        } catch let error as ControlError {
+            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
+        }
+    }
+
+    /// What was typed, among what is unsaved: also of a store that is configured no longer.
+    private static func unsaved(
+        _ typed: String, _ report: StatusReport, _ environment: [String: String]
+    ) throws -> (store: String, path: String) {
+        for store in report.stores {
+            for secret in store.unsaved where "\(store.name)/\(secret.path)" == typed {
+                return (store.name, secret.path)
+            }
+        }
+        let configuration = try StoreContext.failing {
+            try Configuration(file: Configuration.defaultPath(environment: environment))
+        }
+        let place = try TypedPlace(
+            typed, in: Registry(configuration, environment: environment), environment: environment)
+        let path = place.path.string
+        guard !path.isEmpty else { throw CommandFailure("\(typed) is a store; name a secret in it") }
+        let store = report.stores.first { $0.name == place.store.name }
+        let found = store?.unsaved.first { $0.path == path || $0.path + ".gpg" == path }
+        guard let found else {
+            throw CommandFailure(
+                "nothing of \(place.store.name)/\(path) is unsaved; 'passdir status' lists what is")
+        }
+        return (place.store.name, found.path)
+    }
+}
