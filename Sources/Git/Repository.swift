@@ -108,15 +108,49 @@ public final class Repository {
             options.fetch_opts.callbacks = remoteCallbacks
             return path.withPlatformString { place in
                 guard let branch else { return git_clone(&made, url, place, &options) }
-                return branch.withCString { name in
+                let code = branch.withCString { name in
                     options.checkout_branch = name
+                    defer { options.checkout_branch = nil }
+                    git_error_clear()
                     return git_clone(&made, url, place, &options)
                 }
+                // Where the remote's HEAD names no branch libgit2 says so, and no more; a branch that is not there it names.
+                let said: UnsafePointer<git_error>? = git_error_last()
+                let isSilent = said == nil || said?.pointee.klass == Int32(GIT_ERROR_NONE.rawValue)
+                return code == GIT_ENOTFOUND.rawValue && isSilent
+                    ? git_clone(&made, url, place, &options) : code
             }
         }
         let repository = Repository(owning: made!)
+        try repository.giveBranch(branch, url)
         try repository.checkOutClone(url, bounds)
         return repository
+    }
+
+    /// Checks that a clone has a branch where its remote has one, and takes the one that is wanted where HEAD of the remote
+    /// names none.
+    private func giveBranch(_ wanted: String?, _ url: String) throws(GitError) {
+        guard case .branch(_, _, nil) = try head() else { return }
+        let prefix = "refs/remotes/origin/"
+        let branches = try namedTips().compactMap { tip in
+            tip.name.hasPrefix(prefix)
+                ? (name: String(tip.name.dropFirst(prefix.count)), id: tip.target) : nil
+        }
+        guard let first = branches.first else { return }
+        let doing = "cannot clone \(GitError.withoutPasswords(url))"
+        guard let branch = branches.first(where: { $0.name == wanted }) else {
+            let more = branches.count > 1 ? ", of \(branches.count)" : ""
+            throw GitError(
+                code: .notFound,
+                message: "\(doing): "
+                    + (wanted.map { "it has no branch \"\($0)\"" } ?? "its HEAD names no branch that it has")
+                    + "; --branch names one, such as \(first.name)\(more)")
+        }
+        let ref = "refs/heads/" + branch.name
+        try set(ref, to: branch.id)
+        try check(git_repository_set_head(pointer, ref), doing)
+        let local = try Owned(doing, free: git_reference_free) { git_reference_lookup(&$0, pointer, ref) }
+        try check(git_branch_set_upstream(local.pointer, "origin/" + branch.name), doing)
     }
 
     private func checkOutClone(_ url: String, _ bounds: TreeBounds?) throws(GitError) {

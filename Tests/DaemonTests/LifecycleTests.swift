@@ -260,6 +260,35 @@ import Testing
         }
     }
 
+    /// As a server has it whose default branch has another name than what was pushed.
+    @Test func aRemoteWhoseHeadNamesNoBranch() throws {
+        try TestHome.with { home in
+            let (_, two) = try remotes(home)
+            let remote = try #require(two.remote)
+            try home.succeed(["git", "-C", remote.string, "symbolic-ref", "HEAD", "refs/heads/nowhere"])
+            let before = try picture(home)
+            for (words, said) in [
+                ([], "its HEAD names no branch that it has; --branch names one, such as main\n"),
+                (["--branch", "nix"], "has no branch \"nix\"\n"),
+            ] {
+                let result = try home.run(["passdir", "store", "add", "x", "--url", remote.string] + words)
+                #expect(result.exitCode == 1 && result.errors.hasSuffix(said), "\(result)")
+            }
+            #expect(try picture(home) == before)
+            try home.succeed(["passdir", "store", "add", "x", "--url", remote.string, "--branch", "main"])
+            let folder = home.path("data/passdir/stores")
+            let id = try home.succeed(["ls", folder.string]).dropLast()
+            let clone = folder.appending(String(decoding: id, as: UTF8.self))
+            func git(_ words: String...) throws -> String {
+                String(decoding: try home.succeed(["git"] + words, in: clone), as: UTF8.self)
+            }
+            #expect(try git("status", "-sb") == "## main...origin/main\n")
+            #expect(try git("branch", "--format=%(refname:short)") == "main\n")
+            try home.succeed(["passdir", "store", "reclone", "x", "--branch", "main", "--yes"])
+            #expect(try git("status", "-sb") == "## main...origin/main\n")
+        }
+    }
+
     @Test func aDiskThatFillsDuringACloneLeavesNothing() throws {
         guard getuid() == 0 else { return }
         try TestHome.with { home in
