@@ -91,11 +91,19 @@ import Testing
 
     private func checkNothingLeft(_ store: TestStore) throws {
         // The daemon may be at work, with locks of its own; what was left stays.
-        try store.home.waitUntil("nothing is left in the store") {
-            try store.home.succeed([
-                "find", store.path.string, "(", "-name", ".passdir-*", "-o", "-name", "*.lock", "-o", "-name",
-                "passdir-commit", ")", "-print",
-            ]).isEmpty
+        var left = ""
+        do {
+            try store.home.waitUntil("nothing is left in the store") {
+                let found = try store.home.succeed([
+                    "find", store.path.string, "(", "-name", ".passdir-*", "-o", "-name", "*.lock", "-o",
+                    "-name",
+                    "passdir-commit", ")", "-printf", "%p %Cs %Ts\\n",
+                ])
+                left = String(decoding: found, as: UTF8.self)
+                return left.isEmpty
+            }
+        } catch {
+            throw TestFailure("left in the store: \(left)")
         }
     }
 }
