@@ -49,7 +49,6 @@ extension Committer {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                // A quiet moment is waited for in each try, but not anew.
                 if try commitOnce(share, batch, since: start) {
                     // Now, as git may have been at it while the commit was made.
                     try keepWhatWasTakenBack(share, batch, wasDisturbed: wasDisturbed)
@@ -95,7 +94,8 @@ extension Committer {
         var count: Int
     }
 
-    /// One try; false is never returned, the result tells that nothing is left to do.
+    /// One try, which waits for a quiet moment: all together as long as one may. False is never returned, the result tells that
+    /// nothing is left to do.
     private func commitOnce(
         _ share: Share, _ batch: PendingChanges, since start: ContinuousClock.Instant
     ) throws(GitError) -> Bool {
@@ -133,8 +133,7 @@ extension Committer {
         let objects = try NewObjects(of: last.id, since: [parent], in: repository)
         try objects.keepUnlessHeld()
         Fault.point("commit.noted")
-        let earliest = ContinuousClock.now + .milliseconds(200)
-        let top = share.top
+        let (earliest, top) = (ContinuousClock.now + .milliseconds(200), share.top)
         let end = { max(earliest, self.quietEnd(start, top)) }
         let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
             try objects.ensure(collecting: GitTraffic.isCollecting)
@@ -244,43 +243,6 @@ extension Committer {
             committer: committer, sign: try signer(repository, committer))
         let subject = String(message.prefix { !$0.isNewline })
         return Prepared(id: id, changes: changes, who: committer, subject: subject, count: changes.count)
-    }
-
-    /// Who commits to a repository: the author has the time of the change, the committer that of now.
-    /// - Throws: where git has no identity and `user.useConfigOnly` forbids to guess one, as git does.
-    func signatures(
-        _ repository: Repository, changed: Int64
-    ) throws(GitError) -> (author: Signature, committer: Signature) {
-        let now = Int64(time(nil))
-        let committer: Signature
-        if let known = repository.defaultSignature(now: now) {
-            committer = known
-        } else {
-            guard repository.configBool("user.useConfigOnly") != true else {
-                throw GitError(
-                    code: .invalid,
-                    message:
-                        "git has no identity there and user.useConfigOnly forbids to guess one: set user.name and "
-                        + "user.email with git config")
-            }
-            committer = FallbackIdentity.signature(now: now)
-        }
-        var author = committer
-        if changed > 0 { author.time = min(changed, now) }
-        return (author, committer)
-    }
-
-    /// What signs the commits of a repository, nil when they are not signed.
-    func signer(
-        _ repository: Repository, _ who: Signature
-    ) throws(GitError) -> (([UInt8]) throws -> [UInt8])? {
-        do throws(CommitSigning.Failure) {
-            return try CommitSigning(
-                engine: store.engine, timeout: store.options.promptTimeout, ownKey: options.ownKey
-            ).signer(of: repository, as: who)
-        } catch {
-            throw GitError(code: .other, message: error.message)
-        }
     }
 
     /// One group of paths for each change: a rename is one, with all that lies in a renamed folder.
