@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// What git put back although it was saved through the mount a moment before.
@@ -15,7 +16,7 @@ extension Committer {
         guard case .saved(let path) = change, path.isSecretName,
             let top = store.repositories.around(path), let share = try? repository(at: top),
             let head = try? share.repository.commit(at: "HEAD"),
-            let file = try? store.hold(path)
+            let file = try? store.hold(path), file.status.kind == .regular
         else { return nil }
         var content = SavedCiphertexts.Content.file(file)
         if file.status.identity.size <= SavedCiphertexts.Content.small,
@@ -49,7 +50,9 @@ extension Committer {
         for path in share.paths {
             let name = share.inStore(path)
             // What was done through the mount since is no doing of git's.
-            guard let saved = batch.saved[name], !shared.withLock({ $0.pending.touches(name) }),
+            guard let saved = batch.saved[name],
+                (try? store.root.status(of: name))?.identity != saved.identity,
+                !shared.withLock({ $0.pending.touches(name) }),
                 let bytes = saved.content.bytes(limit: store.options.ciphertextLimit),
                 try isTakenBack(saved, bytes, at: path, tip, wasDisturbed: wasDisturbed, share)
             else { continue }
