@@ -18,26 +18,23 @@ import Testing
                 try machine.save("a", "1\n")
                 let (begun, ended) = (home.path("begun"), home.path("ended"))
                 try home.succeed(["mkfifo", begun.string])
-                let passes = Mutex(0)
+                let first = Once()
                 let hadEnded = Mutex<[Bool]>([])
                 try await Fault.$onPoint.withValue({ place in
                     if place == "commit.after-ref" {
                         let isThere = (try? home.succeed(["test", "-e", ended.string])) != nil
                         return hadEnded.withLock { $0.append(isThere) }
                     }
-                    guard place == "commit.before-ref",
-                        passes.withLock({ passes in
-                            passes += 1
-                            return passes == 1
-                        })
-                    else { return }
-                    do {
-                        let work =
-                            "alias.work=!git commit -q --only --allow-empty -m theirs; echo >'\(begun)'; sleep 1; touch '\(ended)'"
-                        _ = try home.start(["git", "-c", work, "work"], in: machine.path)
-                        try home.succeed(["cat", begun.string])
-                    } catch {
-                        Issue.record(error)
+                    guard place == "commit.before-ref" else { return }
+                    first.run {
+                        do {
+                            let work =
+                                "alias.work=!git commit -q --only --allow-empty -m theirs; echo >'\(begun)'; sleep 1; touch '\(ended)'"
+                            _ = try home.start(["git", "-c", work, "work"], in: machine.path)
+                            try home.succeed(["cat", begun.string])
+                        } catch {
+                            Issue.record(error)
+                        }
                     }
                 }) { try await machine.commit() }
                 #expect(hadEnded.withLock(\.self) == [true])
@@ -65,7 +62,7 @@ import Testing
                 let pull = try home.start(
                     ["git", "pull", "-q", "--no-rebase", "--no-edit", "--upload-pack", slow.string],
                     in: machine.path)
-                while !GitTraffic.isPulling(in: machine.path) { await Task.yield() }
+                try home.waitUntil("git pulls") { GitTraffic.isPulling(in: machine.path) }
                 try await machine.commit()
                 let result = try pull.wait(limit: .seconds(60))
                 #expect(result.exitCode == 0, "\(result)")

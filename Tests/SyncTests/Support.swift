@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import OpenPGP
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 
@@ -143,5 +144,20 @@ extension TestHome {
     func append(_ text: String, to name: String) throws {
         let file = try FileDescriptor.open(path(name), .writeOnly, options: [.append])
         try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    }
+}
+
+/// Runs something the first time.
+final class Once: Sendable {
+    private let isDone = Mutex(false)
+
+    var hasRun: Bool { isDone.withLock { $0 } }
+
+    func run(_ body: () -> Void) {
+        let isFirst = isDone.withLock { isDone in
+            defer { isDone = true }
+            return !isDone
+        }
+        if isFirst { body() }
     }
 }

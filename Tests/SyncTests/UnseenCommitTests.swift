@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -89,20 +88,5 @@ import Testing
             #expect(try machine.git("ls-remote", "origin", "main").hasPrefix(tip))
             #expect(try machine.git("log", "-1", "--format=%s") == "mine")
         }
-    }
-}
-
-/// Runs something the first time.
-private final class Once: Sendable {
-    private let isDone = Mutex(false)
-
-    var hasRun: Bool { isDone.withLock { $0 } }
-
-    func run(_ body: () -> Void) {
-        let isFirst = isDone.withLock { isDone in
-            defer { isDone = true }
-            return !isDone
-        }
-        if isFirst { body() }
     }
 }
