@@ -1,5 +1,6 @@
 import Git
 import Glibc
+import OrderedCollections
 import Stores
 import Synchronization
 import SystemPackage
@@ -52,20 +53,27 @@ extension Committer {
     /// How many of the paths that wait, because a user has something unfinished, have nothing to wait with any more: the
     /// newest commit has what was saved, or the user has stashed it. Looks at the disk.
     nonisolated var settledCount: Int {
-        let (pending, tops) = shared.withLock { ($0.waiting, $0.unfinished) }
+        let (pending, removed, tops) = shared.withLock { shared in
+            let stillRemoved = shared.inWork.removed.subtracting(shared.pending.paths)
+            return (shared.waiting, stillRemoved.union(shared.pending.removed), shared.unfinished)
+        }
         guard !pending.isEmpty else { return 0 }
         return tops.reduce(0) { count, top in
-            let paths = pending.filter { store.repositories.around($0) == top }.compactMap { path in
-                var path = path
-                return top.isEmpty || path.removePrefix(top) ? path : nil
-            }
-            return count + ((try? settledCount(of: paths, below: top)) ?? 0)
+            let paths = pending.filter { store.repositories.around($0) == top }
+            return count + ((try? settledCount(of: paths, removed: removed, below: top)) ?? 0)
         }
     }
 
+    /// - Parameters:
+    ///   - names: relative to the store.
+    ///   - removed: those among them that were taken away through the mount; what is kept may have them still.
     private nonisolated func settledCount(
-        of paths: [FilePath], below top: FilePath
+        of names: OrderedSet<FilePath>, removed: Set<FilePath>, below top: FilePath
     ) throws(GitError) -> Int {
+        let paths = names.compactMap { name -> FilePath? in
+            var path = name
+            return top.isEmpty || path.removePrefix(top) ? path : nil
+        }
         guard !paths.isEmpty, let share = try repository(at: top),
             let head = try share.repository.commit(at: "HEAD")
         else { return 0 }
@@ -75,7 +83,8 @@ extension Committer {
         let places = [head] + (try stashes(repository))
         var count = 0
         for path in paths where !changed.contains(where: { $0.starts(with: path) }) {
-            if let waiting, let saved = try repository.item(at: path, in: waiting),
+            if let waiting, !removed.contains(share.inStore(path)),
+                let saved = try repository.item(at: path, in: waiting),
                 try !Self.is(saved, at: path, inOneOf: places, repository)
             {
                 continue

@@ -1,5 +1,6 @@
 import Glibc
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -141,6 +142,26 @@ import Testing
             #expect(try machine.read("b2") == "during\n")
             #expect(try machine.read("c") == "last\n")
             #expect(try machine.read("d2/e") == "during\n")
+        }
+    }
+
+    /// Also before what is kept has lost it.
+    @Test func whatIsTakenAwayAgainWaitsNoMore() async throws {
+        try await withMachine { machine in
+            try shell("git checkout -q --detach", machine)
+            try machine.save("new", "during\n")
+            await machine.committer.commitPending()
+            #expect(machine.committer.wholeStatus.pendingChanges == 1)
+            try machine.store.root.unlink("new.gpg")
+            let counts = Mutex<[Int]>([])
+            await Fault.$onPoint.withValue({ point in
+                guard point == "waiting.tree" else { return }
+                counts.withLock { $0.append(machine.committer.wholeStatus.pendingChanges) }
+            }) {
+                machine.committer.note(.removed("new.gpg"))
+                await machine.committer.commitPending()
+            }
+            #expect(counts.withLock(\.self) == [0])
         }
     }
 }
