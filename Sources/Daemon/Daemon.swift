@@ -2,6 +2,7 @@ import Fuse
 import OpenPGP
 import Settings
 import Stores
+import System
 public import SystemPackage
 
 /// One mounted process, and the set-up that it reads: what the command calls.
@@ -28,10 +29,8 @@ public enum Daemon {
         argument: FilePath?, environment: [String: String]
     ) throws(DaemonError) -> FilePath {
         if let argument { return argument.lexicallyNormalized() }
-        do {
-            return try configuration(environment).value(Catalogue.mountPath).lexicallyNormalized()
-        } catch {
-            throw DaemonError(error)
+        return try DaemonError.wrapping {
+            try configuration(environment).value(Catalogue.mountPath).lexicallyNormalized()
         }
     }
 

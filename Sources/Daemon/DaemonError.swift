@@ -1,7 +1,7 @@
-import Settings
+public import System
 
 /// Why the daemon or a command of it cannot do what was asked.
-public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct DaemonError: WrappingError, Equatable {
     /// One sentence for people.
     public let message: String
 
@@ -13,7 +13,8 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The sentence.
     public var description: String { message }
 
-    init(_ error: SettingsError) {
-        self.init(message: error.description)
+    /// The sentence of another part's error.
+    public init(wrapping cause: any Error) {
+        self.init(message: "\(cause)")
     }
 }

@@ -70,16 +70,14 @@ final class LiveStores: Sendable {
     }
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
-        var wanted: [StoreSettings] = []
-        let definitions: [StoreDefinition]
-        do throws(SettingsError) {
-            try opening.opener.configuration.reload()
-            definitions = try opening.opener.registry.definitions()
-            for definition in definitions where definition.isInMount {
-                wanted.append(try StoreSettings(opening.opener.configuration, of: definition))
+        let opener = opening.opener
+        let (definitions, wanted) = try DaemonError.wrapping {
+            try opener.configuration.reload()
+            let definitions = try opener.registry.definitions()
+            let wanted = try definitions.filter(\.isInMount).map {
+                try StoreSettings(opener.configuration, of: $0)
             }
-        } catch {
-            throw DaemonError(error)
+            return (definitions, wanted)
         }
         let step = step(to: wanted, reopening)
         for store in step.leaving { leave(store) }

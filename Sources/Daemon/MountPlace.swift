@@ -39,10 +39,6 @@ enum MountPlace {
     /// Frees the mount point of a daemon that ended without unmounting.
     /// - Returns: false where there is no such mount.
     static func free(_ place: FilePath) throws(DaemonError) -> Bool {
-        do throws(MountError) {
-            return try MountPoint.mend(place)
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        return try DaemonError.wrapping { try MountPoint.mend(place) }
     }
 }

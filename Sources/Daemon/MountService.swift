@@ -35,54 +35,30 @@ final class MountService: Sendable {
 
     /// Opens the stores and mounts; the mount answers when it returns.
     init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
-        let settings: (configuration: Configuration, level: LogLevel, retry: Duration, end: Duration)
-        var options = StoreFilesystem.Options()
-        let registry: Registry
-        let credentials: any CredentialStore
-        let definitions: [StoreDefinition]
-        do {
-            let configuration = try Daemon.configuration(environment)
-            settings = (
-                configuration, try configuration.value(Catalogue.logLevel),
-                try configuration.value(Catalogue.saveRetry),
-                try configuration.value(Catalogue.unmountTimeout)
-            )
-            options.secretLimit = try configuration.value(Catalogue.secretLimit)
-            LibGit2.limitObjects(toBytes: Store.Options.ciphertextLimit(secrets: options.secretLimit))
-            options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
-            options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
-            options.grace = try configuration.value(Catalogue.grace)
-            registry = Registry(configuration, environment: environment)
-            credentials = LayeredCredentialStore.standard(
-                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            _ = try registry.importAtFirstStart()
-            definitions = try registry.definitions()
-        } catch {
-            throw DaemonError(error)
-        }
-        DaemonLog.start(level: settings.level.rawValue)
+        let setup = try DaemonError.wrapping { try MountSetup(environment) }
+        DaemonLog.start(level: setup.level.rawValue)
         log = Logger(label: "passdir")
-        saveRetry = settings.retry
-        unmountTimeout = settings.end
-        configurationFile = settings.configuration.file
+        saveRetry = setup.saveRetry
+        unmountTimeout = setup.unmountTimeout
+        configurationFile = setup.configuration.file
         notification = ServiceNotification(environment: environment)
-        guard !definitions.isEmpty else {
+        guard !setup.definitions.isEmpty else {
             throw DaemonError(
                 message: "there is no store to mount: make one with pass init KEY, or name one with "
                     + "passdir store add NAME --path FOLDER")
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)
-        filesystem = StoreFilesystem(options: options)
-        Self.sweep(registry, environment, credentials, learned, log)
+        filesystem = StoreFilesystem(options: setup.options)
+        Self.sweep(setup.registry, environment, setup.credentials, learned, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
-        let places = definitions.filter(\.isInMount).map(\.path)
+        let places = setup.definitions.filter(\.isInMount).map(\.path)
             .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
         try MountPlace.prepare(mountPoint, stores: places)
         stores = LiveStores(
             opening: StoreOpening(
-                try StoreOpener(settings.configuration, environment: environment, log: log), learned: learned,
-                credentials: credentials, log: log),
+                try StoreOpener(setup.configuration, environment: environment, log: log), learned: learned,
+                credentials: setup.credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
             learned: learned, log: log)
         try stores.follow()
@@ -91,14 +67,12 @@ final class MountService: Sendable {
         {
             throw DaemonError(message: failure)
         }
-        do {
-            var sessionOptions = SessionOptions()
-            sessionOptions.refusesNonEmptyMountPoint = true
-            session = try Session(
+        var options = SessionOptions()
+        options.refusesNonEmptyMountPoint = true
+        session = try DaemonError.wrapping { [filesystem, options] in
+            try Session(
                 mountPoint: mountPoint, filesystemName: "passdir", subtype: "passdir", filesystem: filesystem,
-                options: sessionOptions)
-        } catch {
-            throw DaemonError(message: error.message)
+                options: options)
         }
         control = Mutex(nil)
         finished.enter()

@@ -4,6 +4,7 @@ import Settings
 import Stores
 import Sync
 import Synchronization
+import System
 import SystemPackage
 
 /// Makes a `Store` of its definition, its settings and its keyring, for the daemon and for every command.
@@ -27,49 +28,28 @@ final class StoreOpener: Sendable {
         self.environment = environment
         self.log = log
         registry = Registry(configuration, environment: environment)
-        do throws(SettingsError) {
-            encryption = try EncryptionWay(configuration)
-        } catch {
-            throw DaemonError(error)
-        }
+        encryption = try DaemonError.wrapping { try EncryptionWay(configuration) }
     }
 
     /// For a command: reads the configuration.
     convenience init(environment: [String: String]) throws(DaemonError) {
-        let configuration: Configuration
-        do throws(SettingsError) {
-            configuration = try Daemon.configuration(environment)
-        } catch {
-            throw DaemonError(error)
-        }
+        let configuration = try DaemonError.wrapping { try Daemon.configuration(environment) }
         try self.init(configuration, environment: environment)
     }
 
     /// All stores, as the configuration has them now.
     func definitions() throws(DaemonError) -> [StoreDefinition] {
-        do throws(SettingsError) {
-            return try registry.definitions()
-        } catch {
-            throw DaemonError(error)
-        }
+        return try DaemonError.wrapping { try registry.definitions() }
     }
 
     /// The store of a name.
     func definition(named name: String) throws(DaemonError) -> StoreDefinition {
-        do throws(SettingsError) {
-            return try registry.definition(named: name)
-        } catch {
-            throw DaemonError(error)
-        }
+        return try DaemonError.wrapping { try registry.definition(named: name) }
     }
 
     /// By what a store works now.
     func settings(of definition: StoreDefinition) throws(DaemonError) -> StoreSettings {
-        do throws(SettingsError) {
-            return try StoreSettings(configuration, of: definition)
-        } catch {
-            throw DaemonError(error)
-        }
+        return try DaemonError.wrapping { try StoreSettings(configuration, of: definition) }
     }
 
     /// GnuPG with a keyring; nil is that of GNUPGHOME.
@@ -97,22 +77,16 @@ final class StoreOpener: Sendable {
     func store(_ definition: StoreDefinition, for use: StoreUse) throws(DaemonError) -> Store {
         let root = try definition.root(for: use, environment: environment)
         let settings = try settings(of: definition)
-        do throws(OpenPGPError) {
-            return try store(settings, in: root)
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        return try DaemonError.wrapping { try store(settings, in: root) }
     }
 
     /// How a command commits to a store.
     func committing(_ definition: StoreDefinition) throws(DaemonError) -> Committer.Options {
-        do throws(SettingsError) {
+        return try DaemonError.wrapping {
             let credentials = LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
             return Committer.Options(
                 try StoreSettings(configuration, of: definition), credentials: credentials)
-        } catch {
-            throw DaemonError(error)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Settings
 public import Stores
+import System
 public import SystemPackage
 
 /// What a user means by a place that was typed: `STORE/PATH`, `ID:PATH`, or a path in the mount or in a store's own folder,
@@ -15,12 +16,7 @@ public struct TypedPlace: Sendable {
     public init(
         _ text: String, in registry: Registry, environment: [String: String]
     ) throws(DaemonError) {
-        let definitions: [StoreDefinition]
-        do throws(SettingsError) {
-            definitions = try registry.definitions()
-        } catch {
-            throw DaemonError(error)
-        }
+        let definitions = try DaemonError.wrapping { try registry.definitions() }
         let typed = Self.expanded(text, definitions)
         let words = FilePath(typed).lexicallyNormalized()
         if !Self.isPath(typed), let found = Self(words, among: definitions) {
@@ -45,12 +41,8 @@ public struct TypedPlace: Sendable {
                 message: "\(text) lies in no store: write STORE/PATH, or a path under the mount"
                     + (mount.map { " \($0)" } ?? ""))
         }
-        do throws(SettingsError) {
-            store = try registry.definition(named: name.string)
-            path = FilePath(root: nil, words.components.dropFirst())
-        } catch {
-            throw DaemonError(error)
-        }
+        store = try DaemonError.wrapping { try registry.definition(named: name.string) }
+        path = FilePath(root: nil, words.components.dropFirst())
     }
 
     /// - Parameter words: a store's name, and a path in it.

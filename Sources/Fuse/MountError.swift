@@ -1,5 +1,7 @@
+public import System
+
 /// Why a mount or an unmount failed.
-public struct MountError: Error, Sendable, CustomStringConvertible {
+public struct MountError: SentenceError {
     /// The reasons, for programs.
     public enum Code: Sendable, Hashable {
         /// There is nothing at the path of the mount point.

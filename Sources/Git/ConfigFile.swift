@@ -1,9 +1,10 @@
 import CGit
 import Glibc
+public import System
 import SystemPackage
 
 /// What is wrong with a configuration file.
-public struct ConfigFileError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct ConfigFileError: SentenceError, Equatable {
     /// The kind of failure.
     public var code: GitError.Code
     /// One sentence, without file and line.

@@ -1,8 +1,9 @@
 import CGit
+public import System
 import SystemPackage
 
 /// What went wrong in git: a code for programs, one sentence for people.
-public struct GitError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct GitError: SentenceError, Equatable {
     /// The kinds of failure that a caller treats differently.
     public enum Code: Sendable, Equatable {
         /// A repository, reference, object or setting isn't there.

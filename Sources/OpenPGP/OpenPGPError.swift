@@ -1,5 +1,7 @@
+public import System
+
 /// Why an operation on OpenPGP data failed: a code for programs, a sentence for people.
-public struct OpenPGPError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct OpenPGPError: SentenceError, Equatable {
     /// The kinds of failure.
     public enum Code: Sendable, Hashable {
         /// No key in the keyring answers to the recipient.

@@ -1,4 +1,5 @@
 public import OpenPGP
+public import System
 
 /// What a store's remote asks for. A new kind is declared here and nowhere else.
 public enum CredentialKind: String, Sendable, CaseIterable, Codable {
@@ -31,7 +32,7 @@ public struct CredentialKey: Sendable, Hashable {
 }
 
 /// Why a credential cannot be kept or had.
-public struct CredentialError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct CredentialError: SentenceError, Equatable {
     /// The kinds of failure.
     public enum Code: Sendable, Equatable {
         /// This place is not there: no Secret Service in the session, no key of one's own.

@@ -1,8 +1,9 @@
 import Git
+public import System
 import SystemPackage
 
 /// What is wrong with the settings: a code for programs, a sentence for people.
-public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct SettingsError: SentenceError, Equatable {
     /// The kinds of failure.
     public enum Code: Sendable, Equatable {
         /// The file isn't in git's syntax.

@@ -130,14 +130,8 @@ extension Store {
     /// Those secrets that no secret key of the keyring is named in; a hidden recipient may be anybody.
     public func unreadable(_ secrets: [FilePath]) throws(StoreError) -> [FilePath] {
         guard !secrets.isEmpty else { return [] }
-        let mine: Set<UInt64>
-        do {
-            mine = Set(
-                try engine.keys(matching: [], secretOnly: true).flatMap(\.subkeys).filter(\.hasSecret).map(
-                    \.keyID))
-        } catch {
-            throw StoreError(error)
-        }
+        let keys = try StoreError.wrapping { try engine.keys(matching: [], secretOnly: true) }
+        let mine = Set(keys.flatMap(\.subkeys).filter(\.hasSecret).map(\.keyID))
         return try secrets.picking { (secret) throws(StoreError) in
             !(try recipientKeyIDs(of: secret)).contains { $0 == 0 || mine.contains($0) }
         }

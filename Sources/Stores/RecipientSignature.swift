@@ -1,5 +1,6 @@
 import Git
 import OpenPGP
+import System
 import SystemPackage
 
 /// `.gpg-id.sig`: who may say who the recipients are, by pass's rule (PASSWORD_STORE_SIGNING_KEY).
@@ -51,7 +52,7 @@ extension Store {
     /// configured. May ask for a passphrase.
     func sign(_ bytes: [UInt8], cancellation: Cancellation?) throws(StoreError) -> [UInt8]? {
         guard !options.signingKeys.isEmpty else { return nil }
-        do throws(OpenPGPError) {
+        return try StoreError.wrapping {
             let keys = try engine.keys(matching: options.signingKeys, secretOnly: true)
             let mine = options.signingKeys.compactMap(Fingerprint.init).first { signer in
                 keys.contains { $0.subkeys.contains { $0.fingerprint == signer && $0.hasSecret } }
@@ -64,8 +65,6 @@ extension Store {
             }
             return try engine.signDetached(
                 bytes, by: mine, timeout: options.promptTimeout, cancellation: cancellation)
-        } catch {
-            throw StoreError(error)
         }
     }
 }

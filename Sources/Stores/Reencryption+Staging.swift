@@ -71,12 +71,9 @@ extension Reencryption {
             return
         }
         guard try isToBeStaged(secret, ContentIdentity(plaintext.status.identity), planned) else { return }
-        let ciphertext: [UInt8]
         let targets = try self.recipients(for: secret, planned, recipients)
-        do {
-            ciphertext = try store.engine.encrypt(plaintext.bytes, to: targets, trust: store.options.trust)
-        } catch {
-            throw StoreError(error)
+        let ciphertext = try StoreError.wrapping {
+            try store.engine.encrypt(plaintext.bytes, to: targets, trust: store.options.trust)
         }
         let part = StagingFolder.file("part-\(index)")
         do {

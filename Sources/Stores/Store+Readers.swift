@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// A key that a secret is encrypted to, as its packets name it.
@@ -26,13 +27,11 @@ extension Store {
         }
         let known = ids.filter { $0 != 0 }
         guard !known.isEmpty else { return ids.map { Reader(keyID: $0, key: nil) } }
-        do throws(OpenPGPError) {
+        return try StoreError.wrapping {
             let keys = try engine.keys(matching: known.map(Self.hexadecimal), secretOnly: false)
             return ids.map { id in
                 Reader(keyID: id, key: keys.first { $0.subkeys.contains { $0.keyID == id } })
             }
-        } catch {
-            throw StoreError(error)
         }
     }
 

@@ -38,18 +38,12 @@ extension Store {
                 throw StoreError(error, "read", secret)
             }
             if Self.isRecipientFile(secret) { return try unencrypted(ciphertext, status) }
-            let bytes: SecretBytes
-            do {
-                // `Array.withUnsafeBytes` forgets the type of an error; a result keeps it.
-                bytes = try ciphertext.withUnsafeBytes { buffer in
-                    Result { () throws(OpenPGPError) in
-                        try engine.decrypt(
-                            buffer, limit: options.secretLimit, timeout: options.promptTimeout,
-                            cancellation: cancellation, mayAsk: mayAsk)
-                    }
-                }.get()
-            } catch {
-                throw StoreError(error)
+            let bytes = try StoreError.wrapping {
+                try ciphertext.withUnsafeBytes { buffer in
+                    try engine.decrypt(
+                        buffer, limit: options.secretLimit, timeout: options.promptTimeout,
+                        cancellation: cancellation, mayAsk: mayAsk)
+                }
             }
             rememberSize(Int64(bytes.count), of: status.identity, ciphertext: ciphertext)
             return Plaintext(bytes: bytes, status: status)

@@ -127,15 +127,13 @@ extension Store {
     func resolve(_ lines: [String]) throws(StoreError) -> [Recipient] {
         var found: [Recipient] = []
         for line in lines {
-            do {
+            try StoreError.wrapping {
                 for recipient in try engine.resolve(line)
                 where !found.contains(where: {
                     $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey
                 }) {
                     found.append(recipient)
                 }
-            } catch {
-                throw StoreError(error)
             }
         }
         return found

@@ -63,11 +63,8 @@ extension Store {
             throw StoreError(.tooLarge, "\(secret.string) is larger than limits.secret allows.")
         }
         let list = try recipients(for: secret)
-        let ciphertext: [UInt8]
-        do {
-            ciphertext = try engine.encrypt(plaintext, to: list.recipients, trust: options.trust)
-        } catch {
-            throw StoreError(error)
+        let ciphertext = try StoreError.wrapping {
+            try engine.encrypt(plaintext, to: list.recipients, trust: options.trust)
         }
         let number = temporaryCount.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = FilePath("\(Self.temporaryPrefix)\(getpid())-\(number).tmp")

@@ -1,8 +1,9 @@
 public import OpenPGP
+public import System
 public import SystemPackage
 
 /// Why an operation on a store failed: a code for programs, a sentence for people.
-public struct StoreError: Error, Sendable, Equatable {
+public struct StoreError: WrappingError, Equatable {
     /// The cause, one for each thing a user can do about it.
     public enum Code: Sendable, Equatable {
         /// No `.gpg-id` at or above the secret.
@@ -59,4 +60,15 @@ public struct StoreError: Error, Sendable, Equatable {
     public init(_ error: OpenPGPError) {
         self.init(error.code == .tooLarge ? .tooLarge : .openPGP(error.code), error.message)
     }
+
+    /// An error of GnuPG or of the system.
+    public init(wrapping cause: any Error) {
+        switch cause {
+        case let error as OpenPGPError: self.init(error)
+        default: self.init(.system(cause as? Errno ?? .ioError), "\(cause)")
+        }
+    }
+
+    /// The sentence.
+    public var description: String { message }
 }

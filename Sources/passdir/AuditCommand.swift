@@ -16,16 +16,10 @@ struct AuditCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let audit = try StoreContext.failing {
-            let context = try StoreContext()
-            return try Audit(
-                registry: context.registry, environment: context.environment, credentials: context.credentials
-            )
-        }
-        guard !json else {
-            Output.print(json: audit)
-            return
-        }
+        let context = try StoreContext()
+        let audit = try Audit(
+            registry: context.registry, environment: context.environment, credentials: context.credentials)
+        guard !json else { return Output.print(json: audit) }
         var place = ""
         for entry in audit.entries {
             if entry.place != place {

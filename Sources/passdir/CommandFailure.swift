@@ -1,20 +1,13 @@
 import Daemon
+import System
 
-/// Ends a command with exit status 1 and one line on standard error.
-struct CommandFailure: Error {
+/// Ends a command with exit status 1 and one line on standard error, as every `SentenceError` does.
+struct CommandFailure: SentenceError {
     /// What follows `passdir: `; printed on one line.
-    let message: String
+    let description: String
 
     init(_ message: String) {
-        self.message = message
-    }
-
-    init(_ error: DaemonError) {
-        self.init(error.message)
-    }
-
-    init(_ error: ControlError) {
-        self.init(error.message)
+        description = message
     }
 
     /// A place in a store that is not there.

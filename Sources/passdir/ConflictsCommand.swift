@@ -29,19 +29,15 @@ struct ConflictsListCommand: ParsableCommand {
     var stores: [String] = []
 
     func run() throws {
-        do throws(DaemonError) {
-            let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
-            for access in all {
-                for entry in ConflictList(access.store).find() {
-                    let store = access.store
-                    Output.print(
-                        fields: [entry.path, entry.original].map {
-                            "\(store.name)/\(store.visiblePath(of: $0))"
-                        })
-                }
+        let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
+        for access in all {
+            for entry in ConflictList(access.store).find() {
+                let store = access.store
+                Output.print(
+                    fields: [entry.path, entry.original].map {
+                        "\(store.name)/\(store.visiblePath(of: $0))"
+                    })
             }
-        } catch {
-            throw CommandFailure(error)
         }
     }
 }
@@ -66,20 +62,16 @@ struct ConflictsSettleCommand: ParsableCommand {
     var keep: Side
 
     func run() throws {
-        do throws(DaemonError) {
-            let access = try StoreAccess.open(
-                path, for: .writing, environment: CallerEnvironment.variables())
-            let list = ConflictList(access.store).find()
-            guard let entry = list.first(where: { $0.path == access.backingPath }) else {
-                throw DaemonError(message: "\(path) is no conflict; 'passdir conflicts' lists them")
-            }
-            try settle(entry, access)
-        } catch {
-            throw CommandFailure(error)
+        let access = try StoreAccess.open(
+            path, for: .writing, environment: CallerEnvironment.variables())
+        let list = ConflictList(access.store).find()
+        guard let entry = list.first(where: { $0.path == access.backingPath }) else {
+            throw CommandFailure("\(path) is no conflict; 'passdir conflicts' lists them")
         }
+        try settle(entry, access)
     }
 
-    private func settle(_ entry: ConflictList.Entry, _ access: StoreAccess) throws(DaemonError) {
+    private func settle(_ entry: ConflictList.Entry, _ access: StoreAccess) throws {
         let root = access.store.root
         let loser = keep == .named ? entry.path : entry.original
         let known = (try? root.statusIfPresent(of: loser)) ?? nil
@@ -95,7 +87,7 @@ struct ConflictsSettleCommand: ParsableCommand {
             }
             try root.synchronizeParent(of: entry.path)
         } catch {
-            throw DaemonError(message: "\(path) cannot be settled: \(error)")
+            throw CommandFailure("\(path) cannot be settled: \(error)")
         }
         try access.commit([.saved(entry.original), .saved(entry.path)])
         guard !isSettled else { return }

@@ -22,21 +22,15 @@ struct DiscardCommand: ParsableCommand {
     func run() throws {
         let environment = CallerEnvironment.variables()
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        do {
-            let report = try client.status()
-            // All are found before one is given up.
-            let secrets = try paths.map { try Self.unsaved($0, report, environment) }
-            for secret in secrets {
-                guard try !client.discardUnsaved(store: secret.store, path: secret.path).isEmpty else {
-                    throw CommandFailure(
-                        "\(secret.store)/\(secret.path) is open in a program that may still save it: close it there first"
-                    )
-                }
+        let report = try client.status()
+        // All are found before one is given up.
+        let secrets = try paths.map { try Self.unsaved($0, report, environment) }
+        for secret in secrets {
+            guard try !client.discardUnsaved(store: secret.store, path: secret.path).isEmpty else {
+                throw CommandFailure(
+                    "\(secret.store)/\(secret.path) is open in a program that may still save it: close it there first"
+                )
             }
-        } catch let error as DaemonError {
-            throw CommandFailure(error)
-        } catch let error as ControlError {
-            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
         }
     }
 
@@ -49,9 +43,7 @@ struct DiscardCommand: ParsableCommand {
                 return (store.name, secret.path)
             }
         }
-        let configuration = try StoreContext.failing {
-            try Configuration(file: Configuration.defaultPath(environment: environment))
-        }
+        let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
         let place = try TypedPlace(
             typed, in: Registry(configuration, environment: environment), environment: environment)
         let path = place.path.string

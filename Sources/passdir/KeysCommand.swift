@@ -30,13 +30,9 @@ struct KeysListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let keys = try Sharing(environment: CallerEnvironment.variables()).keys(ofStore: store)
-            guard !json else { return Output.print(json: keys) }
-            Output.print(lines: keys.flatMap(Self.lines))
-        } catch {
-            throw CommandFailure(error)
-        }
+        let keys = try Sharing(environment: CallerEnvironment.variables()).keys(ofStore: store)
+        guard !json else { return Output.print(json: keys) }
+        Output.print(lines: keys.flatMap(Self.lines))
     }
 
     private static func lines(_ key: KeyReport) -> [String] {
@@ -95,33 +91,29 @@ struct KeysImportCommand: ParsableCommand {
     var dryRun = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let files = try read(sharing)
-            let target = store ?? (isStore(sharing) ? source : nil)
-            let keys = try sharing.preview(files, for: target)
-            for key in keys {
-                let marks =
-                    [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
-                Output.print(
-                    "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
-                )
-            }
-            if dryRun { return }
-            if !yes {
-                guard source != "-", Confirmation.isPossible else {
-                    throw DaemonError(message: "nothing was imported: --yes imports without asking")
-                }
-                try Confirmation.require("Import?")
-            }
-            try sharing.importKeys(files, for: target)
-            sharing.retrySaves()
-            let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
-            let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
-            Output.print(known == 0 ? imported : "\(imported), \(known) known already")
-        } catch {
-            throw CommandFailure(error)
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let files = try read(sharing)
+        let target = store ?? (isStore(sharing) ? source : nil)
+        let keys = try sharing.preview(files, for: target)
+        for key in keys {
+            let marks =
+                [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
+            Output.print(
+                "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
+            )
         }
+        if dryRun { return }
+        if !yes {
+            guard source != "-", Confirmation.isPossible else {
+                throw CommandFailure("nothing was imported: --yes imports without asking")
+            }
+            try Confirmation.require("Import?")
+        }
+        try sharing.importKeys(files, for: target)
+        sharing.retrySaves()
+        let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
+        let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
+        Output.print(known == 0 ? imported : "\(imported), \(known) known already")
     }
 
     private static func sentence(for naming: KeyNaming) -> String {
@@ -136,23 +128,21 @@ struct KeysImportCommand: ParsableCommand {
         source != "-" && !source.contains("/") && sharing.storeNames.contains(source)
     }
 
-    private func read(_ sharing: Sharing) throws(DaemonError) -> [[UInt8]] {
+    private func read(_ sharing: Sharing) throws -> [[UInt8]] {
         if source == "-" { return [try Self.bytes(of: .standardInput, "standard input")] }
         if !isStore(sharing) {
             do {
                 let file = try FileDescriptor.open(FilePath(source), .readOnly, options: .closeOnExec)
                 defer { try? file.close() }
                 return [try Self.bytes(of: file, source)]
-            } catch let error as DaemonError {
-                throw error
-            } catch {
-                throw DaemonError(message: "cannot read \(source): \(error)")
+            } catch let error as Errno {
+                throw CommandFailure("cannot read \(source): \(error)")
             }
         }
         return try sharing.publicKeys(ofStore: source)
     }
 
-    private static func bytes(of file: FileDescriptor, _ name: String) throws(DaemonError) -> [UInt8] {
+    private static func bytes(of file: FileDescriptor, _ name: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65536)
         do {
@@ -162,9 +152,9 @@ struct KeysImportCommand: ParsableCommand {
                 bytes += chunk.prefix(count)
             }
         } catch {
-            throw DaemonError(message: "cannot read \(name): \(error)")
+            throw CommandFailure("cannot read \(name): \(error)")
         }
-        throw DaemonError(message: "\(name) is too large for keys")
+        throw CommandFailure("\(name) is too large for keys")
     }
 }
 
@@ -179,11 +169,7 @@ struct KeysExportCommand: ParsableCommand {
     var store: String
 
     func run() throws {
-        do throws(DaemonError) {
-            let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
-            Output.print(lines: written.map { ".public-keys/\($0)" })
-        } catch {
-            throw CommandFailure(error)
-        }
+        let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
+        Output.print(lines: written.map { ".public-keys/\($0)" })
     }
 }

@@ -31,18 +31,12 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        do {
-            let places =
-                try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
-                ?? StoreAccess.all(environment: environment)
-            for place in places {
-                if places.count > 1 { Output.print(place.store.name + ":") }
-                try show(place)
-            }
-        } catch let error as DaemonError {
-            throw CommandFailure(error)
-        } catch let error as StoreHistory.Failure {
-            throw CommandFailure(error.message)
+        let places =
+            try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
+            ?? StoreAccess.all(environment: environment)
+        for place in places {
+            if places.count > 1 { Output.print(place.store.name + ":") }
+            try show(place)
         }
     }
 

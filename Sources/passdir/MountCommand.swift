@@ -36,29 +36,25 @@ struct MountCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        do throws(DaemonError) {
-            let place = try Daemon.mountPoint(
-                argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
-            if foreground {
-                try serve(at: place, environment)
-            } else {
-                try start(at: place, environment)
-            }
-        } catch {
-            throw CommandFailure(error)
+        let place = try Daemon.mountPoint(
+            argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
+        if foreground {
+            try serve(at: place, environment)
+        } else {
+            try start(at: place, environment)
         }
     }
 
-    private func serve(at place: FilePath, _ environment: [String: String]) throws(DaemonError) {
+    private func serve(at place: FilePath, _ environment: [String: String]) throws {
         ProcessProtection.harden()
         let readiness: Readiness?
         do throws(Errno) {
             readiness = try readyDescriptor.map { number throws(Errno) in try Readiness(descriptor: number) }
         } catch {
-            throw DaemonError(message: "descriptor \(readyDescriptor ?? -1) is not open: \(error)")
+            throw CommandFailure("descriptor \(readyDescriptor ?? -1) is not open: \(error)")
         }
         var isReported = false
-        do throws(DaemonError) {
+        do {
             try Daemon.run(mountPoint: place, environment: environment) { result in
                 isReported = true
                 switch result {
@@ -72,19 +68,14 @@ struct MountCommand: ParsableCommand {
         }
     }
 
-    private func start(at place: FilePath, _ environment: [String: String]) throws(DaemonError) {
+    private func start(at place: FilePath, _ environment: [String: String]) throws {
         let log = Places.logFile(environment: environment)
         do throws(Errno) {
             try PrivateFolder.make(log.removingLastComponent())
         } catch {
-            throw DaemonError(message: "cannot make \(log.removingLastComponent()): \(error)")
+            throw CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
         }
-        do throws(Detached.Failure) {
-            try Detached.start(
-                arguments: ["mount", "--foreground", place.string], environment: environment,
-                logFile: log)
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        try Detached.start(
+            arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import System
+import SystemPackage
 
 /// The command: reads its arguments, asks the daemon's parts, prints. It holds no rule of its own.
 @main
@@ -36,14 +38,22 @@ struct Passdir: ParsableCommand {
         } catch let wrong as WrongName {
             StandardError.print("passdir: " + wrong.message)
             Glibc.exit(EX_USAGE)
-        } catch let failure as CommandFailure {
-            StandardError.print("passdir: " + failure.message)
-            Glibc.exit(EXIT_FAILURE)
+        } catch let error as ControlError where error.code == .noDaemon {
+            fail(CommandFailure.noDaemon())
+        } catch let error as any SentenceError {
+            fail(error)
+        } catch let error as Errno {
+            fail(error)
         } catch let code as ExitCode {
             Glibc.exit(code.rawValue)
         } catch {
             exitWithParserMessage(error)
         }
+    }
+
+    private static func fail(_ error: some CustomStringConvertible) -> Never {
+        StandardError.print("passdir: \(error)")
+        Glibc.exit(EXIT_FAILURE)
     }
 
     /// Help and version go to standard output; wrong usage goes to standard error, the message first.

@@ -36,20 +36,16 @@ struct RecipientsCheckCommand: ParsableCommand {
 
     func run() throws {
         let isClean: Bool
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let report = try sharing.check(path, days: days, for: fix ? .writing : .reading)
-            UnsavedLists.tell(sharing, at: path)
-            if json { Output.print(json: report) } else { Self.tell(report) }
-            let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
-            isClean = isMended && report.problems.isEmpty
-        } catch {
-            throw CommandFailure(error)
-        }
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let report = try sharing.check(path, days: days, for: fix ? .writing : .reading)
+        UnsavedLists.tell(sharing, at: path)
+        if json { Output.print(json: report) } else { Self.tell(report) }
+        let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
+        isClean = isMended && report.problems.isEmpty
         if !isClean { throw ExitCode.failure }
     }
 
-    private func mend(_ sharing: Sharing) throws(DaemonError) -> Bool {
+    private func mend(_ sharing: Sharing) throws -> Bool {
         let planned = try sharing.planFix(path)
         for group in planned.groups {
             tell("to be encrypted anew for " + group.readers.map(\.key.title).joined(separator: ", ") + ":")
@@ -72,7 +68,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         }
         let agreed = accepted
         var count = 0
-        let outcome = try Work.run { cancellation, progress throws(DaemonError) in
+        let outcome = try Work.run { cancellation, progress in
             let fixed = try sharing.fix(
                 planned, accepting: agreed, skipsUnreadable: skipUnreadable, cancellation: cancellation,
                 progress: progress)
@@ -127,33 +123,29 @@ struct RecipientsConfirmCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let shown = try sharing.foreignChanges(ofStore: store)
-            UnsavedLists.tell(sharing, ofStore: store)
-            guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
-            if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
-            Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
-            if shown.canBeAgreed {
-                if try Confirmation.mustAsk(unless: yes, "--yes agrees without asking") {
-                    try Confirmation.require("Agree?")
-                }
-                try sharing.confirm(shown, store: store)
-                sharing.retrySaves()
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let shown = try sharing.foreignChanges(ofStore: store)
+        UnsavedLists.tell(sharing, ofStore: store)
+        guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
+        if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
+        Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
+        if shown.canBeAgreed {
+            if try Confirmation.mustAsk(unless: yes, "--yes agrees without asking") {
+                try Confirmation.require("Agree?")
             }
-            guard shown.unusable.isEmpty else {
-                let files = shown.unusable.map(\.file).joined(separator: ", ")
-                let names = shown.unusable.flatMap {
-                    $0.unknown.map { VisibleText.cut($0.name, atMost: 100) }
-                }
-                let what = names.isEmpty ? files : names.prefix(5).joined(separator: ", ") + " in " + files
-                throw DaemonError(
-                    message: "\(what) cannot be agreed to as it is: "
-                        + (names.isEmpty ? "" : "import the key with passdir keys import, or ")
-                        + "restore the list, then confirm again")
+            try sharing.confirm(shown, store: store)
+            sharing.retrySaves()
+        }
+        guard shown.unusable.isEmpty else {
+            let files = shown.unusable.map(\.file).joined(separator: ", ")
+            let names = shown.unusable.flatMap {
+                $0.unknown.map { VisibleText.cut($0.name, atMost: 100) }
             }
-        } catch {
-            throw CommandFailure(error)
+            let what = names.isEmpty ? files : names.prefix(5).joined(separator: ", ") + " in " + files
+            throw DaemonError(
+                message: "\(what) cannot be agreed to as it is: "
+                    + (names.isEmpty ? "" : "import the key with passdir keys import, or ")
+                    + "restore the list, then confirm again")
         }
     }
 }

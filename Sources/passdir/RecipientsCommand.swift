@@ -36,17 +36,13 @@ struct RecipientsShowCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let report = try sharing.recipients(of: path)
-            UnsavedLists.tell(sharing, at: path)
-            if json { return Output.print(json: report) }
-            let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
-            Output.print("\(report.place): \(source)")
-            for recipient in report.recipients { Output.print("  " + recipient.sentence) }
-        } catch {
-            throw CommandFailure(error)
-        }
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let report = try sharing.recipients(of: path)
+        UnsavedLists.tell(sharing, at: path)
+        if json { return Output.print(json: report) }
+        let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
+        Output.print("\(report.place): \(source)")
+        for recipient in report.recipients { Output.print("  " + recipient.sentence) }
     }
 }
 
@@ -80,46 +76,42 @@ struct ChangeOptions: ParsableArguments {
     var dryRun = false
 
     func make(_ edit: RecipientEdit) throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
-            UnsavedLists.tell(sharing, at: path)
-            let change = planned.change
-            for key in change.added { Output.print("+ " + key.key.title) }
-            for key in change.removed { Output.print("- " + key.key.title) }
-            guard !planned.isEmpty else {
-                Output.print("\(planned.place): nothing to change")
-                return
-            }
-            for key in planned.awaited {
-                Output.print("+ \(key.key.title) is in the list by somebody else: this agrees to it")
-            }
-            if !change.isEmpty {
-                Output.print(
-                    "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
-                        + "encrypted anew")
-            }
-            if !change.removed.isEmpty { Self.warnOfRemoval(change) }
-            for key in planned.foreign {
-                Output.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
-            }
-            if dryRun { return }
-            let consent = try self.consent(to: planned)
-            let outcome = try Work.run { cancellation, progress throws(DaemonError) in
-                try sharing.make(
-                    planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
-                    progress: progress)
-            }
-            sharing.retrySaves()
-            Work.tell(outcome)
-        } catch {
-            throw CommandFailure(error)
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
+        UnsavedLists.tell(sharing, at: path)
+        let change = planned.change
+        for key in change.added { Output.print("+ " + key.key.title) }
+        for key in change.removed { Output.print("- " + key.key.title) }
+        guard !planned.isEmpty else {
+            Output.print("\(planned.place): nothing to change")
+            return
         }
+        for key in planned.awaited {
+            Output.print("+ \(key.key.title) is in the list by somebody else: this agrees to it")
+        }
+        if !change.isEmpty {
+            Output.print(
+                "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
+                    + "encrypted anew")
+        }
+        if !change.removed.isEmpty { Self.warnOfRemoval(change) }
+        for key in planned.foreign {
+            Output.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
+        }
+        if dryRun { return }
+        let consent = try self.consent(to: planned)
+        let outcome = try Work.run { cancellation, progress in
+            try sharing.make(
+                planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
+                progress: progress)
+        }
+        sharing.retrySaves()
+        Work.tell(outcome)
     }
 
     /// Asks what has to be asked. Where nobody can be asked, what was not said in the command is refused.
     /// - Throws: When the answer is no.
-    private func consent(to planned: PlannedChange) throws(DaemonError) -> ChangeConsent {
+    private func consent(to planned: PlannedChange) throws -> ChangeConsent {
         var consent = ChangeConsent(isLockedOut: lockMeOut)
         let foreign = planned.foreign
         // What --yes does not agree to is refused with the words that help.
@@ -191,24 +183,20 @@ struct RecipientsResumeCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let change = try sharing.interrupted(store: store)
-            UnsavedLists.tell(sharing, ofStore: store)
-            for key in change.rest.added { Output.print("+ " + key.key.title) }
-            for key in change.rest.removed { Output.print("- " + key.key.title) }
-            Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
-            if try Confirmation.mustAsk(unless: yes, "--yes resumes without asking") {
-                try Confirmation.require("Go on?")
-            }
-            let outcome = try Work.run { cancellation, progress throws(DaemonError) in
-                try sharing.resume(change, cancellation: cancellation, progress: progress)
-            }
-            sharing.retrySaves()
-            Work.tell(outcome)
-        } catch {
-            throw CommandFailure(error)
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let change = try sharing.interrupted(store: store)
+        UnsavedLists.tell(sharing, ofStore: store)
+        for key in change.rest.added { Output.print("+ " + key.key.title) }
+        for key in change.rest.removed { Output.print("- " + key.key.title) }
+        Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
+        if try Confirmation.mustAsk(unless: yes, "--yes resumes without asking") {
+            try Confirmation.require("Go on?")
         }
+        let outcome = try Work.run { cancellation, progress in
+            try sharing.resume(change, cancellation: cancellation, progress: progress)
+        }
+        sharing.retrySaves()
+        Work.tell(outcome)
     }
 }
 
@@ -228,17 +216,13 @@ struct RecipientsAbortCommand: ParsableCommand {
     var skipUnreadable = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let outcome = try sharing.abort(store: store, skipsUnreadable: skipUnreadable)
-            UnsavedLists.tell(sharing, ofStore: store)
-            sharing.retrySaves()
-            switch outcome {
-            case .undone(let undone): Self.tell(undone)
-            case .wasFinished: Output.print("the change was already complete and committed: it stays")
-            }
-        } catch {
-            throw CommandFailure(error)
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let outcome = try sharing.abort(store: store, skipsUnreadable: skipUnreadable)
+        UnsavedLists.tell(sharing, ofStore: store)
+        sharing.retrySaves()
+        switch outcome {
+        case .undone(let undone): Self.tell(undone)
+        case .wasFinished: Output.print("the change was already complete and committed: it stays")
         }
     }
 

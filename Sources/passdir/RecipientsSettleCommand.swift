@@ -41,46 +41,42 @@ struct RecipientsSettleCommand: ParsableCommand {
     var lockMeOut = false
 
     func run() throws {
-        do throws(DaemonError) {
-            let sharing = try Sharing(environment: CallerEnvironment.variables())
-            let lists = try sharing.partedLists(ofStore: store, for: choice == nil ? .reading : .writing)
-            UnsavedLists.tell(sharing, ofStore: store)
-            guard !lists.isEmpty else {
-                return Output.print("no list of recipients was changed on both sides")
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let lists = try sharing.partedLists(ofStore: store, for: choice == nil ? .reading : .writing)
+        UnsavedLists.tell(sharing, ofStore: store)
+        guard !lists.isEmpty else {
+            return Output.print("no list of recipients was changed on both sides")
+        }
+        for list in lists {
+            Output.print("\(list.place):")
+            Output.print("  here:       \(Self.changes(from: list.base, to: list.ours))")
+            if list.isTheirsDamaged {
+                Output.print("  the remote: damaged, as it is not text in UTF-8")
+                continue
             }
-            for list in lists {
-                Output.print("\(list.place):")
-                Output.print("  here:       \(Self.changes(from: list.base, to: list.ours))")
-                if list.isTheirsDamaged {
-                    Output.print("  the remote: damaged, as it is not text in UTF-8")
-                    continue
-                }
-                Output.print("  the remote: \(Self.changes(from: list.base, to: list.theirs))")
-                Output.print("  merged:     \(list.merged.joined(separator: ", "))")
-            }
-            guard let choice else {
-                throw DaemonError(
-                    message:
-                        "nothing was changed: choose with --merged, --ours or --theirs whose list it is to be"
-                )
-            }
-            for list in lists { try settle(list, choice, sharing) }
-            try sharing.merge(lists, ofStore: store)
-            let drift = try sharing.check(store, days: 0, for: .reading).drift.count
-            Output.print("\(store): merged")
-            if drift > 0 {
-                Output.print(
-                    "\(drift) secrets came from the remote's list and are not for just their recipients: "
-                        + "passdir recipients check --fix \(store) shows them and encrypts them anew")
-            }
-        } catch {
-            throw CommandFailure(error)
+            Output.print("  the remote: \(Self.changes(from: list.base, to: list.theirs))")
+            Output.print("  merged:     \(list.merged.joined(separator: ", "))")
+        }
+        guard let choice else {
+            throw DaemonError(
+                message:
+                    "nothing was changed: choose with --merged, --ours or --theirs whose list it is to be"
+            )
+        }
+        for list in lists { try settle(list, choice, sharing) }
+        try sharing.merge(lists, ofStore: store)
+        let drift = try sharing.check(store, days: 0, for: .reading).drift.count
+        Output.print("\(store): merged")
+        if drift > 0 {
+            Output.print(
+                "\(drift) secrets came from the remote's list and are not for just their recipients: "
+                    + "passdir recipients check --fix \(store) shows them and encrypts them anew")
         }
     }
 
     private func settle(
         _ list: PartedRecipients, _ choice: Choice, _ sharing: Sharing
-    ) throws(DaemonError) {
+    ) throws {
         guard choice == .ours || !list.isTheirsDamaged else {
             throw DaemonError(
                 message:
@@ -108,19 +104,13 @@ struct RecipientsSettleCommand: ParsableCommand {
         options.yes = yes
         options.lockMeOut = lockMeOut
         options.dryRun = false
-        do {
-            try options.make(.take(lines))
-        } catch let error as CommandFailure {
-            throw DaemonError(message: error.message)
-        } catch {
-            throw DaemonError(message: "\(error)")
-        }
+        try options.make(.take(lines))
     }
 
     /// Where nobody is asked, keys that others added have to be named: says in which command.
     private func refuseForeign(
         _ list: PartedRecipients, _ lines: [String], _ choice: Choice, _ sharing: Sharing
-    ) throws(DaemonError) {
+    ) throws {
         let planned = try sharing.plan(.take(lines), at: list.place, for: .writing)
         guard !planned.foreign.isEmpty, planned.lostAgreement == nil else { return }
         let titles = planned.foreign.map(\.key.title).joined(separator: ", ")

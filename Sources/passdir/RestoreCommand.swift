@@ -24,28 +24,22 @@ struct RestoreCommand: ParsableCommand {
     var at: String
 
     func run() throws {
-        do {
-            let access = try StoreAccess.open(
-                path, for: .writing, environment: CallerEnvironment.variables())
-            guard !access.path.isEmpty else {
-                throw CommandFailure("\(path) is a store; name a secret in it")
-            }
-            let history = try StoreHistory(access.store)
-            let secret = access.backingPath
-            let plaintext = try history.plaintext(of: secret, at: at)
-            // Whatever lies there now must be in the history before it gives way.
-            try access.commit([.saved(secret)], pushing: false)
-            let changes = try history.put(plaintext, at: secret)
-            for case .saved(let other) in changes where other != secret {
-                StandardError.print(
-                    "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
-                        + access.store.visiblePath(of: other).string)
-            }
-            try access.commit(changes)
-        } catch let error as DaemonError {
-            throw CommandFailure(error)
-        } catch let error as StoreHistory.Failure {
-            throw CommandFailure(error.message)
+        let access = try StoreAccess.open(
+            path, for: .writing, environment: CallerEnvironment.variables())
+        guard !access.path.isEmpty else {
+            throw CommandFailure("\(path) is a store; name a secret in it")
         }
+        let history = try StoreHistory(access.store)
+        let secret = access.backingPath
+        let plaintext = try history.plaintext(of: secret, at: at)
+        // Whatever lies there now must be in the history before it gives way.
+        try access.commit([.saved(secret)], pushing: false)
+        let changes = try history.put(plaintext, at: secret)
+        for case .saved(let other) in changes where other != secret {
+            StandardError.print(
+                "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
+                    + access.store.visiblePath(of: other).string)
+        }
+        try access.commit(changes)
     }
 }

@@ -18,18 +18,11 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         let client = ControlClient(
             socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
-        do throws(ControlError) {
-            let report = try client.status()
-            if json {
-                Output.print(json: try StatusJSON.line(report))
-            } else {
-                Output.print(lines: StatusText(report).lines)
-                for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
-                    Output.print(lines: ["", "warning  \(warning)"])
-                }
-            }
-        } catch {
-            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
+        let report = try client.status()
+        guard !json else { return Output.print(json: try StatusJSON.line(report)) }
+        Output.print(lines: StatusText(report).lines)
+        for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
+            Output.print(lines: ["", "warning  \(warning)"])
         }
     }
 }

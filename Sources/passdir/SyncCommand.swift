@@ -46,31 +46,21 @@ struct SyncCommand: ParsableCommand {
         let client = ControlClient(
             socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
         let progress = SyncProgress(client)
-        do throws(ControlError) {
-            let reports = try client.synchronize(
-                stores, choosing: theirs ? .theirs : ours ? .ours : nil)
-            progress.end()
-            show(reports)
-        } catch {
-            progress.end()
-            throw error.code == .noDaemon ? CommandFailure.noDaemon() : CommandFailure(error)
+        let result = Result { () throws(ControlError) in
+            try client.synchronize(stores, choosing: theirs ? .theirs : ours ? .ours : nil)
         }
-        if failed { throw ExitCode.failure }
+        progress.end()
+        let reports = try result.get()
+        show(reports)
+        if reports.contains(where: { $0.error != nil }) { throw ExitCode.failure }
     }
 
-    /// Set by `show`; a command is run once.
-    private var failed: Bool { Self.anyFailed.load(ordering: .relaxed) }
-    private static let anyFailed = Atomic<Bool>(false)
-
     private func show(_ reports: [SyncReport]) {
-        if json {
-            Output.print(json: reports)
-        }
+        if json { Output.print(json: reports) }
         for report in reports {
             for sentence in report.chosen where !json { Output.print("\(report.name): \(sentence)") }
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
-                Self.anyFailed.store(true, ordering: .relaxed)
             } else if !json {
                 Output.print("\(report.name): \(report.note ?? "in step")")
             }

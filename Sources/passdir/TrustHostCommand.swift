@@ -25,33 +25,27 @@ struct TrustHostCommand: ParsableCommand {
     var fingerprint: String?
 
     func run() throws {
-        do {
-            let keys = try (try? HostKeys(url: store)) ?? ofStore()
-            guard !keys.isKnown else {
-                throw CommandFailure(
-                    "\(keys.host) is in ~/.ssh/known_hosts already; if its key has changed for a good reason, take the "
-                        + "old one out with ssh-keygen -R")
-            }
-            let (lines, fingerprints) = try keys.shown()
-            Output.print(lines: fingerprints)
-            if let fingerprint {
-                guard fingerprints.contains(where: { $0.hasPrefix(fingerprint + " ") }) else {
-                    throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
-                }
-            } else {
-                guard Terminal.showsOutput else {
-                    throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
-                }
-                guard Terminal.line("Trust \(keys.host)? Type yes: ") == "yes" else {
-                    throw CommandFailure("\(keys.host) is not trusted. Nothing was changed.")
-                }
-            }
-            try keys.trust(lines)
-        } catch let error as DaemonError {
-            throw CommandFailure(error)
-        } catch let error as HostKeys.Failure {
-            throw CommandFailure(error.message)
+        let keys = try (try? HostKeys(url: store)) ?? ofStore()
+        guard !keys.isKnown else {
+            throw CommandFailure(
+                "\(keys.host) is in ~/.ssh/known_hosts already; if its key has changed for a good reason, take the "
+                    + "old one out with ssh-keygen -R")
         }
+        let (lines, fingerprints) = try keys.shown()
+        Output.print(lines: fingerprints)
+        if let fingerprint {
+            guard fingerprints.contains(where: { $0.hasPrefix(fingerprint + " ") }) else {
+                throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
+            }
+        } else {
+            guard Terminal.showsOutput else {
+                throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
+            }
+            guard Terminal.line("Trust \(keys.host)? Type yes: ") == "yes" else {
+                throw CommandFailure("\(keys.host) is not trusted. Nothing was changed.")
+            }
+        }
+        try keys.trust(lines)
     }
 
     private func ofStore() throws -> HostKeys {

@@ -34,22 +34,18 @@ struct UnmountCommand: ParsableCommand {
                 StandardError.print("passdir: \(sentence)")
             }
         } catch {
-            guard error.code == .noDaemon else { throw CommandFailure(error) }
+            guard error.code == .noDaemon else { throw error }
             try unmountStale(environment)
         }
     }
 
     /// What a daemon that was killed has left.
     private func unmountStale(_ environment: [String: String]) throws {
-        do throws(DaemonError) {
-            let place = try Daemon.mountPoint(
-                argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
-            guard try Daemon.freeMountPoint(place) else { throw DaemonError(message: "nothing is mounted") }
-            StandardError.print(
-                "passdir: the daemon of \(place) had ended already; what it had not committed, the next mount commits"
-            )
-        } catch {
-            throw CommandFailure(error)
-        }
+        let place = try Daemon.mountPoint(
+            argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
+        guard try Daemon.freeMountPoint(place) else { throw CommandFailure("nothing is mounted") }
+        StandardError.print(
+            "passdir: the daemon of \(place) had ended already; what it had not committed, the next mount commits"
+        )
     }
 }

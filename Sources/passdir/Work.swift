@@ -7,14 +7,14 @@ import SystemPackage
 /// Runs what takes long: with a bar, and stopped by Ctrl-C.
 enum Work {
     static func run(
-        _ body: (Cancellation, @escaping @Sendable (Reencryption.Progress) -> Void) throws(DaemonError) ->
+        _ body: (Cancellation, @escaping @Sendable (Reencryption.Progress) -> Void) throws ->
             ChangeOutcome
-    ) throws(DaemonError) -> ChangeOutcome {
+    ) throws -> ChangeOutcome {
         let cancellation = Cancellation()
         do throws(Errno) {
             try TerminationSignals.start { _ in cancellation.cancel() }
         } catch {
-            throw DaemonError(message: "signals cannot be caught: \(error)")
+            throw CommandFailure("signals cannot be caught: \(error)")
         }
         let bar = ProgressBar()
         defer { bar.end() }
@@ -48,21 +48,28 @@ enum Confirmation {
     /// Whether there is something to ask before a change: not where it was agreed to in the command.
     /// - Parameter way: how it is agreed to in the command.
     /// - Throws: Where it was not, and nobody can be asked.
-    static func mustAsk(unless isAgreed: Bool, _ way: String) throws(DaemonError) -> Bool {
+    static func mustAsk(unless isAgreed: Bool, _ way: String) throws -> Bool {
         if isAgreed { return false }
-        guard isPossible else { throw DaemonError(message: "nothing was changed: \(way)") }
+        guard isPossible else { throw CommandFailure("nothing was changed: \(way)") }
         return true
+    }
+
+    /// As `require`, before something is destroyed; `--yes` agrees in the command.
+    static func require(_ question: String, yes: Bool) throws {
+        if yes { return }
+        guard isPossible else { throw CommandFailure("\(question) Say --yes to do it without being asked") }
+        try require(question)
     }
 
     /// Returns when the answer is yes.
     /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
-    static func require(_ question: String) throws(DaemonError) {
+    static func require(_ question: String) throws {
         guard let answer = Terminal.line("\(question) [y/N] ") else {
             StandardError.endLine()
-            throw DaemonError(message: "Nothing was changed.")
+            throw CommandFailure("Nothing was changed.")
         }
         guard ["y", "yes"].contains(answer.lowercased()) else {
-            throw DaemonError(message: "Nothing was changed.")
+            throw CommandFailure("Nothing was changed.")
         }
     }
 }

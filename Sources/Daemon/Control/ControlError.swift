@@ -1,5 +1,7 @@
+public import System
+
 /// Why a call over the control socket did not succeed.
-public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct ControlError: SentenceError, Equatable {
     /// The kinds that a program tells apart.
     public enum Code: Sendable, Equatable {
         /// Nobody listens at the socket: no daemon runs.

@@ -1,5 +1,5 @@
 import Glibc
-import System
+public import System
 import SystemPackage
 
 /// Starts this program anew as a daemon, and waits until it says how its start went.
@@ -8,7 +8,7 @@ import SystemPackage
 /// executable: a session of its own, `/` as working directory, `/dev/null` to read, a log file to write.
 public enum Detached {
     /// Why no daemon runs now.
-    public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
+    public struct Failure: SentenceError, Equatable {
         /// The kinds that a program tells apart.
         public enum Code: Sendable, Equatable {
             /// The process could not be started.

@@ -2,6 +2,7 @@ import Glibc
 public import OpenPGP
 public import Stores
 import Sync
+import System
 import SystemPackage
 
 /// A secret that is not encrypted to just whom its `.gpg-id` names.
@@ -58,14 +59,12 @@ extension Sharing {
             if unagreed[file] == nil { unagreed[file] = place.store.notAgreed(drift.recipients, in: file) }
         }
         var secrets: [DifferingSecret] = []
-        do throws(StoreError) {
+        try DaemonError.wrapping {
             for drift in found {
                 if let one = try place.store.differing(drift.secret, readers: drift.recipients) {
                     secrets.append(one)
                 }
             }
-        } catch {
-            throw DaemonError(message: error.message)
         }
         return PlannedFix(
             place: place.title, secrets: secrets, unagreed: unagreed.filter { !$0.value.isEmpty },
@@ -83,7 +82,7 @@ extension Sharing {
     ) throws(DaemonError) -> (count: Int, outcome: ChangeOutcome) {
         let store = planned.store
         guard !planned.secrets.isEmpty else { return (0, ChangeOutcome(place: planned.place)) }
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             for (secret, list) in planned.lists where try store.list(for: secret) != list {
                 throw StoreError(
                     .unstable,
@@ -99,8 +98,6 @@ extension Sharing {
             var outcome = try run(work, store, planned.place, cancellation, progress)
             outcome.skipped += unreadable.sorted { $0.string < $1.string }
             return (secrets.count - outcome.skipped.count - outcome.left.count, outcome)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -119,12 +116,7 @@ extension Sharing {
         var found: [Drift] = []
         var problems: [String] = []
         var lists: [FilePath: RecipientList?] = [:]
-        let secrets: [FilePath]
-        do {
-            secrets = try store.secrets(below: place.folder, nested: true)
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        let secrets = try DaemonError.wrapping { try store.secrets(below: place.folder, nested: true) }
         for secret in secrets {
             let folder = secret.removingLastComponent()
             do throws(StoreError) {
@@ -169,29 +161,25 @@ extension Sharing {
     /// The `.gpg-id` files of a store that name others than when you last agreed to them.
     public func foreignChanges(ofStore name: String) throws(DaemonError) -> Unconfirmed {
         let store = try store(named: name, for: .reading)
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             let waiting = unsavedPaths(inStore: name)
             let snapshot = try store.snapshot(alsoFor: waiting)
             return Unconfirmed(
                 changes: snapshot.changes.map { RecipientChangeReport($0, store) },
                 isLost: store.lostAgreement != nil, waiting: waiting, snapshot: snapshot)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
     /// Agrees to what was shown, and to nothing that came meanwhile.
     public func confirm(_ shown: Unconfirmed, store name: String) throws(DaemonError) {
         let store = try store(named: name, for: .reading)
-        do throws(StoreError) {
+        try DaemonError.wrapping {
             guard try store.snapshot(alsoFor: shown.waiting) == shown.snapshot else {
                 throw StoreError(
                     .unstable, "the recipients of the store \"\(name)\" changed just now: look at them again."
                 )
             }
             try store.agree(to: shown.snapshot)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 }

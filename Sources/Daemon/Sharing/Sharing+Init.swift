@@ -3,6 +3,7 @@ import OpenPGP
 import Settings
 import Stores
 import Sync
+import System
 public import SystemPackage
 
 /// A folder that is to become a password store.
@@ -82,9 +83,7 @@ extension Sharing {
     private static func failure(_ error: any Error, _ folder: FilePath) -> DaemonError {
         switch error {
         case let error as DaemonError: error
-        case let error as StoreError: DaemonError(message: error.message)
-        case let error as OpenPGPError: DaemonError(message: error.message)
-        case let error as SettingsError: DaemonError(error)
+        case is any SentenceError: DaemonError(wrapping: error)
         default: DaemonError(message: "\(folder) cannot be made a password store: \(error)")
         }
     }

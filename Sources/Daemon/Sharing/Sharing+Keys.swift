@@ -85,14 +85,12 @@ extension Sharing {
         var reports: [KeyReport] = []
         for name in name.map({ [$0] }) ?? usableNames {
             let store = try store(named: name, for: .reading)
-            do throws(StoreError) {
+            try DaemonError.wrapping {
                 for file in try store.recipientFiles(below: FilePath()) {
                     let folder = file.removingLastComponent()
                     let title = folder.isEmpty ? name : "\(name)/\(folder)"
                     for report in try self.keys(named: file, store) { Self.add(report, title, to: &reports) }
                 }
-            } catch {
-                throw DaemonError(message: error.message)
             }
         }
         return reports
@@ -190,7 +188,7 @@ extension Sharing {
     public func preview(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) -> [KeyPreview] {
         let engine = try engine(ofStore: store)
         var previews: [KeyPreview] = []
-        do throws(OpenPGPError) {
+        try DaemonError.wrapping {
             for file in files {
                 try refuseSecretKeys(file)
                 for key in try engine.keys(in: file)
@@ -202,8 +200,6 @@ extension Sharing {
                             isKnown: !known.isEmpty, naming: naming(of: key)))
                 }
             }
-        } catch {
-            throw DaemonError(message: error.message)
         }
         guard !previews.isEmpty else { throw DaemonError(message: "there is no key in it") }
         return previews
@@ -241,11 +237,9 @@ extension Sharing {
     /// - Parameter store: whose keyring they go into; nil is that of GNUPGHOME.
     public func importKeys(_ files: [[UInt8]], for store: String? = nil) throws(DaemonError) {
         let engine = try engine(ofStore: store)
-        do throws(OpenPGPError) {
+        try DaemonError.wrapping {
             for file in files { try refuseSecretKeys(file) }
             for file in files { _ = try engine.importKeys(file) }
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -266,16 +260,11 @@ extension Sharing {
         let store = try store(named: name, for: .writing)
         let fingerprints = try keys(ofStore: name).compactMap(\.fingerprint)
         let committer = try committer(of: store)
-        do throws(StoreError) {
+        try DaemonError.wrapping {
             var paths: [FilePath] = []
             for text in fingerprints {
                 guard let fingerprint = Fingerprint(text) else { continue }
-                let bytes: [UInt8]
-                do {
-                    bytes = try store.engine.exportKeys([fingerprint])
-                } catch {
-                    throw StoreError(error)
-                }
+                let bytes = try StoreError.wrapping { try store.engine.exportKeys([fingerprint]) }
                 let path: FilePath = ".public-keys"
                 paths.append(path.appending(text))
                 try store.writePublicKey(bytes, as: path.appending(text))
@@ -285,8 +274,6 @@ extension Sharing {
                 try await committer.commit(paths: written, message: "Export public keys of the recipients.\n")
             }
             try Self.wait { () throws(CommitError) in await committer.pushCommits() }
-        } catch {
-            throw DaemonError(message: error.message)
         }
         return fingerprints
     }

@@ -3,6 +3,7 @@ import Glibc
 public import OpenPGP
 public import Stores
 import Sync
+import System
 import SystemPackage
 
 /// A recipient as people know it.
@@ -46,7 +47,7 @@ extension Sharing {
     public func recipients(of path: String) throws(DaemonError) -> RecipientsReport {
         let place = try place(path, for: .reading)
         let store = place.store
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             if let override = store.options.recipientOverride {
                 let lines = override.split(separator: " ").map(String.init)
                 return RecipientsReport(
@@ -56,8 +57,6 @@ extension Sharing {
             let lines = try store.recipientFileContent(file).lines
             return RecipientsReport(
                 place: place.title, file: file.string, recipients: lines.flatMap { report($0, store) })
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -82,7 +81,7 @@ extension Sharing {
     ) throws(DaemonError) -> PlannedChange {
         let place = try place(path, for: use)
         let store = place.store
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             if use == .writing { try Reencryption.checkNoneUnderWay(in: store) }
             // Before the file is read that the new one is made from: what changes afterwards is noticed.
             let applied = try store.appliedList(of: place.folder)
@@ -115,8 +114,6 @@ extension Sharing {
             return PlannedChange(
                 place: place.title, change: try store.change(of: place.folder, to: file, from: applied),
                 named: Set(keys), store: store)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -135,7 +132,7 @@ extension Sharing {
         _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
                     .badRecipientFile,
@@ -153,8 +150,6 @@ extension Sharing {
                 planned.change, in: planned.store, accepting: accepted,
                 skipsUnreadable: skipsUnreadable, cancellation: cancellation)
             return try run(work, planned.store, planned.place, cancellation, progress)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -162,15 +157,13 @@ extension Sharing {
     public func interrupted(store name: String) throws(DaemonError) -> InterruptedChange {
         let store = try store(named: name, for: .writing)
         try mend(store)
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
             let rest = try work.rest()
             let folder = rest.folder ?? FilePath()
             return InterruptedChange(
                 place: folder.isEmpty ? name : "\(name)/\(folder.string)", rest: rest, work: work,
                 store: store)
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
@@ -179,10 +172,8 @@ extension Sharing {
         _ change: InterruptedChange, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
-        do throws(StoreError) {
-            return try run(change.work, change.store, change.place, cancellation, progress)
-        } catch {
-            throw DaemonError(message: error.message)
+        return try DaemonError.wrapping {
+            try run(change.work, change.store, change.place, cancellation, progress)
         }
     }
 
@@ -194,7 +185,7 @@ extension Sharing {
         let store = try store(named: name, for: .writing)
         try mend(store)
         let committer = try committer(of: store)
-        do throws(StoreError) {
+        return try DaemonError.wrapping {
             guard let work = try Reencryption.interrupted(in: store) else { throw Self.noChange(name) }
             let end = try work.abort(skipsUnreadable: skipsUnreadable) { paths throws(StoreError) in
                 try Self.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths) }
@@ -207,18 +198,14 @@ extension Sharing {
             }
             try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
             return end
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 
     /// Brings the index in step with the branch where the commit of the change was killed between the two.
     private func mend(_ store: Store) throws(DaemonError) {
         let committer = try committer(of: store)
-        do throws(StoreError) {
+        try DaemonError.wrapping {
             try Self.wait { () throws(CommitError) in try await committer.mendIndex() }
-        } catch {
-            throw DaemonError(message: error.message)
         }
     }
 

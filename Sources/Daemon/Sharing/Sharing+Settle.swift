@@ -1,6 +1,7 @@
 import OpenPGP
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// A list of recipients that was changed here and on the remote, as people look at it.
@@ -32,11 +33,8 @@ extension Sharing {
     ) throws(DaemonError) -> [PartedRecipients] {
         let store = try store(named: name, for: use)
         let committer = try committer(of: store)
-        let lists: [PartedList]
-        do throws(StoreError) {
-            lists = try Self.wait { () throws(CommitError) in try await committer.partedLists() }
-        } catch {
-            throw DaemonError(message: error.message)
+        let lists = try DaemonError.wrapping {
+            try Self.wait { () throws(CommitError) in try await committer.partedLists() }
         }
         return lists.map { list in
             func lines(_ bytes: [UInt8]?) -> [String] {
@@ -57,11 +55,8 @@ extension Sharing {
         let store = try store(named: name, for: .writing)
         let committer = try committer(of: store)
         let lists = settled.map(\.list)
-        let complaint: String?
-        do throws(StoreError) {
-            complaint = try Self.wait { () throws(CommitError) in await committer.synchronizeKeeping(lists) }
-        } catch {
-            throw DaemonError(message: error.message)
+        let complaint = try DaemonError.wrapping {
+            try Self.wait { () throws(CommitError) in await committer.synchronizeKeeping(lists) }
         }
         if let complaint { throw DaemonError(message: complaint) }
         // Where a daemon runs, it sees at once that they are together again.

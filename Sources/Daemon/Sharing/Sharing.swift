@@ -23,11 +23,7 @@ public struct Sharing: Sendable {
     public init(environment: [String: String]) throws(DaemonError) {
         opener = try StoreOpener(environment: environment)
         definitions = try opener.definitions()
-        do {
-            engine = try opener.engine(nil)
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        engine = try DaemonError.wrapping { [opener] in try opener.engine(nil) }
     }
 
     var environment: [String: String] { opener.environment }
@@ -48,11 +44,7 @@ public struct Sharing: Sendable {
     /// Opens a store by its name.
     func store(named name: String, for use: StoreUse) throws(DaemonError) -> Store {
         let store = try opener.store(opener.definition(named: name), for: use)
-        do throws(StoreError) {
-            try store.recordRecipientsAtFirstSight()
-        } catch {
-            throw DaemonError(message: error.message)
-        }
+        try DaemonError.wrapping { try store.recordRecipientsAtFirstSight() }
         return store
     }
 

@@ -1,8 +1,9 @@
-public import Git
-public import Settings
+import Git
+import Settings
+public import System
 
 /// Why a store could not be added, replaced or removed; nothing is half done then.
-public struct LifecycleError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct LifecycleError: WrappingError, Equatable {
     /// The kinds of failure that a program tells apart.
     public enum Code: Sendable, Equatable {
         /// The configuration says no: the name, the place, the file.
@@ -32,25 +33,18 @@ public struct LifecycleError: Error, Sendable, Equatable, CustomStringConvertibl
         self.message = message
     }
 
-    /// An error of the configuration.
-    public init(_ error: SettingsError) {
-        self.init(.settings, error.description)
-    }
-
-    /// An error of git.
-    public init(_ error: GitError) {
-        switch error.code {
-        case .authentication: self.init(.authentication, error.message)
-        case .cancelled: self.init(.cancelled, error.message)
-        case .redirected:
-            self.init(.clone, error.message + "; if the repository has moved there, say so with --url")
-        default: self.init(.clone, error.message)
+    /// An error of the configuration, of git, or of a place where credentials are kept.
+    public init(wrapping cause: any Error) {
+        let message = "\(cause)"
+        switch cause {
+        case is SettingsError: self.init(.settings, message)
+        case let error as GitError where error.code == .authentication: self.init(.authentication, message)
+        case let error as GitError where error.code == .cancelled: self.init(.cancelled, message)
+        case let error as GitError where error.code == .redirected:
+            self.init(.clone, message + "; if the repository has moved there, say so with --url")
+        case is GitError: self.init(.clone, message)
+        default: self.init(.failed, message)
         }
-    }
-
-    /// An error of a credential's place.
-    public init(_ error: CredentialError) {
-        self.init(.failed, error.message)
     }
 
     /// The sentence.

@@ -41,7 +41,7 @@ public struct RemovedFolder {
         do throws(Errno) { try Directories.makeFolders(all.removingLastComponent()) } catch {
             throw LifecycleError(.failed, "\(all) cannot be made: \(error)")
         }
-        do throws(SettingsError) { try Directories.makePrivate(all) } catch { throw LifecycleError(error) }
+        try LifecycleError.wrapping { try Directories.makePrivate(all) }
     }
 
     /// Moves a folder here, durably; where that cannot be, beside the place where it lies.

@@ -81,7 +81,7 @@ extension StoreAdministration {
         let journal = try openJournal()
         let id = UUIDText.random()
         let folder = registry.cloneFolder.appending(id)
-        do throws(SettingsError) { try registry.checkNew(wish.name) } catch { throw LifecycleError(error) }
+        try LifecycleError.wrapping { try registry.checkNew(wish.name) }
         let operation = StoreOperation(kind: .add, id: id, name: wish.name, folder: folder)
         try journal.write(operation)
         do throws(LifecycleError) {
@@ -106,11 +106,9 @@ extension StoreAdministration {
         try FaultPoint.reach("add.checked")
         try keep(wish.secrets, for: operation.id)
         try FaultPoint.reach("add.credential")
-        do throws(SettingsError) {
+        try LifecycleError.wrapping {
             try registry.checkNew(wish.name)
             try registry.configuration.addStore(name: wish.name, values: wish.values(id: operation.id))
-        } catch {
-            throw LifecycleError(error)
         }
         try FaultPoint.reach("add.configured")
         return CloneReport(id: operation.id, secrets: count, warnings: warnings)
@@ -126,11 +124,8 @@ extension StoreAdministration {
         } catch {
             throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
-        let request: CloneRequest
-        do throws(SettingsError) {
-            request = try wish.request(into: folder, limits: registry.configuration) { _ in nil }
-        } catch {
-            throw LifecycleError(error)
+        let request = try LifecycleError.wrapping {
+            try wish.request(into: folder, limits: registry.configuration) { _ in nil }
         }
         do throws(GitError) {
             try request.run(secrets: wish.secrets, progress: progress)
@@ -138,17 +133,15 @@ extension StoreAdministration {
             if let branch = wish.branch, error.message.contains("refs/remotes/origin/\(branch)") {
                 throw LifecycleError(.clone, "the remote \(wish.url.text) has no branch \"\(branch)\"")
             }
-            throw LifecycleError(error)
+            throw LifecycleError(wrapping: error)
         }
     }
 
     func keep(_ secrets: [CredentialKind: SecretBytes], for id: String) throws(LifecycleError) {
-        do throws(CredentialError) {
+        try LifecycleError.wrapping {
             for (kind, secret) in secrets {
                 try credentials.save(secret, as: CredentialKey(store: id, kind: kind), expires: nil)
             }
-        } catch {
-            throw LifecycleError(error)
         }
     }
 
@@ -165,18 +158,12 @@ extension StoreAdministration {
 
     private func removeTraces(of operation: StoreOperation) throws(LifecycleError) {
         try FolderRemoval.remove(operation.folder)
-        do throws(CredentialError) { try credentials.deleteAll(ofStore: operation.id) } catch {
-            throw LifecycleError(error)
-        }
+        try LifecycleError.wrapping { try credentials.deleteAll(ofStore: operation.id) }
         forgetLearned(operation.id)
     }
 
     func removeSection(_ id: String) throws(LifecycleError) {
         guard let section = try section(withID: id) else { return }
-        do throws(SettingsError) {
-            try registry.configuration.removeStore(name: section.name)
-        } catch {
-            throw LifecycleError(error)
-        }
+        try LifecycleError.wrapping { try registry.configuration.removeStore(name: section.name) }
     }
 }

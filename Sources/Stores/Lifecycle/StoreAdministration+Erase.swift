@@ -18,8 +18,7 @@ extension StoreAdministration {
 
     /// The folders of stores that `eraseEverything` removes, or moves where they hold what exists nowhere else.
     private func clones() throws(LifecycleError) -> (stores: [StoreDefinition], others: [FilePath]) {
-        let all: [StoreDefinition]
-        do throws(SettingsError) { all = try registry.definitions() } catch { throw LifecycleError(error) }
+        let all = try LifecycleError.wrapping { try registry.definitions() }
         // An adopted store may lie in it, by hand.
         let others = PrivateFile.names(in: registry.cloneFolder).map { registry.cloneFolder.appending($0) }
             .filter { folder in !all.contains { Self.lies($0.path, in: folder) } }
@@ -32,7 +31,7 @@ extension StoreAdministration {
 
     /// Refuses where an adopted store lies in a folder that goes as a whole.
     private func checkAdopted(_ places: [FilePath]) throws(LifecycleError) {
-        do throws(SettingsError) {
+        try LifecycleError.wrapping {
             for store in try registry.definitions() where !store.isCloned {
                 guard let place = places.first(where: { Self.lies(store.path, in: $0) }) else { continue }
                 throw SettingsError(
@@ -40,8 +39,6 @@ extension StoreAdministration {
                     message:
                         "the store \"\(store.name)\" lies in \(place), which erase removes: move it first")
             }
-        } catch {
-            throw LifecycleError(error)
         }
     }
 
@@ -83,10 +80,8 @@ extension StoreAdministration {
         // The configuration first: without it nothing points to what is removed next.
         let places = try everything().paths
         try FolderRemoval.remove(registry.configuration.file)
-        do throws(CredentialError) {
+        try LifecycleError.wrapping {
             for key in try credentials.entries().keys { try credentials.delete(key) }
-        } catch {
-            throw LifecycleError(error)
         }
         for path in places {
             if path == data { try eraseData(data, force: force) } else { try FolderRemoval.remove(path) }

@@ -99,11 +99,7 @@ extension StoreAdministration {
         let (new, old, folder) = (operation.newFolder, operation.oldFolder, operation.folder)
         guard operation.phase != .preparing else {
             try FolderRemoval.remove(new)
-            do throws(CredentialError) {
-                try credentials.deleteAll(ofStore: operation.newID)
-            } catch {
-                throw LifecycleError(error)
-            }
+            try LifecycleError.wrapping { try credentials.deleteAll(ofStore: operation.newID) }
             return nil
         }
         if isThere(new) {
@@ -124,14 +120,12 @@ extension StoreAdministration {
         try moveCredentials(operation)
         try FaultPoint.reach("reclone.credential")
         if let section = try section(withID: operation.id) {
-            do throws(SettingsError) {
+            try LifecycleError.wrapping {
                 try registry.configuration.setStore(
                     name: section.name,
                     values: [
                         ("url", operation.url), ("branch", operation.branch.isEmpty ? nil : operation.branch),
                     ])
-            } catch {
-                throw LifecycleError(error)
             }
         }
         try FaultPoint.reach("reclone.configured")
@@ -142,7 +136,7 @@ extension StoreAdministration {
     }
 
     private func moveCredentials(_ operation: StoreOperation) throws(LifecycleError) {
-        do throws(CredentialError) {
+        try LifecycleError.wrapping {
             let kept = try credentials.entries()
             for kind in CredentialKind.allCases
             where operation.forgetsCredential && !operation.newKinds.contains(kind) {
@@ -155,8 +149,6 @@ extension StoreAdministration {
                     secret, as: CredentialKey(store: operation.id, kind: kind), expires: facts.expires)
                 try credentials.delete(key)
             }
-        } catch {
-            throw LifecycleError(error)
         }
     }
 
@@ -180,9 +172,7 @@ extension StoreAdministration {
     }
 
     func configured(_ name: String) throws(LifecycleError) -> StoreDefinition {
-        do throws(SettingsError) { return try registry.configured(name) } catch {
-            throw LifecycleError(error)
-        }
+        try LifecycleError.wrapping { try registry.configured(name) }
     }
 
     func remoteURL(of store: StoreDefinition) -> String? {

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Settings
+import System
 public import SystemPackage
 
 extension StoreAdministration {
@@ -31,11 +32,7 @@ extension StoreAdministration {
         noteLogin(of: store, in: &operation)
         if store.id == nil {
             // Written by hand and never mounted: there is nothing but the section.
-            do throws(SettingsError) {
-                try registry.configuration.removeStore(name: store.name)
-            } catch {
-                throw LifecycleError(error)
-            }
+            try LifecycleError.wrapping { try registry.configuration.removeStore(name: store.name) }
             daemon?.reload()
             return nil
         }
@@ -71,7 +68,7 @@ extension StoreAdministration {
         do throws(CredentialError) {
             try credentials.deleteAll(ofStore: operation.id)
         } catch  where error.code != .unavailable {
-            throw LifecycleError(error)
+            throw LifecycleError(wrapping: error)
         } catch {}
         try FaultPoint.reach("remove.credential")
         forgetLearned(operation.id)

@@ -101,11 +101,9 @@ public struct StoreAdministration: Sendable {
 
     /// The section with an id; nil when there is none.
     func section(withID id: String) throws(LifecycleError) -> StoreSection? {
-        do throws(SettingsError) {
+        return try LifecycleError.wrapping {
             try registry.configuration.reload()
             return try registry.configuration.stores().first { $0.text("id")?.value.lowercased() == id }
-        } catch {
-            throw LifecycleError(error)
         }
     }
 

@@ -40,25 +40,23 @@ struct CredentialSetCommand: ParsableCommand {
     var expires: String?
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let key = try context.key(store.name, kind)
-            var end: Int64?
-            if let expires {
-                guard let day = CalendarDay(expires) else {
-                    throw CommandFailure(
-                        "--expires cannot be '\(expires)': it must be a day, such as 2027-01-31")
-                }
-                end = day.end
+        let context = try StoreContext()
+        let key = try context.key(store.name, kind)
+        var end: Int64?
+        if let expires {
+            guard let day = CalendarDay(expires) else {
+                throw CommandFailure(
+                    "--expires cannot be '\(expires)': it must be a day, such as 2027-01-31")
             }
-            let secret =
-                Terminal.isThere
-                ? try Terminal.secret("The \(kind.rawValue) of \(store.name): ")
-                : try Terminal.standardInput()
-            guard let secret else { throw CommandFailure("nothing was given, nothing was changed") }
-            try context.credentials.save(secret, as: key, expires: end)
-            Output.print("kept in: \(context.credentials.place)")
+            end = day.end
         }
+        let secret =
+            Terminal.isThere
+            ? try Terminal.secret("The \(kind.rawValue) of \(store.name): ")
+            : try Terminal.standardInput()
+        guard let secret else { throw CommandFailure("nothing was given, nothing was changed") }
+        try context.credentials.save(secret, as: key, expires: end)
+        Output.print("kept in: \(context.credentials.place)")
     }
 }
 
@@ -76,16 +74,14 @@ struct CredentialForgetCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let kinds = kind.map { [$0] } ?? CredentialKind.allCases
-            let kept = try context.credentials.entries()
-            let keys = try kinds.map { try context.key(store.name, $0) }.filter { kept[$0] != nil }
-            guard !keys.isEmpty else { throw CommandFailure("no credential of \"\(store.name)\" is kept") }
-            let words = keys.map(\.kind.rawValue).joined(separator: " and ")
-            try Consent.require("Forget the \(words) of \"\(store.name)\"?", yes: yes)
-            for key in keys { try context.credentials.delete(key) }
-        }
+        let context = try StoreContext()
+        let kinds = kind.map { [$0] } ?? CredentialKind.allCases
+        let kept = try context.credentials.entries()
+        let keys = try kinds.map { try context.key(store.name, $0) }.filter { kept[$0] != nil }
+        guard !keys.isEmpty else { throw CommandFailure("no credential of \"\(store.name)\" is kept") }
+        let words = keys.map(\.kind.rawValue).joined(separator: " and ")
+        try Confirmation.require("Forget the \(words) of \"\(store.name)\"?", yes: yes)
+        for key in keys { try context.credentials.delete(key) }
     }
 }
 
@@ -119,27 +115,21 @@ struct CredentialListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let entries = try StoreContext.failing { () -> [CredentialEntry] in
-            let context = try StoreContext()
-            let kept = try context.credentials.entries()
-            let stores =
-                try store.map { [try context.registry.definition(named: $0)] }
-                ?? context.registry.definitions()
-            return stores.flatMap { store in
-                CredentialKind.allCases.compactMap { kind in
-                    guard let id = store.id, let facts = kept[CredentialKey(store: id, kind: kind)] else {
-                        return nil
-                    }
-                    return CredentialEntry(
-                        store: store.name, kind: kind.rawValue, place: facts.place,
-                        expires: facts.expires.map { CalendarDay(containing: $0 - 1).description })
+        let context = try StoreContext()
+        let kept = try context.credentials.entries()
+        let stores =
+            try store.map { [try context.registry.definition(named: $0)] } ?? context.registry.definitions()
+        let entries = stores.flatMap { store in
+            CredentialKind.allCases.compactMap { kind -> CredentialEntry? in
+                guard let id = store.id, let facts = kept[CredentialKey(store: id, kind: kind)] else {
+                    return nil
                 }
+                return CredentialEntry(
+                    store: store.name, kind: kind.rawValue, place: facts.place,
+                    expires: facts.expires.map { CalendarDay(containing: $0 - 1).description })
             }
         }
-        guard !json else {
-            Output.print(json: entries)
-            return
-        }
+        guard !json else { return Output.print(json: entries) }
         guard !entries.isEmpty else { return }
         var table = TextTable(["STORE", "KIND", "KEPT IN", "EXPIRES"])
         for entry in entries { table.add([entry.store, entry.kind, entry.place, entry.expires ?? "-"]) }

@@ -56,21 +56,19 @@ struct SearchCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let found = try StoreContext.failing { () -> [(rank: Int, store: StoreDefinition, path: String)] in
-            let registry = try StoreContext().registry
-            let search = NameSearch(words)
-            var found: [(rank: Int, store: StoreDefinition, path: String)] = []
-            for store in try scope.stores(registry) {
-                for path in NameScope.secrets(of: store) {
-                    guard let rank = search.rank(path) else { continue }
-                    found.append((rank, store, path))
-                }
+        let search = NameSearch(words)
+        var found: [(rank: Int, store: StoreDefinition, path: String)] = []
+        for store in try scope.stores(try StoreContext().registry) {
+            for path in NameScope.secrets(of: store) {
+                guard let rank = search.rank(path) else { continue }
+                found.append((rank, store, path))
             }
-            // Sorting is stable in effect: equal ranks keep the order of stores and names.
-            return found.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
-                .map(\.element)
         }
-        NameOutput.print(found.map { ($0.store, $0.path) }, json: json)
+        // Equal ranks keep the order of stores and names.
+        let sorted = found.enumerated().sorted {
+            ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset)
+        }
+        NameOutput.print(sorted.map { ($0.element.store, $0.element.path) }, json: json)
         guard !found.isEmpty else { throw ExitCode.failure }
     }
 }
@@ -94,26 +92,24 @@ struct ListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let found = try StoreContext.failing { () -> [(StoreDefinition, String)] in
-            let registry = try StoreContext().registry
-            guard let place else {
-                return try scope.stores(registry).flatMap { store in
-                    NameScope.secrets(of: store).map { (store, $0) }
-                }
+        NameOutput.print(try found(), json: json)
+    }
+
+    private func found() throws -> [(store: StoreDefinition, path: String)] {
+        let registry = try StoreContext().registry
+        guard let place else {
+            return try scope.stores(registry).flatMap { store in
+                NameScope.secrets(of: store).map { (store, $0) }
             }
-            let environment = CallerEnvironment.variables()
-            let typed = try TypedPlace(place, in: registry, environment: environment)
-            let root = try typed.store.root(for: .reading, environment: environment)
-            let found = NameScope.secrets(of: typed.store).filter { FilePath($0).starts(with: typed.path) }
-            if found.isEmpty, !typed.path.isEmpty {
-                let status = try? root.status(of: typed.path)
-                guard status?.kind == .directory else {
-                    throw CommandFailure(typed.store.name, hasNo: typed.path.string)
-                }
-            }
-            return found.map { (typed.store, $0) }
         }
-        NameOutput.print(found, json: json)
+        let environment = CallerEnvironment.variables()
+        let typed = try TypedPlace(place, in: registry, environment: environment)
+        let root = try typed.store.root(for: .reading, environment: environment)
+        let found = NameScope.secrets(of: typed.store).filter { FilePath($0).starts(with: typed.path) }
+        if found.isEmpty, !typed.path.isEmpty, (try? root.status(of: typed.path))?.kind != .directory {
+            throw CommandFailure(typed.store.name, hasNo: typed.path.string)
+        }
+        return found.map { (typed.store, $0) }
     }
 }
 

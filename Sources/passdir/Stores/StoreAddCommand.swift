@@ -69,29 +69,27 @@ struct StoreAddCommand: ParsableCommand {
     }
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let keyring = try keyring.map(Self.keyring)
-            let implicit = try context.registry.implicitStore()
-            if let path {
-                try adopt(CallerEnvironment.absolute(path), keyring, context)
-                Sharing.noteRecipients(ofStore: name, environment: context.environment)
-                context.daemon.reload()
-                try implicit?.sayFarewell(context.registry)
-                return
-            }
-            guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
-                throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
-            }
-            var wish = try login.wish(name, remote, branch)
-            wish.keyring = keyring
-            let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
-                try context.administration.add(wish, progress: progress)
-            }
+        let context = try StoreContext()
+        let keyring = try keyring.map(Self.keyring)
+        let implicit = try context.registry.implicitStore()
+        if let path {
+            try adopt(CallerEnvironment.absolute(path), keyring, context)
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
-            report.print(name)
+            context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
+            return
         }
+        guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
+            throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
+        }
+        var wish = try login.wish(name, remote, branch)
+        wish.keyring = keyring
+        let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
+            try context.administration.add(wish, progress: progress)
+        }
+        Sharing.noteRecipients(ofStore: name, environment: context.environment)
+        report.print(name)
+        try implicit?.sayFarewell(context.registry)
     }
 }
 

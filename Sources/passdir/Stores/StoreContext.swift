@@ -16,30 +16,15 @@ struct StoreContext {
 
     /// Reads the configuration, and brings in order what a killed command left.
     init() throws {
-        do {
-            let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
-            registry = Registry(configuration, environment: environment)
-            daemon = ServingDaemonClient(socket: Daemon.controlSocket(environment: environment))
-            administration = StoreAdministration(
-                registry: registry, environment: environment,
-                credentials: LayeredCredentialStore.standard(
-                    environment: environment, ownKey: try configuration.value(Catalogue.credentialKey)),
-                daemon: daemon)
-            for away in try administration.recover() { away.print() }
-        } catch {
-            throw CommandFailure("\(error)")
-        }
-    }
-
-    /// Runs what may fail, and ends the command with the sentence when it does.
-    static func failing<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
-            throw CommandFailure("\(error)")
-        }
+        let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
+        registry = Registry(configuration, environment: environment)
+        daemon = ServingDaemonClient(socket: Daemon.controlSocket(environment: environment))
+        administration = StoreAdministration(
+            registry: registry, environment: environment,
+            credentials: LayeredCredentialStore.standard(
+                environment: environment, ownKey: try configuration.value(Catalogue.credentialKey)),
+            daemon: daemon)
+        for away in try administration.recover() { away.print() }
     }
 
     /// The names of all stores, for completion; nothing when the configuration cannot be read.

@@ -28,13 +28,11 @@ struct StoreSetCommand: ParsableCommand {
     var value: String?
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let target = try context.registry.configured(store.name)
-            if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
-            try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
-            context.daemon.reload()
-        }
+        let context = try StoreContext()
+        let target = try context.registry.configured(store.name)
+        if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
+        try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
+        context.daemon.reload()
     }
 }
 
@@ -72,11 +70,9 @@ struct StoreRenameCommand: ParsableCommand {
     var newName: String
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            try context.registry.rename(store.name, to: newName)
-            context.daemon.reload()
-        }
+        let context = try StoreContext()
+        try context.registry.rename(store.name, to: newName)
+        context.daemon.reload()
     }
 }
 
@@ -100,14 +96,12 @@ struct StoreMoveCommand: ParsableCommand {
     }
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let other = try context.registry.configured(before ?? after ?? "")
-            try context.registry.configuration.moveStore(
-                name: try context.registry.configured(store.name).name,
-                to: before == nil ? .after(other.name) : .before(other.name))
-            context.daemon.reload()
-        }
+        let context = try StoreContext()
+        let other = try context.registry.configured(before ?? after ?? "")
+        try context.registry.configuration.moveStore(
+            name: try context.registry.configured(store.name).name,
+            to: before == nil ? .after(other.name) : .before(other.name))
+        context.daemon.reload()
     }
 }
 
@@ -121,22 +115,20 @@ struct VisibilityOptions: ParsableArguments {
 
     /// Sets the switches that are named; both when none is.
     func set(_ name: String, to isVisible: Bool) throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let store = try context.registry.configured(name)
-            var values: [(key: String, value: String?)] = []
-            let text = isVisible ? nil : "false"
-            let isForMount = mount || !autofill
-            if !isVisible, isForMount { try Self.checkSaved(store.name, context.daemon) }
-            if isForMount { values.append(("mount", text)) }
-            if autofill || !mount { values.append(("autofill", text)) }
-            try context.registry.configuration.setStore(name: store.name, values: values)
-            context.daemon.reload()
-            if !isVisible, isForMount, context.daemon.isRunning {
-                Output.print(
-                    "\(store.name) is hidden in the mount: it is not fetched or pushed until passdir store unhide "
-                        + store.name)
-            }
+        let context = try StoreContext()
+        let store = try context.registry.configured(name)
+        var values: [(key: String, value: String?)] = []
+        let text = isVisible ? nil : "false"
+        let isForMount = mount || !autofill
+        if !isVisible, isForMount { try Self.checkSaved(store.name, context.daemon) }
+        if isForMount { values.append(("mount", text)) }
+        if autofill || !mount { values.append(("autofill", text)) }
+        try context.registry.configuration.setStore(name: store.name, values: values)
+        context.daemon.reload()
+        if !isVisible, isForMount, context.daemon.isRunning {
+            Output.print(
+                "\(store.name) is hidden in the mount: it is not fetched or pushed until passdir store unhide "
+                    + store.name)
         }
     }
 

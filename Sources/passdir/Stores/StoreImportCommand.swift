@@ -25,12 +25,9 @@ struct StoreImportCommand: ParsableCommand {
     }
 
     func run() throws {
-        let outcomes = try StoreContext.failing {
-            let context = try StoreContext()
-            let outcomes = try context.registry.importForeign()
-            if outcomes.contains(where: { $0.reason == nil }) { context.daemon.reload() }
-            return outcomes
-        }
+        let context = try StoreContext()
+        let outcomes = try context.registry.importForeign()
+        if outcomes.contains(where: { $0.reason == nil }) { context.daemon.reload() }
         guard !json else {
             Output.print(
                 json: outcomes.map {

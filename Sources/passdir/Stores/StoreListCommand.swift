@@ -17,7 +17,7 @@ struct StoreListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let stores = try StoreContext.failing { try StoreContext().registry.definitions() }
+        let stores = try StoreContext().registry.definitions()
         guard !json else {
             Output.print(json: stores.map(StoreFacts.init))
             return
@@ -43,9 +43,7 @@ struct StoreShowCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let facts = try StoreContext.failing {
-            StoreFacts(try StoreContext().registry.definition(named: store.name))
-        }
+        let facts = StoreFacts(try StoreContext().registry.definition(named: store.name))
         if json { Output.print(json: facts) } else { Output.print(lines: facts.lines) }
     }
 }

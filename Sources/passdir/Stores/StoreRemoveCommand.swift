@@ -34,31 +34,29 @@ struct StoreRecloneCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let (plan, isOtherHost) = try context.administration.recloneWish(
-                store.name, url: url.map(LoginOptions.absolute), branch: branch)
-            var wish = try login.wish(plan.name, plan.url, plan.branch)
-            if login.authentication == nil { wish.method = plan.method }
-            wish.userName = wish.userName ?? plan.userName
-            wish.sshKey = wish.sshKey ?? plan.sshKey
-            wish.secrets.merge(plan.secrets) { given, _ in given }
-            let folder = try context.registry.configured(store.name).path
-            if !force {
-                try context.administration.unsharedWork(ofStore: store.name, purge: true)
-                    .print(of: folder.string)
-            }
-            try Consent.require("Replace \(folder) by a new clone of \(wish.url.text)?", yes: yes)
-            var old: PutAway?
-            let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
-                let (report, away) = try context.administration.reclone(
-                    wish, isOtherHost: isOtherHost, force: force, progress: progress)
-                old = away
-                return report
-            }
-            report.print(wish.name)
-            old?.print()
+        let context = try StoreContext()
+        let (plan, isOtherHost) = try context.administration.recloneWish(
+            store.name, url: url.map(LoginOptions.absolute), branch: branch)
+        var wish = try login.wish(plan.name, plan.url, plan.branch)
+        if login.authentication == nil { wish.method = plan.method }
+        wish.userName = wish.userName ?? plan.userName
+        wish.sshKey = wish.sshKey ?? plan.sshKey
+        wish.secrets.merge(plan.secrets) { given, _ in given }
+        let folder = try context.registry.configured(store.name).path
+        if !force {
+            try context.administration.unsharedWork(ofStore: store.name, purge: true)
+                .print(of: folder.string)
         }
+        try Confirmation.require("Replace \(folder) by a new clone of \(wish.url.text)?", yes: yes)
+        var old: PutAway?
+        let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
+            let (report, away) = try context.administration.reclone(
+                wish, isOtherHost: isOtherHost, force: force, progress: progress)
+            old = away
+            return report
+        }
+        report.print(wish.name)
+        old?.print()
     }
 }
 
@@ -87,23 +85,21 @@ struct StoreRemoveCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            let name = try context.registry.configured(store.name).name
-            if let folder = try context.administration.folderToRemove(name, purge: purge) {
-                let work =
-                    force
-                    ? UnsharedWork() : try context.administration.unsharedWork(ofStore: name, purge: purge)
-                work.print(of: folder.string)
-                try Consent.require(
-                    work.isEmpty
-                        ? "Remove the store \"\(name)\" and its folder \(folder)?"
-                        : "Remove the store \"\(name)\"? Its folder is moved, not deleted.", yes: yes)
-            } else {
-                try Consent.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
-            }
-            try context.administration.remove(name, purge: purge, force: force)?.print()
+        let context = try StoreContext()
+        let name = try context.registry.configured(store.name).name
+        if let folder = try context.administration.folderToRemove(name, purge: purge) {
+            let work =
+                force
+                ? UnsharedWork() : try context.administration.unsharedWork(ofStore: name, purge: purge)
+            work.print(of: folder.string)
+            try Confirmation.require(
+                work.isEmpty
+                    ? "Remove the store \"\(name)\" and its folder \(folder)?"
+                    : "Remove the store \"\(name)\"? Its folder is moved, not deleted.", yes: yes)
+        } else {
+            try Confirmation.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
         }
+        try context.administration.remove(name, purge: purge, force: force)?.print()
     }
 }
 
@@ -126,20 +122,18 @@ struct EraseCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        try StoreContext.failing {
-            let context = try StoreContext()
-            guard !context.daemon.isRunning else {
-                throw CommandFailure("your stores are mounted: run passdir unmount first")
-            }
-            let (paths, credentials) = try context.administration.everything()
-            if !force {
-                for (name, work) in try context.administration.unsharedWorkOfAll() { work.print(of: name) }
-            }
-            let list = paths.map(\.string).joined(separator: ", ")
-            try Consent.require(
-                "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
-                    + "\(credentials == 1 ? "" : "s")?", yes: yes)
-            for away in try context.administration.eraseEverything(force: force) { away.print() }
+        let context = try StoreContext()
+        guard !context.daemon.isRunning else {
+            throw CommandFailure("your stores are mounted: run passdir unmount first")
         }
+        let (paths, credentials) = try context.administration.everything()
+        if !force {
+            for (name, work) in try context.administration.unsharedWorkOfAll() { work.print(of: name) }
+        }
+        let list = paths.map(\.string).joined(separator: ", ")
+        try Confirmation.require(
+            "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
+                + "\(credentials == 1 ? "" : "s")?", yes: yes)
+        for away in try context.administration.eraseEverything(force: force) { away.print() }
     }
 }

@@ -1,0 +1,33 @@
+import Git
+import Mount
+import Settings
+import Stores
+
+/// What the configuration says of the mount as a whole.
+struct MountSetup {
+    let configuration: Configuration
+    let registry: Registry
+    let definitions: [StoreDefinition]
+    let credentials: any CredentialStore
+    var options = StoreFilesystem.Options()
+    let level: LogLevel
+    let saveRetry: Duration
+    let unmountTimeout: Duration
+
+    init(_ environment: [String: String]) throws {
+        configuration = try Daemon.configuration(environment)
+        level = try configuration.value(Catalogue.logLevel)
+        saveRetry = try configuration.value(Catalogue.saveRetry)
+        unmountTimeout = try configuration.value(Catalogue.unmountTimeout)
+        options.secretLimit = try configuration.value(Catalogue.secretLimit)
+        LibGit2.limitObjects(toBytes: Store.Options.ciphertextLimit(secrets: options.secretLimit))
+        options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
+        options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
+        options.grace = try configuration.value(Catalogue.grace)
+        registry = Registry(configuration, environment: environment)
+        credentials = LayeredCredentialStore.standard(
+            environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
+        _ = try registry.importAtFirstStart()
+        definitions = try registry.definitions()
+    }
+}

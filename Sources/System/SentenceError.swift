@@ -1,0 +1,21 @@
+/// An error that people are told as it is: its `description` is one sentence.
+public protocol SentenceError: Error, Sendable, CustomStringConvertible {}
+
+/// A sentence that can stand for other errors, where a part has one error for all that goes wrong below it.
+public protocol WrappingError: SentenceError {
+    /// What people are told of an error of another part.
+    init(wrapping cause: any Error)
+}
+
+extension WrappingError {
+    /// What `body` returns; whatever it throws becomes an error of this type.
+    public static func wrapping<Value: ~Copyable>(_ body: () throws -> Value) throws(Self) -> Value {
+        do {
+            return try body()
+        } catch let error as Self {
+            throw error
+        } catch {
+            throw Self(wrapping: error)
+        }
+    }
+}
