@@ -22,12 +22,10 @@ extension Store {
     /// Writes a file of the store that is no secret and is not there yet; nobody else can read it. Durable on return.
     /// - Throws: `.system(.fileExists)` where it is there, and nothing is changed then.
     public func writeNewFile(_ bytes: [UInt8], as path: FilePath) throws(StoreError) {
-        do throws(Errno) {
+        try StoreError.wrapping("write", path) {
             let file = try root.open(path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
             try file.writeDurably(bytes, accessed: nil, modified: nil)
             try root.synchronizeParent(of: path)
-        } catch {
-            throw StoreError(error, "write", path)
         }
     }
 }

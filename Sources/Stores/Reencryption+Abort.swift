@@ -86,10 +86,8 @@ extension Reencryption {
         if let folder = journal.folder { try restoreRecipientFile(folder) }
         for index in journal.secrets.indices {
             guard let name = state.withLock({ $0.staged[index] }) else { continue }
-            do {
+            try StoreError.wrapping("put back", journal.secrets[index]) {
                 try takeBack(name, from: journal.secrets[index])
-            } catch {
-                throw StoreError(error, "put back", journal.secrets[index])
             }
         }
         try synchronizeFolders(of: journal.secrets + takeBackRenamed())

@@ -34,10 +34,8 @@ extension Reencryption {
             throw .unreadable(unreadable.keys.sorted { $0.string < $1.string })
         }
         try notes.synchronizeStaged()
-        do {
+        try StoreError.wrapping("make durable", StagingFolder.path) {
             try store.root.synchronizeParent(of: StagingFolder.file("any"))
-        } catch {
-            throw StoreError(error, "make durable", StagingFolder.path)
         }
     }
 

@@ -48,10 +48,8 @@ extension StagedSecret {
     public func publish(
         as secret: FilePath, movingOldTo aside: FilePath
     ) throws(StoreError) -> (status: FileStatus, movedOld: Bool) {
-        do {
+        try StoreError.wrapping("write beside it the ciphertext of", secret) {
             try root.rename(temporary, to: aside, flags: .noReplace)
-        } catch {
-            throw StoreError(error, "write beside it the ciphertext of", secret)
         }
         markPublished()
         do {

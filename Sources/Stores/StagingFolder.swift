@@ -95,20 +95,18 @@ final class StagingFolder: Sendable {
     /// Writes a file durably, in place of any other.
     func write(_ bytes: [UInt8], as name: String) throws(StoreError) {
         let part = Self.file("part-\(name)")
-        do {
+        try StoreError.wrapping("write", Self.file(name)) {
             let file = try create(part)
             try file.writeDurably(bytes, accessed: nil, modified: nil)
             try root.rename(part, to: Self.file(name))
             try root.synchronizeParent(of: part)
-        } catch {
-            throw StoreError(error, "write", Self.file(name))
         }
     }
 
     /// What is staged, by its index: regular files that this machine has noted, as it has noted them. After a swap a
     /// name holds the ciphertext that was in place before.
     func staged(noted: Set<String>) throws(StoreError) -> [Int: StagedName] {
-        do {
+        return try StoreError.wrapping("list", Self.path) {
             var found: [Int: StagedName] = [:]
             for entry in try root.entries(of: Self.path) where noted.contains(entry.name.string) {
                 guard let name = StagedName(entry.name.string),
@@ -118,19 +116,15 @@ final class StagingFolder: Sendable {
                 found[name.index] = name
             }
             return found
-        } catch {
-            throw StoreError(error, "list", Self.path)
         }
     }
 
     /// Removes what is ours of the folder, and the folder where nothing else is in it; the change is over.
     func remove() throws(StoreError) {
-        do {
+        try StoreError.wrapping("clear", Self.path) {
             for entry in try root.entries(of: Self.path) where Self.isOurs(entry) {
                 try root.unlink(Self.path.appending(entry.name))
             }
-        } catch {
-            throw StoreError(error, "clear", Self.path)
         }
         do throws(Errno) {
             try root.removeDirectory(Self.path)

@@ -101,13 +101,10 @@ extension Store {
             }
         }
         guard isConcerned else { return nil }
-        let move: ListMove
-        do {
-            move = ListMove(
+        let move = try StoreError.wrapping("look at", from) {
+            ListMove(
                 store: identifier, from: from, to: target, inode: try root.status(of: from).identity.inode,
                 isExchange: isExchange)
-        } catch {
-            throw StoreError(error, "look at", from)
         }
         let new = pinned
         try updateRecord { entries in

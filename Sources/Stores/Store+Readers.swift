@@ -15,15 +15,12 @@ extension Store {
     /// Who can read a secret as it lies on disk: what its packets say, not what `.gpg-id` asks for. Needs no secret
     /// key and asks for no passphrase.
     public func readers(of secret: FilePath) throws(StoreError) -> [Reader] {
-        let ids: [UInt64]
-        do throws(Errno) {
+        let ids = try StoreError.wrapping("read the recipients of", secret) {
             let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
             let size = try file.status().identity.size
-            ids = try Packets.recipientKeyIDs(fileSize: size) { (offset, count) throws(Errno) in
+            return try Packets.recipientKeyIDs(fileSize: size) { (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)
             }
-        } catch {
-            throw StoreError(error, "read the recipients of", secret)
         }
         let known = ids.filter { $0 != 0 }
         guard !known.isEmpty else { return ids.map { Reader(keyID: $0, key: nil) } }

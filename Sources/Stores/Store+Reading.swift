@@ -53,13 +53,11 @@ extension Store {
 
     /// A `.gpg-id` is as it lies on disk.
     private func unencrypted(_ content: [UInt8], _ status: FileStatus) throws(StoreError) -> Plaintext {
-        do {
+        return try StoreError.wrapping("read", FilePath(root: nil, [Self.recipientFileName])) {
             let bytes = try content.withUnsafeBytes { buffer in
                 Result { () throws(Errno) in try SecretBytes(copying: buffer) }
             }.get()
             return Plaintext(bytes: bytes, status: status)
-        } catch {
-            throw StoreError(error, "read", FilePath(root: nil, [Self.recipientFileName]))
         }
     }
 

@@ -27,13 +27,11 @@ public final class StagedSecret: Sendable {
     /// Renames the ciphertext over `secret`. Returns the facts of what now lies there. It is durable after
     /// `Root.synchronizeParent(of:)`.
     public func publish(as secret: FilePath) throws(StoreError) -> FileStatus {
-        do {
+        return try StoreError.wrapping("put in place", secret) {
             try root.rename(temporary, to: secret)
             markPublished()
             // By the descriptor: somebody else may already have replaced the file.
             return try file.status()
-        } catch {
-            throw StoreError(error, "put in place", secret)
         }
     }
 
@@ -68,12 +66,10 @@ extension Store {
         }
         let number = temporaryCount.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = FilePath("\(Self.temporaryPrefix)\(getpid())-\(number).tmp")
-        do {
+        return try StoreError.wrapping("write the ciphertext of", secret) {
             let staged = try StagedSecret(root: root, temporary: temporary, for: list)
             try staged.file.writeDurably(ciphertext, accessed: accessed, modified: modified)
             return staged
-        } catch {
-            throw StoreError(error, "write the ciphertext of", secret)
         }
     }
 
@@ -103,7 +99,7 @@ extension Store {
     /// Removes temporary files that a process which no longer runs has left in the store's folder. They hold
     /// ciphertext of saves that were never acknowledged.
     public func removeLeftTemporaries() throws(StoreError) {
-        do {
+        try StoreError.wrapping("remove left temporary files from", FilePath()) {
             for entry in try root.entries(of: FilePath()) where entry.kind == .regular {
                 let name = entry.name.string
                 guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp") else { continue }
@@ -112,8 +108,6 @@ extension Store {
                 guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
                 try root.unlink(path)
             }
-        } catch {
-            throw StoreError(error, "remove left temporary files from", FilePath())
         }
     }
 }

@@ -69,6 +69,19 @@ public struct StoreError: WrappingError, Equatable {
         }
     }
 
+    /// What `body` returns; where the system says no, it is said what was to be done with which path of the store.
+    public static func wrapping<Value: ~Copyable>(
+        _ action: String, _ path: FilePath, _ body: () throws -> Value
+    ) throws(StoreError) -> Value {
+        try wrapping {
+            do {
+                return try body()
+            } catch let error as Errno {
+                throw StoreError(error, action, path)
+            }
+        }
+    }
+
     /// The sentence.
     public var description: String { message }
 }

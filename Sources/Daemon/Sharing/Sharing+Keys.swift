@@ -112,12 +112,7 @@ extension Sharing {
 
     private func keys(named file: FilePath, _ store: Store) throws(StoreError) -> [KeyReport] {
         // Also of a file whose signature is bad one wants to see whom it names.
-        let bytes: [UInt8]
-        do {
-            bytes = try store.read(file, limit: 1 << 20)
-        } catch {
-            throw StoreError(error, "read", file)
-        }
+        let bytes = try StoreError.wrapping("read", file) { try store.read(file, limit: 1 << 20) }
         var reports: [KeyReport] = []
         let content = RecipientFile(parsing: bytes) ?? RecipientFile("")
         try store.checkCount(content, of: file)
