@@ -4,10 +4,6 @@ import Sync
 struct ControlDispatch: Sendable {
     let service: any ControlService
 
-    private struct UnmountParameters: Decodable {
-        let discardUnsaved: Bool?
-    }
-
     private struct InterfaceParameters: Decodable {
         let interface: String
     }
@@ -67,38 +63,21 @@ struct ControlDispatch: Sendable {
     }
 
     private func unmount(_ message: [UInt8]) -> [UInt8]? {
-        // Parameters may be left out altogether where none is required.
-        struct Optional: Decodable { let parameters: UnmountParameters? }
-        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
-            return error(ControlInterface.invalidParameter, ["parameter": "discardUnsaved"])
-        }
-        do throws(ControlError) {
-            let left = try service.unmount(discardUnsaved: call.parameters?.discardUnsaved ?? false)
+        struct Parameters: Decodable { let discardUnsaved: Bool? }
+        return answer(message, "discardUnsaved") { (parameters: Parameters?) throws(ControlError) in
+            let left = try service.unmount(discardUnsaved: parameters?.discardUnsaved ?? false)
             return left.isEmpty ? result(NoParameters()) : result(["left": left])
-        } catch {
-            switch error.code {
-            case .busy: return self.error(ControlInterface.busy, ["message": error.message])
-            case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
-            default: return self.error(ControlInterface.failed, ["message": error.message])
-            }
         }
-    }
-
-    private struct ReloadParameters: Decodable {
-        let settle: String?
-        let reopen: String?
     }
 
     private func reload(_ message: [UInt8]) -> [UInt8]? {
-        struct Optional: Decodable { let parameters: ReloadParameters? }
-        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
-            return error(ControlInterface.invalidParameter, ["parameter": "settle"])
+        struct Parameters: Decodable {
+            let settle: String?
+            let reopen: String?
         }
-        do throws(ControlError) {
-            try service.reload(settling: call.parameters?.settle, reopening: call.parameters?.reopen)
+        return answer(message, "settle") { (parameters: Parameters?) throws(ControlError) in
+            try service.reload(settling: parameters?.settle, reopening: parameters?.reopen)
             return result(NoParameters())
-        } catch {
-            return self.error(ControlInterface.failed, ["message": error.message])
         }
     }
 
@@ -119,16 +98,28 @@ struct ControlDispatch: Sendable {
             let stores: [String]?
             let choose: HistoryChoice?
         }
-        struct Optional: Decodable { let parameters: Parameters? }
-        guard let call = VarlinkMessage.decode(Optional.self, from: message) else {
-            return error(ControlInterface.invalidParameter, ["parameter": "stores or choose"])
+        return answer(message, "stores or choose") { (parameters: Parameters?) throws(ControlError) in
+            let reports = try service.synchronize(stores: parameters?.stores, choosing: parameters?.choose)
+            return result(["stores": reports])
+        }
+    }
+
+    /// The reply of a method that may fail. Its parameters may be left out altogether, as none is required.
+    /// - Parameter names: of the parameters, for a call in which they cannot be read.
+    private func answer<Parameters: Decodable>(
+        _ message: [UInt8], _ names: String, _ body: (Parameters?) throws(ControlError) -> [UInt8]?
+    ) -> [UInt8]? {
+        guard let call = VarlinkMessage.decode(VarlinkOptionalParameters<Parameters>.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": names])
         }
         do throws(ControlError) {
-            let reports = try service.synchronize(
-                stores: call.parameters?.stores, choosing: call.parameters?.choose)
-            return result(["stores": reports])
+            return try body(call.parameters)
         } catch {
-            return self.error(ControlInterface.failed, ["message": error.message])
+            switch error.code {
+            case .busy: return self.error(ControlInterface.busy, ["message": error.message])
+            case .unsaved: return self.error(ControlInterface.unsaved, ["paths": error.paths])
+            default: return self.error(ControlInterface.failed, ["message": error.message])
+            }
         }
     }
 

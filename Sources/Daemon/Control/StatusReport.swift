@@ -6,12 +6,6 @@ public struct StatusReport: Codable, Sendable, Equatable {
     public var mount: MountReport
     /// The stores in the mount, in the order of their names.
     public var stores: [StoreReport]
-
-    /// A report of a mount and its stores.
-    public init(mount: MountReport, stores: [StoreReport]) {
-        self.mount = mount
-        self.stores = stores
-    }
 }
 
 /// The mount that a daemon serves.
@@ -50,7 +44,7 @@ public enum StoreState: String, Codable, Sendable, CaseIterable {
 }
 
 /// One store of the mount.
-public struct StoreReport: Codable, Sendable, Equatable {
+public struct StoreReport: Sendable, Equatable {
     /// The store's name: its directory under the mount point.
     public var name: String
     /// The folder with the encrypted files, absolute.
@@ -60,9 +54,9 @@ public struct StoreReport: Codable, Sendable, Equatable {
     /// The branch that commits go to; nil where there is no git repository or HEAD is detached.
     public var branch: String?
     /// Saved changes that are not committed yet.
-    public var pendingChanges: Int
+    public var pendingChanges: Int = 0
     /// Commits of the branch that its upstream does not have yet.
-    public var unpushedCommits: Int
+    public var unpushedCommits: Int = 0
     /// The branch's newest commit.
     public var lastCommit: CommitReport?
     /// When a push last reached the remote.
@@ -72,51 +66,24 @@ public struct StoreReport: Codable, Sendable, Equatable {
     /// What is going on with the remote right now, such as "fetching 3 of 10 objects".
     public var activity: String?
     /// Files, as the mount shows them and relative to the store, that hold our versions of secrets which the remote changed too.
-    public var conflicts: [String]
+    public var conflicts: [String] = []
     /// What failed last and has not worked since, as one sentence: the gravest where it is more than one thing.
     public var lastError: String?
     /// What else failed and has not worked since, a sentence each, the gravest first.
-    public var otherErrors: [String]
+    public var otherErrors: [String] = []
     /// What is no failure and yet to be known, each a sentence.
-    public var notes: [String]
+    public var notes: [String] = []
     /// Saves that failed and are kept in memory until they work.
-    public var unsaved: [UnsavedReport]
+    public var unsaved: [UnsavedReport] = []
     /// Files that a program is writing, as the mount shows them: what it wrote is not saved yet.
-    public var beingWritten: [String]
+    public var beingWritten: [String] = []
     /// Secrets that a program has open and may still write to.
-    public var openForWriting: [String]
+    public var openForWriting: [String] = []
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
-    public var recipientChanges: [RecipientChangeReport]
+    public var recipientChanges: [RecipientChangeReport] = []
+}
 
-    /// A store's report.
-    public init(
-        name: String, path: String, state: StoreState, branch: String? = nil, pendingChanges: Int = 0,
-        unpushedCommits: Int = 0, lastCommit: CommitReport? = nil, lastPush: Timestamp? = nil,
-        lastFetch: Timestamp? = nil, activity: String? = nil, conflicts: [String] = [],
-        lastError: String? = nil, otherErrors: [String] = [], notes: [String] = [],
-        unsaved: [UnsavedReport] = [], beingWritten: [String] = [],
-        openForWriting: [String] = [], recipientChanges: [RecipientChangeReport] = []
-    ) {
-        self.name = name
-        self.path = path
-        self.state = state
-        self.branch = branch
-        self.pendingChanges = pendingChanges
-        self.unpushedCommits = unpushedCommits
-        self.lastCommit = lastCommit
-        self.lastPush = lastPush
-        self.lastFetch = lastFetch
-        self.activity = activity
-        self.conflicts = conflicts
-        self.lastError = lastError
-        self.otherErrors = otherErrors
-        self.notes = notes
-        self.unsaved = unsaved
-        self.beingWritten = beingWritten
-        self.openForWriting = openForWriting
-        self.recipientChanges = recipientChanges
-    }
-
+extension StoreReport: Codable {
     private enum CodingKeys: CodingKey {
         case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
@@ -180,13 +147,6 @@ public struct CommitReport: Codable, Sendable, Equatable {
     public var subject: String
     /// When it was committed.
     public var time: Timestamp
-
-    /// A commit by its id, its subject and its time.
-    public init(id: String, subject: String, time: Timestamp) {
-        self.id = id
-        self.subject = subject
-        self.time = time
-    }
 }
 
 /// A save that failed; its plaintext is in the daemon's memory and is tried again.
@@ -197,13 +157,6 @@ public struct UnsavedReport: Codable, Sendable, Equatable {
     public var error: String
     /// When saving first failed.
     public var since: Timestamp
-
-    /// A failed save by its path, its reason and its time.
-    public init(path: String, error: String, since: Timestamp) {
-        self.path = path
-        self.error = error
-        self.since = since
-    }
 }
 
 /// How a store and its remote came together.
@@ -213,17 +166,9 @@ public struct SyncReport: Codable, Sendable, Equatable {
     /// Why they did not, as one sentence; nil when they are in step, or there is no remote.
     public var error: String?
     /// What became of the user's choice between two histories; sentences without a full stop.
-    public var chosen: [String]
+    public var chosen: [String] = []
     /// Why there is nothing to be in step with; a sentence without a full stop, nil where there is a remote.
     public var note: String?
-
-    /// A store's result.
-    public init(name: String, error: String?, chosen: [String] = [], note: String? = nil) {
-        self.name = name
-        self.error = error
-        self.chosen = chosen
-        self.note = note
-    }
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {

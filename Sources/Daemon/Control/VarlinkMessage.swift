@@ -19,6 +19,11 @@ struct VarlinkParameters<Parameters: Decodable>: Decodable {
     let parameters: Parameters
 }
 
+/// As `VarlinkParameters`, of a call in which they may be left out.
+struct VarlinkOptionalParameters<Parameters: Decodable>: Decodable {
+    let parameters: Parameters?
+}
+
 /// A reply that is no error.
 struct VarlinkReply<Parameters: Encodable>: Encodable {
     let parameters: Parameters
