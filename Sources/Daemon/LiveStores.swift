@@ -218,7 +218,7 @@ final class LiveStores: Sendable {
         filesystem.saveEverything(of: store)
         let done = DispatchSemaphore(value: 0)
         Task {
-            await committer.settle()
+            await committer.commitAndPush()
             done.signal()
         }
         _ = done.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))

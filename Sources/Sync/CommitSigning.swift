@@ -7,13 +7,6 @@ import SystemPackage
 
 /// Signs commits as git would: `commit.gpgsign` or `pass.signcommits`, `gpg.format`, `user.signingkey`.
 struct CommitSigning {
-    /// Why a commit could not be signed.
-    struct Failure: Error, CustomStringConvertible {
-        /// One sentence without a full stop.
-        var message: String
-        var description: String { message }
-    }
-
     let engine: any Engine
     /// How long a passphrase may be waited for.
     let timeout: Duration
@@ -23,7 +16,7 @@ struct CommitSigning {
     /// What signs for this repository; nil when its commits are not signed.
     func signer(
         of repository: Repository, as who: Signature
-    ) throws(Failure) -> (([UInt8]) throws -> [UInt8])? {
+    ) throws(GitError) -> (([UInt8]) throws -> [UInt8])? {
         guard
             repository.configBool("pass.signcommits") == true
                 || repository.configBool("commit.gpgsign") == true
@@ -35,38 +28,44 @@ struct CommitSigning {
             return { try engine.signDetached($0, by: fingerprint, timeout: timeout, cancellation: nil) }
         case "ssh":
             guard let key, !key.isEmpty else {
-                throw Failure(message: "commits are to be signed by SSH, but user.signingkey names no key")
+                throw GitError(
+                    code: .other, message: "commits are to be signed by SSH, but user.signingkey names no key"
+                )
             }
             let program = repository.config("gpg.ssh.program") ?? "ssh-keygen"
             return { try signBySSH($0, key: key, program: program) }
         case let other:
-            throw Failure(
+            throw GitError(
+                code: .other,
                 message: "commits are to be signed with gpg.format = \(other), which passdir cannot do")
         }
     }
 
-    private func fingerprint(_ key: String) throws(Failure) -> Fingerprint {
+    private func fingerprint(_ key: String) throws(GitError) -> Fingerprint {
         let found: [Key]
         do {
             found = try engine.keys(matching: [key], secretOnly: true)
         } catch {
-            throw Failure(message: error.message)
+            throw GitError(code: .other, message: error.message)
         }
         guard let first = found.first else {
-            throw Failure(message: "commits are to be signed, but there is no secret key for \"\(key)\"")
+            throw GitError(
+                code: .other, message: "commits are to be signed, but there is no secret key for \"\(key)\"")
         }
         return first.fingerprint
     }
 
     /// As git does: `ssh-keygen -Y sign -n git -f KEY`; a key that is written out in the setting is the agent's.
-    private func signBySSH(_ content: [UInt8], key: String, program: String) throws(Failure) -> [UInt8] {
+    private func signBySSH(_ content: [UInt8], key: String, program: String) throws(GitError) -> [UInt8] {
         let literal = key.hasPrefix("key::") ? String(key.dropFirst(5)) : key.hasPrefix("ssh-") ? key : nil
         var words = [program, "-Y", "sign", "-n", "git", "-f"]
         var scratch: [CChar] = []
         if let literal {
             scratch = Array("/tmp/passdir-key-XXXXXX".utf8CString)
             let file = passdir_mkstemp(&scratch)
-            guard file >= 0 else { throw Failure(message: "cannot write the public key for ssh-keygen") }
+            guard file >= 0 else {
+                throw GitError(code: .other, message: "cannot write the public key for ssh-keygen")
+            }
             _ = literal.withCString { write(file, $0, strlen($0)) }
             close(file)
             words += [
@@ -84,11 +83,12 @@ struct CommitSigning {
             outcome = try ChildProcess.run(
                 words, environment: environment, directory: "/", input: content, timeout: timeout)
         } catch {
-            throw Failure(message: "\(program), which is to sign the commit, cannot be started: \(error)")
+            throw GitError(
+                code: .other, message: "\(program), which is to sign the commit, cannot be started: \(error)")
         }
         guard outcome.status == 0, !outcome.output.isEmpty else {
             let said = outcome.errors.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
-            throw Failure(message: "\(program) did not sign the commit\(said)")
+            throw GitError(code: .other, message: "\(program) did not sign the commit\(said)")
         }
         return outcome.output
     }

@@ -1,5 +1,4 @@
 import Stores
-import Synchronization
 import SystemPackage
 
 extension Committer {
@@ -8,7 +7,7 @@ extension Committer {
     /// - Returns: what of the batch does not wait.
     func withoutHeld(_ batch: PendingChanges) -> PendingChanges {
         guard let change = UnfinishedChange(of: store) else { return batch }
-        let isEnding = shared.withLock { $0.isFinishing }
+        let isEnding = state.withLock { $0.isFinishing }
         var held = Set(batch.paths.filter { change.holds($0, isEnding: isEnding) })
         // Both ends of a rename are one.
         for rename in batch.renames where held.contains(rename.from) || held.contains(rename.to) {
@@ -16,17 +15,15 @@ extension Committer {
         }
         guard !held.isEmpty else { return batch }
         let (free, waiting) = batch.split { !held.contains($0) }
-        let mustSchedule = shared.withLock { shared in
+        let mustSchedule = state.withLock { values in
             // At the end it lies in the working tree, where the next start finds it.
-            guard !shared.isFinishing else { return false }
-            shared.inWork = free
-            shared.pending.putBack(waiting)
-            guard !shared.isScheduled else { return false }
-            shared.isScheduled = true
-            return true
+            guard !values.isFinishing else { return false }
+            values.inWork = free
+            values.pending.putBack(waiting)
+            return values.mustSchedule()
         }
         // Nothing tells of the end of a change that another process makes.
-        if mustSchedule { schedule(after: max(options.delay, .seconds(1))) }
+        if mustSchedule { state.schedule(after: max(options.delay, .seconds(1))) }
         return free
     }
 }

@@ -1,6 +1,5 @@
 import Git
 import Stores
-import Synchronization
 import SystemPackage
 
 extension Committer {
@@ -32,11 +31,11 @@ extension Committer {
             commitPending()
             await synchronize(request)
             await exchangeHasEnded()
-            guard shared.withLock({ !$0.pending.isEmpty && $0.commitError == nil }) else { break }
+            guard state.withLock({ !$0.pending.isEmpty && $0.commitError == nil }) else { break }
             request = .push
         }
         // A look beside somebody else's merge takes what that has put into the index for staged by the user.
-        if shared.withLock({ !$0.staged.isEmpty }) { _ = await lookForUncommitted() }
+        if state.withLock({ !$0.staged.isEmpty }) { _ = await lookForUncommitted() }
         return whatIsNotInStep
             ?? (hasSeenAll
                 ? nil
@@ -47,13 +46,15 @@ extension Committer {
     /// What there is to say where there is nothing to be in step with, as one sentence without a full stop; nil where a
     /// repository of the store has a remote.
     public nonisolated var reasonForNoRemote: String? {
-        let tops = shared.withLock { $0.nestedTops }
+        let tops = state.withLock { $0.nestedTops }
         var hasRepository = false
         for place in [FilePath()] + tops {
-            guard let share = try? repository(at: place) else { continue }
+            guard let part = try? state.repository(at: place) else { continue }
             hasRepository = true
-            guard case .branch(_, let ref, _) = try? share.repository.head() else { return nil }
-            if let target = try? target(of: ref, in: share.repository), !target.remote.isEmpty { return nil }
+            guard case .branch(_, let ref, _) = try? part.repository.head() else { return nil }
+            if let target = try? SyncTarget(of: ref, in: part.repository), !target.remote.isEmpty {
+                return nil
+            }
         }
         return hasRepository
             ? "all is committed; there is no remote to be in step with"
@@ -81,10 +82,8 @@ extension Committer {
 
     /// Why store and remote are not in step, as one sentence; nil when they are.
     private var whatIsNotInStep: String? {
-        let complaint = shared.withLock { shared in
-            shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
-        }
-        if let complaint = followFolder() ?? complaint ?? leftBehindSentence { return complaint }
+        let complaint = state.withLock { $0.complaint }
+        if let complaint = state.followFolder() ?? complaint ?? state.leftBehindSentence { return complaint }
         if let reason = store.repositories.reasonToLeaveTopAlone { return "\(reason)." }
         if let sentence = Reencryption.unfinishedAbort(in: store) { return sentence }
         if Reencryption.isUnderWay(in: store) {
@@ -92,9 +91,11 @@ extension Committer {
                 "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
                 + "resume \(ShellWord.quoted(store.name)) finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) takes it back."
         }
-        if let sentence = unopenedSentences(shared.withLock { $0.unopened }).first { return "\(sentence)." }
+        if let sentence = state.unopenedSentences(state.withLock { $0.unopened }).first {
+            return "\(sentence)."
+        }
         // What waits and has not failed was saved while this went on: it is not what was asked about.
-        let (left, staged) = shared.withLock { ($0.refusedSentences.first ?? $0.ignoredSentence, $0.staged) }
-        return stagedSentence(staged) ?? left.map { "\($0)." }
+        let (left, staged) = state.withLock { ($0.refusedSentences.first ?? $0.ignoredSentence, $0.staged) }
+        return state.stagedSentence(staged) ?? left.map { "\($0)." }
     }
 }

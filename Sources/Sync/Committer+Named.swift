@@ -15,18 +15,14 @@ extension Committer {
         var batch = PendingChanges()
         for path in paths { batch.add(.saved(path)) }
         batch.message = message
-        do {
-            try commit(batch)
-        } catch {
-            throw CommitError(message: error.message)
-        }
+        try writer.commit(batch)
     }
 
     /// Brings the index of every repository of the store in step with its branch, where a commit was killed between the
     /// two. What of it is no part of a change of recipients waits to be committed anew.
     public func mendIndex() throws(CommitError) {
         do throws(GitError) {
-            for share in repositories(try ownRepository()) { try mend(share) }
+            for part in state.repositories(try state.ownRepository()) { try writer.mend(part) }
         } catch {
             throw CommitError(message: "git's index cannot be mended: \(error.message).")
         }
@@ -39,7 +35,7 @@ extension Committer {
             guard let repository = try store.repositories.own(),
                 case .branch(_, _, let commit?) = try repository.head()
             else { return false }
-            let refused = try refused(paths, repository, onto: commit)
+            let refused = try writer.refused(paths, repository, onto: commit)
             let taken = paths.filter { !refused.contains($0) }
             let ignored = try repository.ignored(taken, parent: commit)
             return try repository.plannedTree(parent: commit, paths: taken.filter { !ignored.contains($0) })
@@ -51,6 +47,18 @@ extension Committer {
 
     /// Pushes what the remote does not have; returns when that is done, or has failed, which `status` tells.
     public func pushCommits() async {
-        await push()
+        await synchronize(.push)
+    }
+
+    /// The lists that keep this store and its remotes apart, as the remotes were last fetched.
+    public func partedLists() throws(CommitError) -> [PartedList] { try integrator.partedLists() }
+
+    /// Fetches, merges and pushes; of these lists, where the remote still has them as they were looked at, the store's
+    /// own stay.
+    /// - Returns: what went wrong, as one sentence.
+    public func synchronizeKeeping(_ lists: [PartedList]) async -> String? {
+        integrator.settledLists = lists.reduce(into: [:]) { $0.merge($1.seen) { first, _ in first } }
+        defer { integrator.settledLists = [:] }
+        return await synchronizeNow()
     }
 }

@@ -2,52 +2,27 @@ import Git
 import Glibc
 import Logging
 import Stores
-import Synchronization
-import System
 import SystemPackage
 
 /// What the user is told of a synchronization, and when it is tried again.
 extension Committer {
-    func setActivity(_ text: String?) {
-        shared.withLock { $0.status.activity = text }
-    }
-
-    nonisolated func noteProgress(
-        _ operation: TransferRequest.Operation, _ progress: TransferProgress
-    ) {
-        let doing = operation == .push ? "pushing" : "fetching"
-        shared.withLock {
-            $0.status.activity =
-                progress.totalObjects > 0
-                ? "\(doing) \(progress.objects) of \(progress.totalObjects) objects" : doing
-        }
-    }
-
     func noteSuccess() {
         sync.failures = 0
-        shared.withLock { $0.syncError = nil }
+        state.withLock { $0.syncError = nil }
         if sync.hasComplained {
             sync.hasComplained = false
             options.notify(store.name, "The store \"\(store.name)\" is in step with its remote again.")
         }
-        do throws(GitError) {
-            if let own = try ownRepository() {
-                refreshStatus(own.repository)
-            } else {
-                noteMissingRepository()
-            }
-        } catch {
-            log.warning("the state of the repository cannot be read: \(error.message)")
-        }
+        state.refreshStatus()
     }
 
     func noteFailure(_ failure: SyncFailure) {
         sync.failures += 1
         Fault.point("sync.failed")
-        shared.withLock { $0.syncError = failure.message }
+        state.withLock { $0.syncError = failure.message }
         log.warning("\(failure.message)")
-        if let share = try? ownRepository() { refreshStatus(share.repository) }
-        guard !shared.withLock({ $0.isFinishing }) else { return }
+        if let own = try? state.ownRepository() { state.refreshStatus(own) }
+        guard !state.withLock({ $0.isFinishing }) else { return }
         // Two in a row: a network that is away for a moment is no news.
         var isPassing = false
         var longest = 900
@@ -67,7 +42,7 @@ extension Committer {
         let wait = min(10 << min(sync.failures - 1, 7), longest)
         Task {
             try? await Task.sleep(for: .seconds(wait) + .milliseconds(Int.random(in: 0...2000)))
-            if self.sync.failures > 0, !self.shared.withLock({ $0.isFinishing || $0.hasLeft }) {
+            if self.sync.failures > 0, !state.withLock({ $0.isFinishing || $0.hasLeft }) {
                 await self.synchronize(.everything)
             }
         }

@@ -1,60 +1,37 @@
-import Git
-import Glibc
 import Stores
-import Synchronization
-import SystemPackage
+public import SystemPackage
 
-/// What a committer knows of its store, for people.
+/// What others ask a committer, on whatever thread.
 extension Committer {
     /// What is known right now; does not wait for work that is going on.
-    public nonisolated var status: CommitterStatus {
-        shared.withLock { shared in
-            var status = shared.status
-            status.pendingChanges = shared.waiting.count
-            status.lastError =
-                shared.commitError ?? shared.headError ?? shared.lookError ?? shared.syncError
-            status.notes += [shared.ignoredSentence].compactMap(\.self) + shared.refusedSentences
-            status.notes += unopenedSentences(shared.unopened)
-            status.notes += [stagedSentence(shared.staged)].compactMap { $0.map { String($0.dropLast()) } }
-            return status
-        }
-    }
+    public nonisolated var status: CommitterStatus { state.status }
 
     /// As `status`, with what a folder that was replaced has left behind, and of the branch as it is now; looks at the
     /// disk.
-    public nonisolated var wholeStatus: CommitterStatus {
-        let complaint = followFolder()
-        if complaint == nil {
-            lookAtBranch()
-            forgetWhatIsGone()
-            forgetWhatIsNotStaged()
-        }
-        var status = status
-        // A command may have pushed beside us.
-        status.lastPush = [status.lastPush, learnedTime("lastPush")].compactMap(\.self).max()
-        status.lastFetch = [status.lastFetch, learnedTime("lastFetch")].compactMap(\.self).max()
-        let settled = complaint == nil ? settledCount : 0
-        if settled > 0 {
-            status.pendingChanges -= min(settled, status.pendingChanges)
-            if status.pendingChanges == 0 {
-                status.lastError = shared.withLock { $0.headError ?? $0.lookError ?? $0.syncError }
-            }
-        }
-        // Those of the repositories inside the store wait like its own.
-        let tops = shared.withLock { $0.nestedTops }
-        if complaint == nil { status.unpushedCommits += tops.reduce(0) { $0 + unpushedCount(at: $1) } }
-        status.lastError = complaint ?? leftBehindSentence ?? status.lastError
-        // A folder that is gone is not a store without a repository: what is saved waits for it.
-        if complaint != nil { (status.state, status.isLooking) = (.ready, false) }
-        return status
+    public nonisolated var wholeStatus: CommitterStatus { state.wholeStatus }
+
+    /// What is not committed or not pushed, or lies in a folder that was replaced, as sentences, the last one without a full
+    /// stop; nil when all is. Looks at the disk, and waits for no work that goes on.
+    public nonisolated var unsharedSentence: String? { state.unsharedSentence }
+
+    /// Whether a file of the store is one that git ignores, as far as it was looked at.
+    public nonisolated func isIgnored(_ path: FilePath) -> Bool {
+        state.withLock { $0.ignored.contains(path) }
     }
 
-    /// A time that was learned of the store, in seconds since 1970.
-    nonisolated func learnedTime(_ fact: String) -> Int64? { store.fact(fact).flatMap { Int64($0) } }
+    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them, and those of
+    /// others that it merged.
+    public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
 
-    /// Keeps such a time.
-    nonisolated func keep(_ time: Int64, as fact: String) {
-        store.remember(String(time), as: fact)
-        options.keepFact?(fact, String(time))
-    }
+    /// Follows the store's folder, and sets aside what was noted for another one.
+    /// - Returns: why there is no folder to save to, as one sentence; nil when there is one.
+    @discardableResult
+    public nonisolated func followFolder() -> String? { state.followFolder() }
+
+    /// Brings the status in step with the store's own repository where others have moved its branch, or made or removed
+    /// the repository; commits of others are pushed as ours are. Opens the repository and reads two references; no network.
+    public nonisolated func lookAtBranch() { state.lookAtBranch() }
+
+    /// As `lookAtBranch()`, after the work that is going on.
+    public func branchMayHaveMoved() { state.lookAtBranch() }
 }

@@ -2,21 +2,15 @@ import Git
 import Glibc
 import Logging
 import Stores
-import Synchronization
 import SystemPackage
 
 extension Committer {
-    /// Pushes what the remote does not have; returns when that is done or has failed.
-    func push() async {
-        await synchronize(.push)
-    }
-
     /// Fetches as often as the settings want it, from now on and until the end.
     func exchangeRegularly() {
         regular?.cancel()
         regular = options.interval.map { interval in
             Task {
-                while (try? await Task.sleep(for: interval)) != nil, !shared.withLock({ $0.isFinishing }) {
+                while (try? await Task.sleep(for: interval)) != nil, !state.withLock({ $0.isFinishing }) {
                     // In a task of its own: whoever ends the regular exchange does not break off one that goes on.
                     await Task { await synchronize(.everything) }.value
                 }
@@ -44,7 +38,7 @@ extension Committer {
             }
         }
         sync.isRunning = false
-        setActivity(nil)
+        state.setActivity(nil)
         for waiting in sync.waiting { waiting.resume() }
         sync.waiting = []
     }
@@ -53,8 +47,8 @@ extension Committer {
     /// it.
     /// - Throws: what keeps the first of them apart from its remote.
     private func bringAllTogether(fetching: Bool) async throws(SyncFailure) {
-        noteOffered()
-        let places = [FilePath()] + shared.withLock({ $0.nestedTops })
+        state.noteOffered()
+        let places = [FilePath()] + state.withLock({ $0.nestedTops })
         for place in places where !sync.waitsForUser.contains(place) {
             do throws(SyncFailure) {
                 try await bringTogether(place, fetching: fetching)
@@ -70,46 +64,43 @@ extension Committer {
     }
 
     private func bringTogether(_ place: FilePath, fetching: Bool) async throws(SyncFailure) {
-        do throws(GitError) {
+        try telling("cannot reach the remote") { () throws(GitError) in
             // A store may be asked for before its committer was started.
-            if let share = try repository(at: place) {
-                try mend(share)
-                try takeUpWaiting(share)
-            }
-        } catch {
-            throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
+            guard let part = try state.repository(at: place) else { return }
+            try writer.mend(part)
+            try writer.takeUpWaiting(part)
         }
         var mustFetch = fetching
         for round in 0..<20 {
-            guard let target = try currentTarget(place) else { return }
+            guard let session = try RemoteSession(at: place, state, memory) else { return }
             // What was seen of another remote says nothing of this one.
-            let isOther = try isOtherRemote(target)
+            let isOther = session.isOtherRemote
             if mustFetch || isOther {
                 let isThere: Bool
                 do throws(SyncFailure) {
-                    isThere = try await fetch(target, isOther: isOther)
+                    isThere = try await session.fetch(isOther: isOther, mayBeGone: sync.choice == .ours)
                 } catch {
                     guard case .unsound = error.kind, sync.choice == .ours else { throw error }
-                    return try await replaceUnsound(target)
+                    commitPending()
+                    return note(chosen: try await integrator.replaceUnsound(session))
                 }
                 mustFetch = false
                 commitPending()
-                if isOther, !isThere { return try await push(target, isThere: false) }
+                if !isThere, isOther || sync.choice != nil { return try await session.push(isThere: false) }
                 if let choice = sync.choice {
-                    guard isThere else { return try await push(target, isThere: false) }
-                    try await choose(choice, target)
+                    note(chosen: try await integrator.choose(choice, session) { commitPending() })
                 }
             } else {
                 commitPending()
             }
-            try await integrate(target)
-            guard try mustPush(target) else { return }
+            try await integrator.integrate(session) { commitPending() }
+            guard let offered = try session.tipToPush() else { return }
             do throws(SyncFailure) {
-                let offered = try tip(of: target)
-                try await push(target)
+                try await session.push()
                 // A commit of another program that came meanwhile goes, too: the look at the branch that follows would take
                 // it for one that was pushed.
-                guard try tip(of: target) != offered else { return }
+                guard try telling("cannot push", { () throws(GitError) in try session.tip() }) != offered
+                else { return }
             } catch {
                 guard case .transfer(let failure) = error.kind, failure.code == .nonFastForward else {
                     throw error
@@ -124,54 +115,7 @@ extension Committer {
             message: "others push to the remote faster than this store can follow; it tries again.")
     }
 
-    func currentTarget(_ place: FilePath) throws(SyncFailure) -> SyncTarget? {
-        do throws(GitError) {
-            guard let share = try repository(at: place),
-                case .branch(_, let ref, _) = try share.repository.head()
-            else {
-                return nil
-            }
-            return try target(of: ref, in: share.repository, nested: place)
-        } catch {
-            throw SyncFailure(kind: .passing, message: "cannot reach the remote: \(error.message).")
-        }
-    }
-
-    func open(_ target: SyncTarget) throws(SyncFailure) -> Repository {
-        do throws(GitError) {
-            guard let share = try repository(at: target.nested),
-                share.repository.gitDirectory == target.repository
-            else {
-                throw GitError(
-                    code: .notFound,
-                    message: store.repositories.reasonToLeaveTopAlone
-                        ?? "the repository \(target.repository) is gone")
-            }
-            return share.repository
-        } catch {
-            throw SyncFailure(kind: .passing, message: "\(error.message).")
-        }
-    }
-
-    private func tip(of target: SyncTarget) throws(SyncFailure) -> ObjectID? {
-        let repository = try open(target)
-        do throws(GitError) {
-            return try repository.commit(at: target.localRef)
-        } catch {
-            throw SyncFailure(kind: .passing, message: "cannot push: \(error.message).")
-        }
-    }
-
-    private func mustPush(_ target: SyncTarget) throws(SyncFailure) -> Bool {
-        let repository = try open(target)
-        do throws(GitError) {
-            guard let tip = try repository.commit(at: target.localRef) else { return false }
-            if target.nested.isEmpty { shared.withLock { $0.offered = tip } }
-            guard let known = try known(target, in: repository) else { return true }
-            if known == tip { return false }
-            return try !repository.isAncestor(tip, of: known)
-        } catch {
-            throw SyncFailure(kind: .passing, message: "cannot push: \(error.message).")
-        }
+    private func note(chosen sentence: String?) {
+        if let sentence { sync.chosen.append(sentence) }
     }
 }

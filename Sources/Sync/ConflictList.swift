@@ -59,8 +59,3 @@ public struct ConflictList: Sendable {
         store.remember(lines.joined(separator: "\n"), as: Self.fact)
     }
 }
-
-extension Committer {
-    /// Files with our versions of secrets that were changed on both sides, as far as this machine made them, and those of others that it merged.
-    public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
-}

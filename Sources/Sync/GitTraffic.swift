@@ -1,6 +1,5 @@
 import Git
 import Glibc
-import Synchronization
 import System
 import SystemPackage
 
@@ -35,12 +34,10 @@ enum GitTraffic {
     /// Prepares something and waits until it is quiet, at the same time. What was prepared before a git program came is
     /// prepared anew.
     /// - Parameters:
-    ///   - top: nil: no program can be at work there.
     ///   - end: when it is to go on in any case; asked anew each time.
     static func quietly<Prepared: ~Copyable, Failure>(
-        in top: FilePath?, until end: () -> ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
+        in top: FilePath, until end: () -> ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
     ) throws(Failure) -> Prepared {
-        guard let top else { return try prepare() }
         var pause: UInt32 = 1000
         while true {
             let isFree = !isBusy(top)
@@ -73,11 +70,8 @@ enum GitTraffic {
     private static let collectors: Set = ["gc", "prune", "repack", "maintenance", "multi-pack-index"]
 
     /// A look that is the last one before the branch moves: false while a git program may be at work, until `end`.
-    static func mayMove(
-        in top: FilePath?, until end: () -> ContinuousClock.Instant
-    ) -> Bool {
-        guard let top else { return true }
-        return !isBusy(top) || .now >= end()
+    static func mayMove(in top: FilePath, until end: () -> ContinuousClock.Instant) -> Bool {
+        !isBusy(top) || .now >= end()
     }
 
     /// Whether a git program runs that may work on the tree: one with its working directory in it, or one that has just
@@ -201,16 +195,5 @@ enum GitTraffic {
             defer { close(opened) }
             return Glibc.read(opened, path, 3) == 3 && memcmp(path, "git", 3) == 0
         }
-    }
-}
-
-extension Committer {
-    /// When what has waited for a quiet moment since `start` goes on although git is at work: a branch that moves under
-    /// `git pull` makes it fail, or write over what was saved since it looked. At the end time counts.
-    nonisolated func quietEnd(_ start: ContinuousClock.Instant, _ top: FilePath?) -> ContinuousClock.Instant {
-        if shared.withLock({ $0.isFinishing }) { return start + .milliseconds(200) }
-        let end = start + GitTraffic.patience
-        guard let top, end <= .now, GitTraffic.isPulling(in: top) else { return end }
-        return start + GitTraffic.patienceWithPulls
     }
 }

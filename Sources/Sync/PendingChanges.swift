@@ -1,6 +1,5 @@
 import OrderedCollections
 import Stores
-import Synchronization
 import SystemPackage
 
 /// What a committer has to do: the paths that were touched since the last commit, and the renames among them.

@@ -4,10 +4,10 @@ import OpenPGP
 import Stores
 import SystemPackage
 
-/// Settles one secret that both sides changed, on its plaintext, in secret memory. Blocks, and may ask for a
+/// Merges one secret that both sides changed, on its plaintext, in secret memory. Blocks, and may ask for a
 /// passphrase: not on the committer's thread.
 struct SecretMerge: Sendable {
-    /// How it is settled.
+    /// What came of it.
     enum Outcome: Sendable {
         /// Both sides' changes fit: the new content of the file, a blob.
         case merged(ObjectID)
@@ -32,7 +32,7 @@ struct SecretMerge: Sendable {
     /// The blobs are read when it is their turn: of many secrets that both sides changed only one is in memory.
     let collision: TreeMerge.Collision
 
-    func settle() -> Outcome {
+    func run() -> Outcome {
         let (ours, theirs) = (collision.ours, collision.theirs)
         // Two links, or two submodules, have no content that could be merged.
         guard ours.isFile, theirs.isFile else { return .both }
@@ -48,8 +48,8 @@ struct SecretMerge: Sendable {
                 base: try base.map { (id) throws(GitError) in try repository.blob(id, atMost: limit) },
                 ours: try repository.blob(ours.id, atMost: limit),
                 theirs: try repository.blob(theirs.id, atMost: limit))
-            switch path.isSecretName ? settleSecret(content) : settlePlain(content) {
-            case .settled(let outcome): return outcome
+            switch path.isSecretName ? mergeSecret(content) : mergePlain(content) {
+            case .decided(let outcome): return outcome
             case .merged(let bytes): return .merged(try repository.writeBlob(bytes))
             }
         } catch {
@@ -66,13 +66,13 @@ struct SecretMerge: Sendable {
 
     /// An outcome, or the new content that is still to be written.
     private enum Result {
-        case settled(Outcome)
+        case decided(Outcome)
         case merged([UInt8])
     }
 
     /// A file that is no secret, such as a README.
-    private func settlePlain(_ content: Content) -> Result {
-        guard let base = content.base else { return .settled(.both) }
+    private func mergePlain(_ content: Content) -> Result {
+        guard let base = content.base else { return .decided(.both) }
         let merged: SecretBytes?? = base.withUnsafeBytes { base in
             content.ours.withUnsafeBytes { ours in
                 content.theirs.withUnsafeBytes { theirs in
@@ -81,11 +81,11 @@ struct SecretMerge: Sendable {
                 }
             }
         }
-        guard let merged = merged ?? nil else { return .settled(.both) }
+        guard let merged = merged ?? nil else { return .decided(.both) }
         return .merged(merged.withUnsafeBytes { Array($0) })
     }
 
-    private func settleSecret(_ content: Content) -> Result {
+    private func mergeSecret(_ content: Content) -> Result {
         let plain: (base: SecretBytes?, ours: SecretBytes, theirs: SecretBytes)
         do throws(OpenPGPError) {
             let ours = try decrypted(content.ours)
@@ -96,28 +96,28 @@ struct SecretMerge: Sendable {
         } catch {
             switch error.code {
             case .badPassphrase, .canceled, .declined, .timedOut, .noPinentry, .agentUnavailable:
-                return .settled(.later(error.message))
-            default: return .settled(.both)
+                return .decided(.later(error.message))
+            default: return .decided(.both)
             }
         }
         return plain.ours.withUnsafeBytes { ours in
             plain.theirs.withUnsafeBytes { theirs in
-                if Self.same(ours, theirs) { return .settled(.theirs) }
-                guard let base = plain.base else { return .settled(.both) }
-                return base.withUnsafeBytes { settle($0, ours, theirs) }
+                if Self.same(ours, theirs) { return .decided(.theirs) }
+                guard let base = plain.base else { return .decided(.both) }
+                return base.withUnsafeBytes { merge($0, ours, theirs) }
             }
         }
     }
 
-    private func settle(
+    private func merge(
         _ base: UnsafeRawBufferPointer, _ ours: UnsafeRawBufferPointer, _ theirs: UnsafeRawBufferPointer
     ) -> Result {
         // Encrypted anew only, on one side.
-        if Self.same(base, ours) { return .settled(.theirs) }
-        if Self.same(base, theirs) { return .settled(.ours) }
+        if Self.same(base, ours) { return .decided(.theirs) }
+        if Self.same(base, theirs) { return .decided(.ours) }
         guard [base, ours, theirs].allSatisfy(TextMerge.isText),
             let merged = try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
-        else { return .settled(.both) }
+        else { return .decided(.both) }
         do throws(StoreError) {
             return .merged(try encrypted(merged))
         } catch {
@@ -125,10 +125,10 @@ struct SecretMerge: Sendable {
             case .unconfirmedRecipients, .badSignature, .openPGP(.untrustedKey):
                 // The user's word is missing, which can still come; both would be a conflict for nothing.
                 let reason = error.message
-                return .settled(.refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason))
+                return .decided(.refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason))
             default:
                 // Nobody can be encrypted to right now; nothing is lost with both.
-                return .settled(.both)
+                return .decided(.both)
             }
         }
     }

@@ -64,7 +64,7 @@ public enum TransferCommand {
                 var entry = pollfd(fd: TransferChannel.inherited, events: 0, revents: 0)
                 guard poll(&entry, 1, -1) > 0 || errno != EINTR else { continue }
                 // The process ends with its transfer, and so does this thread.
-                if Committer.isFolder(LibGit2Transfer.url(request)) { sleep(20) }
+                if TransferRequest.isFolder(LibGit2Transfer.url(request)) { sleep(20) }
                 // The group: the git program and its helpers too.
                 signal(SIGTERM, SIG_IGN)
                 kill(0, SIGTERM)

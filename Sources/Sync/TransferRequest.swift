@@ -58,6 +58,11 @@ struct TransferRequest: Sendable, Equatable {
         ]
     }
 
+    /// Whether a URL names a folder.
+    static func isFolder(_ url: String) -> Bool {
+        url.hasPrefix("/") || url.hasPrefix("file:") || url.hasPrefix(".") || url.hasPrefix("~")
+    }
+
     init(
         _ operation: Operation, repository: FilePath, remote: String, localRef: String, remoteRef: String,
         trackingRef: String, transport: Transport

@@ -15,8 +15,8 @@ struct UncommittedLook: Sendable {
 
     private let top: FilePath
 
-    init(_ share: Committer.Share) {
-        top = share.top
+    init(_ part: RepositoryPart) {
+        top = part.top
     }
 
     /// Takes as long as it takes to look at each file.

@@ -78,12 +78,12 @@ import Testing
                     ) { await machine.committer.keepPending() }
                     try machine.git("fsck", "--strict", "--full")
                     #expect(
-                        try machine.git("ls-tree", "-r", "--name-only", Committer.waitingRef).contains(
+                        try machine.git("ls-tree", "-r", "--name-only", CommitWriter.waitingRef).contains(
                             "b/\(collector[0]).gpg"))
                 }
                 try machine.git("switch", "-q", "main")
                 try await machine.commit()
-                #expect(try machine.git("for-each-ref", Committer.waitingRef) == "")
+                #expect(try machine.git("for-each-ref", CommitWriter.waitingRef) == "")
                 #expect(try machine.git("ls-tree", "--name-only", "HEAD:b").split(separator: "\n").count == 4)
                 try check(machine)
             }
@@ -99,7 +99,8 @@ import Testing
                 for round in 0..<2 {
                     try machine.save("a", "new \(round)\n")
                     await machine.committer.keepPending()
-                    let lost = try machine.git("rev-parse", Committer.waitingRef + (isCommit ? "" : ":a.gpg"))
+                    let lost = try machine.git(
+                        "rev-parse", CommitWriter.waitingRef + (isCommit ? "" : ":a.gpg"))
                     try home.succeed([
                         "rm", "-f",
                         machine.path.appending(".git/objects/\(lost.prefix(2))/\(lost.dropFirst(2))").string,
@@ -110,7 +111,7 @@ import Testing
                         try machine.git("fsck", "--strict", "--full")
                         #expect(
                             Set(["a.gpg", "b.gpg"]).isSubset(
-                                of: try machine.git("ls-tree", "--name-only", Committer.waitingRef).split(
+                                of: try machine.git("ls-tree", "--name-only", CommitWriter.waitingRef).split(
                                     separator: "\n"
                                 ).map(String.init)))
                     }
@@ -118,7 +119,7 @@ import Testing
                 try machine.git("switch", "-q", "main")
                 try await machine.commit()
                 #expect(try machine.read("a") == "new 1\n")
-                #expect(try machine.git("for-each-ref", Committer.waitingRef) == "")
+                #expect(try machine.git("for-each-ref", CommitWriter.waitingRef) == "")
                 try check(machine)
             }
         }

@@ -39,6 +39,14 @@ struct Machine: Sendable {
             store: store, options: options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    /// What somebody knows of the store who works for it without its committer; errands are nobody's.
+    func aloneState(_ change: (inout Committer.Options) -> Void = { _ in }) -> StoreState {
+        var options = committer.options
+        change(&options)
+        return StoreState(
+            store, options: options, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
     /// Saves as the mount does, and notes it.
     func save(_ name: String, _ text: String) throws {
         try write(name, text)
@@ -160,4 +168,9 @@ final class Once: Sendable {
         }
         if isFirst { body() }
     }
+}
+
+extension Committer {
+    /// Keeps beside the working tree what waits and cannot be committed, right now.
+    func keepPending() { writer.keepPending() }
 }

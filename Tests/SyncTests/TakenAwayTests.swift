@@ -22,7 +22,7 @@ import Testing
             let before = try home.succeed(["git", "for-each-ref"], in: remote)
             try machine.save("b", "two\n")
             try await machine.commit()
-            await machine.committer.push()
+            await machine.committer.commitAndPush()
             #expect(machine.committer.status.lastError?.contains(says) == true)
             #expect(try home.succeed(["git", "for-each-ref"], in: remote) == before)
             #expect(try machine.dirt == "")

@@ -113,11 +113,8 @@ import Testing
             let machine = try nested(home)
             try machine.git("remote", "set-url", "origin", own)
             try machine.git("-C", "inner", "remote", "set-url", "origin", inner)
-            let repository = try Repository.open(machine.path.appending("inner"))
-            let found = try await machine.committer.target(
-                of: "refs/heads/main", inRepositoryAt: repository.gitDirectory, nested: "inner")
-            let target = try #require(found)
-            #expect(try await machine.committer.isOnTheStoresServer(target) == isOne)
+            let session = try RemoteSession(at: "inner", machine.committer.state, RemoteMemory())
+            #expect(try #require(session).isOnTheStoresServer() == isOne)
         }
     }
 
@@ -254,13 +251,5 @@ import Testing
             #expect(try machine.read("a") == "1\n")
             #expect(try machine.git("status", "--porcelain", "a.gpg") == "?? a.gpg")
         }
-    }
-}
-
-extension Committer {
-    fileprivate func target(
-        of ref: String, inRepositoryAt path: FilePath, nested: FilePath
-    ) throws -> SyncTarget? {
-        try target(of: ref, in: Repository.open(path), nested: nested)
     }
 }

@@ -17,12 +17,12 @@ public struct PartedList: Sendable, Equatable {
     let seen: [FilePath: ObjectID]
 }
 
-extension Committer {
+extension Integrator {
     /// The lists that keep this store and its remotes apart, as the remotes were last fetched.
-    public func partedLists() throws(CommitError) -> [PartedList] {
+    func partedLists() throws(CommitError) -> [PartedList] {
         do throws(GitError) {
             var lists: [PartedList] = []
-            for share in repositories(try ownRepository()) { lists += try partedLists(of: share) }
+            for part in state.repositories(try state.ownRepository()) { lists += try partedLists(of: part) }
             return lists
         } catch {
             throw CommitError(
@@ -32,11 +32,10 @@ extension Committer {
         }
     }
 
-    private func partedLists(of share: Share) throws(GitError) -> [PartedList] {
-        let repository = share.repository
+    private func partedLists(of part: RepositoryPart) throws(GitError) -> [PartedList] {
+        let repository = part.repository
         guard case .branch(_, let ref, let ours?) = try repository.head(),
-            let target = try target(of: ref, in: repository, nested: share.nested),
-            let theirs = try known(target, in: repository),
+            let theirs = try SyncTarget(of: ref, in: repository)?.known(in: repository),
             let base = try repository.mergeBase(ours, theirs)
         else { return [] }
         let merge = TreeMerge(
@@ -48,12 +47,12 @@ extension Committer {
         }) {
             var seen: [FilePath: ObjectID] = [:]
             for path in merge.recipientFiles where path.removingLastComponent() == folder {
-                seen[share.inStore(path)] = try repository.item(at: path, in: theirs)?.id
+                seen[part.inStore(path)] = try repository.item(at: path, in: theirs)?.id
             }
             let file = folder.appending(Store.recipientFileName)
             lists.append(
                 PartedList(
-                    file: share.inStore(file), base: try list(file, base, repository),
+                    file: part.inStore(file), base: try list(file, base, repository),
                     ours: try list(file, ours, repository), theirs: try list(file, theirs, repository),
                     seen: seen))
         }
@@ -74,23 +73,11 @@ extension Committer {
         }
     }
 
-    /// Fetches, merges and pushes; of these lists, where the remote still has them as they were looked at, the store's
-    /// own stay.
-    /// - Returns: what went wrong, as one sentence.
-    public func synchronizeKeeping(_ lists: [PartedList]) async -> String? {
-        sync.settledLists = lists.reduce(into: [:]) { $0.merge($1.seen) { first, _ in first } }
-        defer { sync.settledLists = [:] }
-        return await synchronizeNow()
-    }
-
     /// The first list that both sides changed, and that the user has not settled.
-    func unsettledList(_ plan: MergePlan, _ target: SyncTarget) throws(GitError) -> FilePath? {
-        guard !plan.merge.recipientFiles.isEmpty else { return nil }
-        let repository = try repository(at: target.nested)?.repository
-        for path in plan.merge.recipientFiles {
-            let file = target.nested.isEmpty ? path : target.nested.pushing(path)
-            let theirs = try repository?.item(at: path, in: plan.theirs)?.id
-            guard let theirs, sync.settledLists[file] == theirs else { return path }
+    func partedList(_ plan: MergePlan, _ part: RepositoryPart) throws(GitError) -> FilePath? {
+        for path in plan.changes.recipientFiles {
+            let theirs = try part.repository.item(at: path, in: plan.theirs)?.id
+            guard let theirs, settledLists[part.inStore(path)] == theirs else { return path }
         }
         return nil
     }

@@ -2,15 +2,16 @@ import Git
 import Glibc
 import Logging
 import Stores
-import Synchronization
 import SystemPackage
 
 /// Makes a merge that was computed true: in the working tree, the index and the branch.
-extension Committer {
+extension Integrator {
+    /// - Parameter commit: commits what waits.
     /// - Returns: false when somebody was faster, and the merge must be computed anew.
-    func bringIn(
-        _ merge: Merge, _ target: SyncTarget, _ repository: Repository
+    func takeIn(
+        _ merge: Merge, _ session: RemoteSession, _ commit: () -> Void
     ) throws(SyncFailure) -> Bool {
+        let (part, repository) = (session.part, session.repository)
         do throws(GitError) {
             let objects = try NewObjects(of: merge.result, since: [merge.ours, merge.theirs], in: repository)
             let changes = try repository.differences(from: merge.ours, to: merge.result)
@@ -25,59 +26,71 @@ extension Committer {
                 changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
                 in: repository)
             guard update.edited.isEmpty else {
-                try commitFirst(update.edited, ours: merge.ours, repository)
+                try commitFirst(update.edited, ours: merge.ours, part, commit)
                 return false
             }
-            if let share = share(of: repository) {
-                try checkNothingInTheWay(of: update.additions, ours: merge.ours, share)
+            try checkNothingInTheWay(of: update.additions, ours: merge.ours, part)
+            switch try place(merge, update, changes.map(\.path), objects, session) {
+            case .done: return true
+            case .overtaken: return false
+            case .edited(let paths):
+                try commitFirst(paths, ours: merge.ours, part, commit)
+                return false
             }
-            return try bringIn(merge, update, changes.map(\.path), objects, target, repository)
         } catch {
             guard error.code != .modified else { return false }
             guard error.code != .locked else {
-                sync.lock = Self.waiting(for: error)
-                usleepMilliseconds(20)
+                lock = CommitWriter.waiting(for: error)
+                usleep(20_000)
                 return false
             }
             throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message).")
         }
     }
 
+    /// What came of the files of a merge.
+    private enum Placing {
+        /// All are in their places, and the branch leads there.
+        case done
+        /// Somebody else has moved the branch, or left something half done.
+        case overtaken
+        /// Nobody has committed what lies in these places.
+        case edited([FilePath])
+    }
+
     /// Working tree first, then the index, then the branch: whatever is cut off, what lies in the working tree is
     /// committed at the next start, and meets the same content on the remote.
-    private func bringIn(
+    private func place(
         _ merge: Merge, _ update: WorkingTreeUpdate, _ paths: [FilePath], _ objects: NewObjects,
-        _ target: SyncTarget, _ repository: Repository
-    ) throws(GitError) -> Bool {
-        try repository.checkUnlocked(target.localRef)
-        guard let journal = try newNote(paths, repository) else {
+        _ session: RemoteSession
+    ) throws(GitError) -> Placing {
+        let (part, repository) = (session.part, session.repository)
+        try repository.checkUnlocked(session.target.localRef)
+        guard let journal = try writer.newNote(paths, repository) else {
             // Left by another process since the exchange began. Mending it removes the files that lie beside their places.
-            if let share = share(of: repository) { try mend(share) }
-            return false
+            try writer.mend(part)
+            return .overtaken
         }
         try objects.keepUnlessHeld()
         Fault.point("merge.noted")
-        let top = repository.workingDirectory
-        let start = ContinuousClock.now
-        GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {}
-        guard try repository.commit(at: target.localRef) == merge.ours else {
+        state.waitForQuiet(in: part.top)
+        guard try session.tip() == merge.ours else {
             journal.remove()
-            return false
+            return .overtaken
         }
         Fault.point("merge.quiet")
         let edited = try update.apply()
         guard edited.isEmpty else {
             // All is as it was; the commit has a note of its own.
             journal.remove()
-            try commitFirst(edited, ours: merge.ours, repository)
-            return false
+            return .edited(edited)
         }
         Fault.point("merge.before-index")
         do throws(GitError) {
-            try moveBranch(merge, paths, objects, target, repository)
+            try moveBranch(merge, paths, objects, session)
         } catch {
             // Else the next commit would take the remote's files for edits of ours.
-            try takeBack(update, paths, target, repository)
+            try takeBack(update, paths, session)
             journal.remove()
             throw error
         }
@@ -87,33 +100,31 @@ extension Committer {
         journal.remove()
         log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)
-        if let share = share(of: repository) {
-            // What git has now is not ignored any more.
-            shared.withLock { $0.ignored.subtract(paths.map(share.inStore)) }
-            let brought = paths.map(share.inStore).filter { ConflictName.original(of: $0) != nil }
-            if !brought.isEmpty { ConflictList(store).add(brought) }
-            sync.newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(share.inStore))
-        }
-        refreshStatus(repository)
-        return true
+        // What git has now is not ignored any more.
+        let names = paths.map(part.inStore)
+        state.withLock { $0.ignored.subtract(names) }
+        let brought = names.filter { ConflictName.original(of: $0) != nil }
+        if !brought.isEmpty { ConflictList(store).add(brought) }
+        newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(part.inStore))
+        state.refreshStatus(part)
+        return .done
     }
 
     /// The files are in place already: better to wait here for a lock than to begin anew.
     private func moveBranch(
-        _ merge: Merge, _ paths: [FilePath], _ objects: NewObjects, _ target: SyncTarget,
-        _ repository: Repository
+        _ merge: Merge, _ paths: [FilePath], _ objects: NewObjects, _ session: RemoteSession
     ) throws(GitError) {
-        let top = repository.workingDirectory
-        let (_, who) = try signatures(repository, changed: 0)
+        let (repository, top) = (session.repository, session.part.top)
+        let (_, who) = try repository.signatures()
         let start = ContinuousClock.now
         try patiently { () throws(GitError) in
-            let step = try GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {
+            let step = try GitTraffic.quietly(in: top, until: { state.quietEnd(start, top) }) {
                 () throws(GitError) in
                 try objects.ensure(collecting: GitTraffic.isCollecting)
                 return BranchStep(
                     index: try repository.preparedIndex(paths: paths, to: merge.result),
                     move: try repository.preparedMove(
-                        target.localRef, from: merge.ours, to: merge.result, as: who,
+                        session.target.localRef, from: merge.ours, to: merge.result, as: who,
                         "passdir sync: \(merge.subject)"))
             }
             var index = step.index
@@ -122,7 +133,7 @@ extension Committer {
             try step.move.publish { () throws(GitError) in
                 // A commit of the user's that found the remote's files in the index would have them without the remote
                 // as its parent.
-                guard GitTraffic.mayMove(in: top, until: { quietEnd(start, top) }) else {
+                guard GitTraffic.mayMove(in: top, until: { state.quietEnd(start, top) }) else {
                     throw GitError(code: .modified, message: "a git program has started")
                 }
                 return true
@@ -137,16 +148,16 @@ extension Committer {
                 return try body()
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
-                usleepMilliseconds(5)
+                usleep(5000)
             }
         }
     }
 
     /// Makes working tree and index again what they were, where the branch does not hold what was to come.
     private func takeBack(
-        _ update: WorkingTreeUpdate, _ paths: [FilePath], _ target: SyncTarget, _ repository: Repository
+        _ update: WorkingTreeUpdate, _ paths: [FilePath], _ session: RemoteSession
     ) throws(GitError) {
-        let tip = try repository.commit(at: target.localRef)
+        let (repository, tip) = (session.repository, try session.tip())
         try update.takeBack { (step) throws(GitError) in
             guard let tip else { return false }
             return try repository.item(at: step.path, in: tip) == step.new
@@ -168,21 +179,20 @@ extension Committer {
 
     /// An edit in the working tree that nobody has committed: it becomes part of our history before the merge.
     private func commitFirst(
-        _ paths: [FilePath], ours: ObjectID?, _ repository: Repository
+        _ paths: [FilePath], ours: ObjectID?, _ part: RepositoryPart, _ commit: () -> Void
     ) throws(GitError) {
-        guard let share = share(of: repository) else { return }
-        let hidden = try hiddenSecrets(at: paths, ours: ours, share)
+        let hidden = try hiddenSecrets(at: paths, ours: ours, part)
         let paths = paths.filter { hidden[$0] == nil }
-        try checkNothingInTheWay(of: paths, ours: ours, share)
-        try setAside(hidden, share)
-        for path in paths { note(.saved(share.inStore(path))) }
-        commitPending()
+        try checkNothingInTheWay(of: paths, ours: ours, part)
+        try setAside(hidden, part)
+        for path in paths { state.note(.saved(part.inStore(path))) }
+        commit()
         if let change = UnfinishedChange(of: store),
-            paths.contains(where: { change.holds(share.inStore($0), isEnding: false) })
+            paths.contains(where: { change.holds(part.inStore($0), isEnding: false) })
         {
             throw GitError(code: .other, message: "a change of recipients is not resumed or taken back")
         }
-        if let complaint = shared.withLock({ $0.commitError }) {
+        if let complaint = state.withLock({ $0.commitError }) {
             // A sentence by itself, part of one here.
             throw GitError(
                 code: .other, message: complaint.hasSuffix(".") ? String(complaint.dropLast()) : complaint)

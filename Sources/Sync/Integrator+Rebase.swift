@@ -2,7 +2,7 @@ import Git
 import Glibc
 import SystemPackage
 
-extension Committer {
+extension Integrator {
     /// Our commits since the common ancestor, oldest first; nil where one of them is a merge, which is nothing that could
     /// be told anew, and without a common ancestor.
     func ownLine(
@@ -21,18 +21,16 @@ extension Committer {
     /// with its author and its words. One that has nothing left to change is left out.
     ///
     /// In memory, as a merge; the branch goes there in one step.
-    func rebase(
-        _ line: [CommitInfo], _ ours: ObjectID, _ theirs: ObjectID, _ target: SyncTarget,
-        _ repository: Repository
+    nonisolated(nonsending) func rebase(
+        _ line: [CommitInfo], _ ours: ObjectID, _ theirs: ObjectID, _ session: RemoteSession
     ) async throws(SyncFailure) -> Merge {
-        var merge = Merge(ours: ours, theirs: theirs, result: theirs, subject: "Rebase onto \(target.branch)")
+        var merge = Merge(
+            ours: ours, theirs: theirs, result: theirs, subject: "Rebase onto \(session.target.branch)")
         for commit in line {
-            let plan = try plan(repository, base: commit.parents.first, commit.id, merge.result)
-            let outcomes = try await settle(plan, target)
-            do throws(GitError) {
-                try replay(commit, plan, outcomes, &merge, repository)
-            } catch {
-                throw SyncFailure(kind: .passing, message: "cannot rebase: \(error.message).")
+            let plan = try plan(commit.id, merge.result, base: commit.parents.first, session)
+            let outcomes = try await merged(plan)
+            try telling("cannot rebase") { () throws(GitError) in
+                try replay(commit, plan, outcomes, &merge, session.part)
             }
         }
         return merge
@@ -40,14 +38,16 @@ extension Committer {
 
     private func replay(
         _ commit: CommitInfo, _ plan: MergePlan, _ outcomes: [SecretMerge.Outcome], _ merge: inout Merge,
-        _ repository: Repository
+        _ part: RepositoryPart
     ) throws(GitError) {
-        let (tree, conflicts) = try mergedTree(plan, outcomes, repository)
+        let repository = part.repository
+        let (tree, conflicts) = try mergedTree(plan, outcomes, part)
         guard try repository.commitInfo(merge.result).tree != tree else { return }
-        let (_, committer) = try signatures(repository, changed: 0)
+        let (_, committer) = try repository.signatures()
         merge.result = try repository.makeCommit(
             tree: tree, parents: [merge.result], message: commit.message + Self.message(of: conflicts),
-            author: commit.author, committer: committer, sign: try signer(repository, committer))
+            author: commit.author, committer: committer, sign: try state.signer(of: repository, as: committer)
+        )
         merge.conflicts += conflicts
     }
 }

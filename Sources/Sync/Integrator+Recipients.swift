@@ -1,12 +1,11 @@
 import OpenPGP
 import Stores
-import Synchronization
 import System
 import SystemPackage
 
-extension Committer {
+extension Integrator {
     /// Notes who the recipients are before anything of the remote comes in: what comes in then is somebody else's doing.
-    func noteFirstRecipients() async throws(SyncFailure) {
+    nonisolated(nonsending) func noteFirstRecipients() async throws(SyncFailure) {
         let store = store
         let error = await PosixThread.run(named: "recipients") { () -> StoreError? in
             do throws(StoreError) {
@@ -21,10 +20,10 @@ extension Committer {
     }
 
     /// Tells the user whom a merge has added to a `.gpg-id`.
-    func tellOfNewRecipients() async {
-        let files = sync.newRecipients
+    nonisolated(nonsending) func tellOfNewRecipients() async {
+        let files = newRecipients
         guard !files.isEmpty else { return }
-        sync.newRecipients = []
+        newRecipients = []
         let store = store
         let sentences = await PosixThread.run(named: "recipients") { () -> [String] in
             guard let snapshot = try? store.snapshot() else { return [] }

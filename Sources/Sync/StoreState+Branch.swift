@@ -1,11 +1,10 @@
 import Git
 import Logging
 import Stores
-import Synchronization
 import SystemPackage
 
 /// What is told of the branch. Others move it, too: whoever asks looks at it, on whatever thread.
-extension Committer {
+extension StoreState {
     /// What decides about the status of a branch: as long as it is the same, nothing has to be counted anew.
     struct SeenBranch: Sendable, Equatable {
         var gitDirectory: FilePath
@@ -24,26 +23,54 @@ extension Committer {
         }
     }
 
-    /// Reads branch, newest commit and what is not pushed yet. The status is that of the store's own repository.
-    nonisolated func refreshStatus(_ repository: Repository) {
-        guard let own = try? ownRepository(), own.repository.gitDirectory == repository.gitDirectory else {
-            return
-        }
+    /// Reads branch, newest commit and what is not pushed yet, where it is the store's own repository: the status is of that.
+    func refreshStatus(_ part: RepositoryPart) {
+        guard part.nested.isEmpty else { return }
         do throws(GitError) {
-            refreshStatus(repository, try seen(repository))
+            refreshStatus(part.repository, try seen(part.repository))
         } catch {
-            log.warning("the state of the repository cannot be read: \(error.message)")
+            cannotRead(error)
+        }
+    }
+
+    /// As above; `status` says so where there is none.
+    func refreshStatus() {
+        do throws(GitError) {
+            guard let own = try ownRepository() else { return noteMissingRepository() }
+            refreshStatus(own)
+        } catch {
+            cannotRead(error)
+        }
+    }
+
+    private func cannotRead(_ error: GitError) {
+        log.warning("the state of the repository cannot be read: \(error.message)")
+    }
+
+    /// The store has no repository of its own that is opened; where there is one that is not, `status` says why.
+    func noteMissingRepository() {
+        let repositories = store.repositories
+        let note =
+            repositories.reasonToLeaveTopAlone
+            ?? repositories.outer.map {
+                "the store lies in the repository \($0), which passdir leaves alone: nothing is committed"
+            }
+        withLock {
+            $0.seen = nil
+            $0.status.state = .noRepository
+            $0.status.branch = nil
+            $0.status.notes = [note].compactMap(\.self)
         }
     }
 
     /// Brings the status in step with the store's own repository where others have moved its branch, or made or removed
     /// the repository; commits of others are pushed as ours are. Opens the repository and reads two references; no network.
-    public nonisolated func lookAtBranch() {
-        let (before, state, wasHeld) = shared.withLock {
+    func lookAtBranch() {
+        let (before, last, wasHeld) = withLock {
             ($0.seen, $0.status.state, $0.unfinished.contains(FilePath()))
         }
         // Nothing of a store is looked at before it is used.
-        guard store.root.isOpen, state != .starting else { return }
+        guard store.root.isOpen, last != .starting else { return }
         let isNew: Bool
         do throws(GitError) {
             guard let own = try ownRepository() else {
@@ -56,11 +83,10 @@ extension Committer {
             if isNew || now.isHeld != wasHeld { refreshStatus(own.repository, now) }
             // What was seen may have been noted by work of ours that did not go on to push it.
             guard case .branch(_, _, let tip?) = now.head,
-                shared.withLock({ $0.status.unpushedCommits > 0 && $0.offered != tip })
+                withLock({ $0.status.unpushedCommits > 0 && $0.offered != tip })
             else { return }
         } catch {
-            log.warning("the state of the repository cannot be read: \(error.message)")
-            return
+            return cannotRead(error)
         }
         pushSoon(afterChange: isNew)
     }
@@ -70,26 +96,21 @@ extension Committer {
         guard let own = try? ownRepository(), case .branch(_, _, let tip?) = try? own.repository.head() else {
             return
         }
-        shared.withLock { $0.offered = tip }
+        withLock { $0.offered = tip }
     }
 
-    /// As `lookAtBranch()`, after the work that is going on.
-    public func branchMayHaveMoved() {
-        lookAtBranch()
-    }
-
-    private nonisolated func seen(_ repository: Repository) throws(GitError) -> SeenBranch {
+    private func seen(_ repository: Repository) throws(GitError) -> SeenBranch {
         let head = try repository.head()
         var known: ObjectID?
-        if case .branch(_, let ref, .some) = head, let target = try target(of: ref, in: repository) {
-            known = try self.known(target, in: repository)
+        if case .branch(_, let ref, .some) = head, let target = try SyncTarget(of: ref, in: repository) {
+            known = try target.known(in: repository)
         }
         return SeenBranch(
             gitDirectory: repository.gitDirectory, head: head, operation: repository.operation, known: known,
             stash: try? repository.commit(at: "refs/stash"))
     }
 
-    private nonisolated func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {
+    private func refreshStatus(_ repository: Repository, _ seen: SeenBranch) {
         var fresh = CommitterStatus()
         var complaint: String?
         do throws(GitError) {
@@ -104,7 +125,7 @@ extension Committer {
                         id: commit.hex, subject: String(info.message.prefix { !$0.isNewline }),
                         time: info.committer.time)
                 }
-                fresh.unpushedCommits = try unpushedCount(ref, commit, in: repository)
+                fresh.unpushedCommits = try SyncTarget.unpushedCount(ref, commit, in: repository)
             case .detached(let commit):
                 fresh.state = .noCommits
                 // A rebase checks out none: that is what the user knows of.
@@ -114,10 +135,9 @@ extension Committer {
                 complaint = "commits are off for this store because \(reason): reading and saving work."
             }
         } catch {
-            log.warning("the state of the repository cannot be read: \(error.message)")
-            return
+            return cannotRead(error)
         }
-        let (before, isFirst, wasHeld, mustGoOn) = shared.withLock {
+        let (before, isFirst, wasHeld, mustGoOn) = withLock {
             let isFirst = $0.status.state == .noRepository && !$0.isFinishing && options.recovers
             if isFirst { $0.status.isLooking = true }
             let before = $0.seen
@@ -134,15 +154,13 @@ extension Committer {
             $0.headError = complaint
             return (before, isFirst, wasHeld, !$0.isFinishing && seen.isHeld != wasHeld)
         }
-        if isFirst { Task { await self.startAnew() } }
-        if mustGoOn {
-            // The user has begun something that may take back what is saved, or has finished it.
-            Task { if wasHeld { await self.settle() } else { await self.keepPending() } }
-        }
+        if isFirst { send(.startAnew) }
+        // The user has begun something that may take back what is saved, or has finished it.
+        if mustGoOn { send(wasHeld ? .commitAndPush : .keepPending) }
         lookForResetCommit(repository, seen.head)
         // A stash that is popped brings files back of which nothing else tells.
-        if let stash = before?.stash, seen.stash != stash, !shared.withLock({ $0.isFinishing }) {
-            Task { await self.lookAfterStash() }
+        if let stash = before?.stash, seen.stash != stash, !withLock({ $0.isFinishing }) {
+            send(.lookAfterStash)
         }
         guard before?.gitDirectory != seen.gitDirectory, let branchFolders = options.branchFolders else {
             return
@@ -153,26 +171,44 @@ extension Committer {
         lookAtBranch()
     }
 
+    /// Where the configuration says something else of the store's remote or branch than the repository, whose word holds;
+    /// each a sentence.
+    func disagreements(with repository: Repository, branch: String) -> [String] {
+        var found: [String] = []
+        if let wanted = options.configuredBranch, wanted != branch {
+            found.append(
+                "the configuration names the branch \(wanted), but \(branch) is checked out and committed to: "
+                    + "passdir store reclone \(ShellWord.quoted(store.name)) --branch \(wanted) changes that")
+        }
+        let target = (try? SyncTarget(of: "refs/heads/\(branch)", in: repository)) ?? nil
+        let url = target.map { repository.url(ofRemote: $0.remote) ?? $0.remote }
+        if let wanted = options.configuredURL, let url, !RemoteURL.areSame(wanted, url) {
+            found.append(
+                "the configuration names the remote \(GitError.cleanedURL(wanted)), but the repository's, which is used, "
+                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(ShellWord.quoted(store.name)) changes that"
+            )
+        }
+        return found
+    }
+
     /// Pushes after a while, with what is saved meanwhile.
-    private nonisolated func pushSoon(afterChange isNew: Bool) {
-        let mustSchedule = shared.withLock { shared in
-            if isNew { shared.lastChange = .now }
-            guard !shared.isScheduled, !shared.isFinishing, !shared.hasLeft else { return false }
-            shared.isScheduled = true
-            return true
+    private func pushSoon(afterChange isNew: Bool) {
+        let mustSchedule = withLock { values in
+            if isNew { values.lastChange = .now }
+            return !values.hasLeft && values.mustSchedule()
         }
         if mustSchedule { schedule(after: options.delay) }
     }
 }
 
 /// What a mount that ends leaves.
-extension Committer {
+extension StoreState {
     /// What is not committed or not pushed, or lies in a folder that was replaced, as sentences, the last one without a full
     /// stop; nil when all is. Looks at the disk, and waits for no work that goes on.
-    public nonisolated var unsharedSentence: String? {
-        let (waiting, tops) = shared.withLock { ($0.waiting.count, $0.nestedTops) }
+    var unsharedSentence: String? {
+        let (waiting, tops) = withLock { ($0.waiting.count, $0.nestedTops) }
         let commits = ([FilePath()] + tops).reduce(0) { $0 + unpushedCount(at: $1) }
-        let (commitError, syncError) = shared.withLock { ($0.commitError ?? $0.headError, $0.syncError) }
+        let (commitError, syncError) = withLock { ($0.commitError ?? $0.headError, $0.syncError) }
         var parts: [String] = []
         if waiting > 0 {
             parts.append("\(Self.count(waiting, "change")) not committed" + Self.reason(commitError))
@@ -185,11 +221,11 @@ extension Committer {
         return parts.joined(separator: "; ") + "; the next mount tries again" + (left.map { ". \($0)" } ?? "")
     }
 
-    nonisolated func unpushedCount(at place: FilePath) -> Int {
-        guard let share = try? repository(at: place),
-            case .branch(_, let ref, let tip) = try? share.repository.head()
+    func unpushedCount(at place: FilePath) -> Int {
+        guard let part = try? repository(at: place),
+            case .branch(_, let ref, let tip) = try? part.repository.head()
         else { return 0 }
-        return (try? unpushedCount(ref, tip, in: share.repository)) ?? 0
+        return (try? SyncTarget.unpushedCount(ref, tip, in: part.repository)) ?? 0
     }
 
     private static func count(_ number: Int, _ noun: String) -> String {

@@ -1,7 +1,6 @@
 import Git
 import Logging
 import Stores
-import Synchronization
 import System
 import SystemPackage
 
@@ -11,48 +10,48 @@ import SystemPackage
 /// `git rebase --abort` and its kind put the files of git back as they were, and whatever was written to them is gone. So
 /// what waits is kept in a commit beside the branches until it is committed, or has become a conflict file
 /// (`takeUpWaiting`).
-extension Committer {
+extension CommitWriter {
     static let waitingRef = "refs/passdir/waiting"
     static let noBranch = "no branch is checked out there: git switch to one"
 
     /// Why nothing can be committed before the user has done something in git, as one sentence; nil when it can.
-    func unfinished(_ share: Share) -> String? {
+    func unfinished(_ part: RepositoryPart) -> String? {
         var reason: String?
-        if let operation = share.repository.operation {
+        if let operation = part.repository.operation {
             reason =
-                "changes wait because \(operation) is unfinished in \(share.top.string): \(share.repository.wayOut)."
-        } else if case .detached = try? share.repository.head() {
-            reason = "cannot commit in \(share.top.string): \(Self.noBranch)."
+                "changes wait because \(operation) is unfinished in \(part.top.string): \(part.repository.wayOut)."
+        } else if case .detached = try? part.repository.head() {
+            reason = "cannot commit in \(part.top.string): \(Self.noBranch)."
         }
         let isFree = reason == nil
-        shared.withLock { shared in
-            shared.note(share.nested, isUnfinished: !isFree)
-            if isFree { shared.kept[share.nested] = nil }
+        state.withLock { values in
+            values.note(part.nested, isUnfinished: !isFree)
+            if isFree { values.kept[part.nested] = nil }
         }
         return reason
     }
 
     /// Keeps what waits where nothing can be committed: soon after each save, as the user may end it at any time.
     func keepPending() {
-        shared.withLock { $0.isKeeping = false }
+        state.withLock { $0.isKeeping = false }
         // What a change of recipients has put in place is that change's to commit or to take back.
-        guard followFolder() == nil, UnfinishedChange(of: store) == nil else { return }
-        let pending = shared.withLock { $0.pending }
-        guard !pending.isEmpty, let shares = try? shares(of: pending) else { return }
-        for share in shares where unfinished(share) != nil { keepWaiting(share, pending) }
+        guard state.followFolder() == nil, UnfinishedChange(of: store) == nil else { return }
+        let pending = state.withLock { $0.pending }
+        guard !pending.isEmpty, let parts = try? state.parts(of: pending) else { return }
+        for part in parts where unfinished(part) != nil { keepWaiting(part, pending) }
     }
 
     /// Keeps what lies in the working tree at these paths.
     ///
     /// Only what was saved or taken away through the mount since it was last kept is looked at: anything else that
     /// happens to a file meanwhile, or is missing, is git's doing.
-    func keepWaiting(_ share: Share, _ batch: PendingChanges) {
+    func keepWaiting(_ part: RepositoryPart, _ batch: PendingChanges) {
         for attempt in 0..<10 {
             do throws(GitError) {
-                return try keepOnce(share, batch)
+                return try keepOnce(part, batch)
             } catch {
                 // A collector of git's may take away what is being written, or took away what was.
-                let isDropped = dropDamagedWaiting(share)
+                let isDropped = dropDamagedWaiting(part)
                 guard attempt < 9, isDropped || [.modified, .notFound].contains(error.code) else {
                     return log.warning(
                         "what waits cannot be kept beside the working tree: \(error.message)")
@@ -61,20 +60,20 @@ extension Committer {
         }
     }
 
-    private func keepOnce(_ share: Share, _ batch: PendingChanges) throws(GitError) {
-        let repository = share.repository
-        let kept = shared.withLock { $0.kept[share.nested] ?? [] }
-        let paths = share.paths.filter { path in
-            let name = share.inStore(path)
+    private func keepOnce(_ part: RepositoryPart, _ batch: PendingChanges) throws(GitError) {
+        let repository = part.repository
+        let kept = state.withLock { $0.kept[part.nested] ?? [] }
+        let paths = part.paths.filter { path in
+            let name = part.inStore(path)
             guard !kept.contains(name) else { return false }
-            return batch.removed.contains(name) || Self.kind(share.top.pushing(path)) != nil
+            return batch.removed.contains(name) || part.top.pushing(path).kindOnDisk != nil
         }
         guard !paths.isEmpty else { return }
-        var share = share
-        share.paths = paths
-        let names = share.paths.map(share.inStore)
+        var part = part
+        part.paths = paths
+        let names = part.paths.map(part.inStore)
         // Before they are read: what is saved from now on is looked at again.
-        shared.withLock { $0.kept[share.nested, default: []].formUnion(names) }
+        state.withLock { $0.kept[part.nested, default: []].formUnion(names) }
         do throws(GitError) {
             let old = try repository.commit(at: Self.waitingRef)
             let head = try repository.commit(at: "HEAD")
@@ -82,11 +81,11 @@ extension Committer {
                 let base = try old.map({ (id) throws(GitError) in try repository.commitInfo(id) })?.parents
                     .first ?? head
             else { return }
-            let share = try committable(share, onto: base, exactly: false)
-            let (tree, changes) = try repository.preparedTree(parent: old ?? base, paths: share.paths)
+            let part = try committable(part, onto: base, exactly: false)
+            let (tree, changes) = try repository.preparedTree(parent: old ?? base, paths: part.paths)
             guard !changes.isEmpty else { return }
             Fault.point("waiting.tree")
-            let (author, committer) = try signatures(repository, changed: 0)
+            let (author, committer) = try repository.signatures()
             let commit = try repository.makeCommit(
                 tree: tree, parents: [base], message: "Saved while nothing could be committed.\n",
                 author: author, committer: committer)
@@ -99,7 +98,7 @@ extension Committer {
             Fault.point("waiting.kept")
             try objects.ensure(collecting: GitTraffic.isCollecting)
         } catch {
-            shared.withLock { $0.kept[share.nested]?.subtract(names) }
+            state.withLock { $0.kept[part.nested]?.subtract(names) }
             throw error
         }
     }
@@ -107,8 +106,8 @@ extension Committer {
     /// Gives up what was kept and of which objects are gone: git's own programs fail over such a reference, and the files
     /// that it was made of are kept anew where they still lie.
     /// - Returns: whether there was such a thing.
-    func dropDamagedWaiting(_ share: Share) -> Bool {
-        let repository = share.repository
+    func dropDamagedWaiting(_ part: RepositoryPart) -> Bool {
+        let repository = part.repository
         do throws(GitError) {
             guard let id = try repository.commit(at: Self.waitingRef) else { return false }
             do throws(GitError) {
@@ -118,41 +117,18 @@ extension Committer {
             } catch {
                 guard error.code == .modified || error.code == .notFound else { return false }
                 try repository.remove(Self.waitingRef)
-                shared.withLock { $0.kept[share.nested] = nil }
+                state.withLock { $0.kept[part.nested] = nil }
                 options.notify(
                     store.name,
                     "git removed a part of what was kept of \"\(store.name)\" while nothing could be committed; what still lies "
                         + "in the store is kept anew.")
                 log.error(
-                    "what was kept in \(share.top.string) while nothing could be committed is gone in part, and given up: \(error.message)"
+                    "what was kept in \(part.top.string) while nothing could be committed is gone in part, and given up: \(error.message)"
                 )
                 return true
             }
         } catch {
             return false
         }
-    }
-}
-
-extension Committer.Shared {
-    /// Whether anything of a repository can be committed has been looked at.
-    mutating func note(_ nested: FilePath, isUnfinished: Bool) {
-        if isUnfinished { unfinished.insert(nested) } else { unfinished.remove(nested) }
-    }
-
-    /// What was kept at these paths, and below them, is no longer what was last saved.
-    /// - Returns: whether somebody must now keep it.
-    mutating func mustKeepAgain(_ change: Change) -> Bool {
-        let paths =
-            switch change {
-            case .saved(let path), .removed(let path): [path]
-            case .renamed(let from, let to): [from, to]
-            }
-        for place in kept.keys {
-            kept[place] = kept[place]?.filter { name in !paths.contains { name.starts(with: $0) } }
-        }
-        guard !unfinished.isEmpty, !isKeeping, !isFinishing else { return false }
-        isKeeping = true
-        return true
     }
 }

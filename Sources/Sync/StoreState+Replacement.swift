@@ -1,12 +1,11 @@
 import Glibc
 import Logging
 import Stores
-import Synchronization
 import SystemPackage
 
 /// When another folder takes the store's place, what was saved into the old one and not committed stays there: the new
 /// one must not be committed as if that were missing from it, and the user is told.
-extension Committer {
+extension StoreState {
     /// Changes that lie in a folder that had the store's path before.
     struct LeftBehind: Sendable, Equatable {
         /// `Root.generation` at the time.
@@ -18,7 +17,7 @@ extension Committer {
     /// Follows the store's folder, and sets aside what was noted for another one.
     /// - Returns: why there is no folder to save to, as one sentence; nil when there is one.
     @discardableResult
-    public nonisolated func followFolder() -> String? {
+    func followFolder() -> String? {
         var complaint: String?
         do throws(StoreError) {
             if store.root.isOpen {
@@ -33,20 +32,20 @@ extension Committer {
         return complaint
     }
 
-    nonisolated func setAsideWhatWasLeftBehind() {
+    func setAsideWhatWasLeftBehind() {
         let generation = store.root.generation
-        let left = shared.withLock { shared -> LeftBehind? in
-            guard shared.generation < generation else { return nil }
-            let old = shared.generation
-            let paths = Array(shared.pending.paths)
-            shared.generation = generation
-            shared.pending = PendingChanges()
-            shared.ignored = []
-            shared.refused = [:]
-            shared.lookError = nil
-            shared.commitError = nil
+        let left = withLock { values -> LeftBehind? in
+            guard values.generation < generation else { return nil }
+            let old = values.generation
+            let paths = Array(values.pending.paths)
+            values.generation = generation
+            values.pending = PendingChanges()
+            values.ignored = []
+            values.refused = [:]
+            values.lookError = nil
+            values.commitError = nil
             let left = LeftBehind(generation: old, paths: paths)
-            if !paths.isEmpty { shared.leftBehind.append(left) }
+            if !paths.isEmpty { values.leftBehind.append(left) }
             return left
         }
         guard let left else { return }
@@ -55,24 +54,22 @@ extension Committer {
             log.warning("\(sentence)")
             options.notify(store.name, sentence)
         }
-        Task { await self.beginInNewFolder() }
+        send(.beginInNewFolder)
     }
 
     /// What `status` says of changes that were left behind, as long as they lie there.
-    nonisolated var leftBehindSentence: String? {
-        let all = shared.withLock { $0.leftBehind }
+    var leftBehindSentence: String? {
+        let all = withLock { $0.leftBehind }
         let sentences = all.compactMap(sentence)
         return sentences.isEmpty ? nil : sentences.joined(separator: " ")
     }
 
-    private nonisolated func sentence(of left: LeftBehind) -> String? {
+    private func sentence(of left: LeftBehind) -> String? {
         let place = store.root.location(ofGeneration: left.generation)
         // What somebody has taken from there, or removed, is settled.
         let paths = left.paths.filter { place == nil || store.root.former(left.generation, holds: $0) }
         guard !paths.isEmpty else { return nil }
-        let names = paths.map { $0.extension == "gpg" ? String($0.string.dropLast(4)) : $0.string }
-        let listed =
-            names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
+        let listed = paths.map(\.withoutSuffix.string).listed
         guard let place else {
             return "the store's folder was removed and replaced before this was committed: \(listed)."
         }
@@ -81,32 +78,15 @@ extension Committer {
             + "what you need, or commit it there, and remove the files."
     }
 
-    /// The repository is another one: what is known of the old one does not hold.
-    private func beginInNewFolder() async {
-        hasRepository = nil
-        lastRewriting = [:]
-        hasLooked = false
-        shared.withLock {
-            $0.nestedTops = []
-            $0.unopened = [:]
-            $0.seen = nil
-            $0.syncError = nil
-            $0.status.branch = nil
-            $0.status.lastCommit = nil
-            $0.status.unpushedCommits = 0
-        }
-        await start()
-    }
-
     /// Throws where the changes that are being committed were not made in the folder that is there now.
-    func checkFolder() throws(CommitFailure) {
+    func checkFolder() throws(CommitError) {
         do throws(StoreError) {
             if store.root.isOpen { try store.root.follow(as: store.name) }
         } catch {
-            throw CommitFailure(message: "changes wait: \(error.message)")
+            throw CommitError(message: "changes wait: \(error.message)")
         }
-        guard shared.withLock({ $0.generation }) == store.root.generation else {
-            throw CommitFailure(message: "the store's folder \(store.root.path) was replaced just now.")
+        guard withLock({ $0.generation }) == store.root.generation else {
+            throw CommitError(message: "the store's folder \(store.root.path) was replaced just now.")
         }
     }
 }

@@ -2,19 +2,17 @@ import Git
 import Glibc
 import Stores
 
-/// Who commits, and what signs the commits.
-extension Committer {
-    /// Who commits to a repository: the author has the time of the change, the committer that of now.
+extension Repository {
+    /// Who commits: the author has the time of the change, the committer that of now.
+    /// - Parameter changed: in seconds since 1970; 0 for now.
     /// - Throws: where git has no identity and `user.useConfigOnly` forbids to guess one, as git does.
-    func signatures(
-        _ repository: Repository, changed: Int64
-    ) throws(GitError) -> (author: Signature, committer: Signature) {
+    func signatures(changed: Int64 = 0) throws(GitError) -> (author: Signature, committer: Signature) {
         let now = Int64(time(nil))
         let committer: Signature
-        if let known = repository.defaultSignature(now: now) {
+        if let known = defaultSignature(now: now) {
             committer = known
         } else {
-            guard repository.configBool("user.useConfigOnly") != true else {
+            guard configBool("user.useConfigOnly") != true else {
                 throw GitError(
                     code: .invalid,
                     message:
@@ -27,17 +25,15 @@ extension Committer {
         if changed > 0 { author.time = min(changed, now) }
         return (author, committer)
     }
+}
 
+extension StoreState {
     /// What signs the commits of a repository, nil when they are not signed.
     func signer(
-        _ repository: Repository, _ who: Signature
+        of repository: Repository, as who: Signature
     ) throws(GitError) -> (([UInt8]) throws -> [UInt8])? {
-        do throws(CommitSigning.Failure) {
-            return try CommitSigning(
-                engine: store.engine, timeout: store.options.promptTimeout, ownKey: options.ownKey
-            ).signer(of: repository, as: who)
-        } catch {
-            throw GitError(code: .other, message: error.message)
-        }
+        try CommitSigning(
+            engine: store.engine, timeout: store.options.promptTimeout, ownKey: options.ownKey
+        ).signer(of: repository, as: who)
     }
 }

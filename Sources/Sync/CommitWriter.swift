@@ -2,18 +2,31 @@ import Git
 import Glibc
 import Logging
 import Stores
-import Synchronization
 import System
 import SystemPackage
 
-extension Committer {
+/// Makes commits of batches of changes, in each repository of the store. Blocks; one thread at a time.
+final class CommitWriter {
+    let state: StoreState
+    var store: Store { state.store }
+    var options: Committer.Options { state.options }
+    var log: Logger { state.log }
+    /// The commits of ours since a look for uncommitted secrets began, by their parents; nil while nobody looks.
+    var ownMoves: [ObjectID: ObjectID]?
+    /// When a lock of another program was last found held for long.
+    private var lockHeld: ContinuousClock.Instant?
+
+    init(_ state: StoreState) {
+        self.state = state
+    }
+
     /// Commits a batch, in each repository its part. A store that is no repository has nothing to do.
-    func commit(_ batch: PendingChanges) throws(CommitFailure) {
-        var first: CommitFailure?
-        try checkFolder()
-        for share in try shares(of: batch) {
-            do throws(CommitFailure) {
-                try commit(share, batch)
+    func commit(_ batch: PendingChanges) throws(CommitError) {
+        var first: CommitError?
+        try state.checkFolder()
+        for part in try state.parts(of: batch) {
+            do throws(CommitError) {
+                try commit(part, batch)
             } catch {
                 // What was committed is no change any more when the batch comes again.
                 first = first ?? error
@@ -22,19 +35,19 @@ extension Committer {
         if let first { throw first }
     }
 
-    private func commit(_ share: Share, _ batch: PendingChanges) throws(CommitFailure) {
-        if let reason = unfinished(share) {
-            keepWaiting(share, batch)
-            throw CommitFailure(message: reason)
+    private func commit(_ part: RepositoryPart, _ batch: PendingChanges) throws(CommitError) {
+        if let reason = unfinished(part) {
+            keepWaiting(part, batch)
+            throw CommitError(message: reason)
         }
         do throws(GitError) {
-            try mend(share)
-            try takeUpWaiting(share)
+            try mend(part)
+            try takeUpWaiting(part)
         } catch {
             guard error.code != .locked else {
-                throw CommitFailure(message: "changes wait because \(Self.waiting(for: error)).")
+                throw CommitError(message: "changes wait because \(Self.waiting(for: error)).")
             }
-            throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
+            throw CommitError(message: "cannot commit in \(part.top.string): \(error.message).")
         }
         // Who holds a lock for seconds holds it on: an exchange that commits before each of its steps must not wait for it
         // each time.
@@ -44,16 +57,16 @@ extension Committer {
         var told: String?
         var wasDisturbed = false
         defer {
-            if let told { shared.withLock { if $0.commitError == told { $0.commitError = nil } } }
+            if let told { state.withLock { if $0.commitError == told { $0.commitError = nil } } }
         }
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                if try commitOnce(share, batch, since: start) {
+                if try commitOnce(part, batch, since: start) {
                     // Now, as git may have been at it while the commit was made.
-                    try keepWhatWasTakenBack(share, batch, wasDisturbed: wasDisturbed)
+                    try keepWhatWasTakenBack(part, batch, wasDisturbed: wasDisturbed)
                     lockHeld = nil
-                    refreshStatus(share.repository)
+                    state.refreshStatus(part)
                     return
                 }
             } catch {
@@ -62,7 +75,7 @@ extension Committer {
                     continue
                 }
                 guard error.code == .locked else {
-                    throw CommitFailure(message: "cannot commit in \(share.top.string): \(error.message).")
+                    throw CommitError(message: "cannot commit in \(part.top.string): \(error.message).")
                 }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
                 let message = "changes wait because \(Self.waiting(for: error))."
@@ -70,19 +83,19 @@ extension Committer {
                 locked = since
                 guard .now < since + (isHeldOn ? .milliseconds(300) : .seconds(5)) else {
                     lockHeld = .now
-                    throw CommitFailure(message: message)
+                    throw CommitError(message: message)
                 }
                 // One that is held for longer than git does is told before that.
                 if told == nil, since + .milliseconds(500) < .now {
-                    told = shared.withLock { shared in
-                        if shared.commitError == nil { shared.commitError = message }
+                    told = state.withLock { values in
+                        if values.commitError == nil { values.commitError = message }
                         return message
                     }
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
             }
         }
-        throw CommitFailure(message: "changes wait because another program keeps moving the branch.")
+        throw CommitError(message: "changes wait because another program keeps moving the branch.")
     }
 
     /// A commit that is written but that no branch points to yet.
@@ -97,33 +110,33 @@ extension Committer {
     /// One try, which waits for a quiet moment: all together as long as one may. False is never returned, the result tells that
     /// nothing is left to do.
     private func commitOnce(
-        _ share: Share, _ batch: PendingChanges, since start: ContinuousClock.Instant
+        _ part: RepositoryPart, _ batch: PendingChanges, since start: ContinuousClock.Instant
     ) throws(GitError) -> Bool {
-        let repository = share.repository
+        let repository = part.repository
         guard case .branch(let name, let ref, let parent) = try repository.head() else {
             throw GitError(code: .invalid, message: Self.noBranch)
         }
         try repository.checkUnlocked(ref)
-        let share = try committable(share, onto: parent, exactly: batch.message != nil)
+        let part = try committable(part, onto: parent, exactly: batch.message != nil)
         Fault.point("commit.objects")
         let last: Prepared
         let paths: [FilePath]
         let journal: CommitJournal
         var early: EarlyIndex?
         if options.commitsEach, batch.message == nil {
-            let prepared = try prepareEach(share, batch, onto: parent)
+            let prepared = try prepareEach(part, batch, onto: parent)
             guard let newest = prepared.last else { return true }
             last = newest
             paths = prepared.flatMap { $0.changes.map(\.path) }
-            journal = try note(paths, share)
+            journal = try note(paths, part)
         } else {
-            let plan = try repository.plannedTree(parent: parent, paths: share.paths)
+            let plan = try repository.plannedTree(parent: parent, paths: part.paths)
             guard !plan.changes.isEmpty else { return true }
             paths = plan.changes.map(\.path)
-            journal = try note(paths, share)
+            journal = try note(paths, part)
             early = EarlyIndex.begin(plan.indexChange)
             do throws(GitError) {
-                last = try write(share, batch, try repository.write(plan), plan.changes, onto: parent)
+                last = try write(part, batch, try repository.write(plan), plan.changes, onto: parent)
             } catch {
                 // Not signed, say: nothing was touched that a note would have to tell of.
                 journal.remove()
@@ -133,8 +146,8 @@ extension Committer {
         let objects = try NewObjects(of: last.id, since: [parent], in: repository)
         try objects.keepUnlessHeld()
         Fault.point("commit.noted")
-        let (earliest, top) = (ContinuousClock.now + .milliseconds(200), share.top)
-        let end = { max(earliest, self.quietEnd(start, top)) }
+        let (earliest, top) = (ContinuousClock.now + .milliseconds(200), part.top)
+        let end = { [state] in max(earliest, state.quietEnd(start, top)) }
         let step = try GitTraffic.quietly(in: top, until: end) { () throws(GitError) in
             try objects.ensure(collecting: GitTraffic.isCollecting)
             let move = try repository.preparedMove(
@@ -147,8 +160,8 @@ extension Committer {
         }
         var index = step.index
         Fault.point("commit.quiet")
-        do throws(CommitFailure) {
-            try checkFolder()
+        do throws(CommitError) {
+            try state.checkFolder()
         } catch {
             journal.remove()
             throw GitError(code: .other, message: error.message)
@@ -156,7 +169,7 @@ extension Committer {
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
         try index.publish()
         Fault.point("commit.before-ref")
-        if let parent, share.nested.isEmpty { shared.withLock { $0.lastOwn = (last.id, parent) } }
+        if let parent, part.nested.isEmpty { state.withLock { $0.lastOwn = (last.id, parent) } }
         do throws(GitError) {
             try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
         } catch {
@@ -181,10 +194,10 @@ extension Committer {
 
     /// The note that a commit of these paths is on its way. What another process has left there meanwhile is mended first,
     /// and so is a try of ours that failed after its index was in place.
-    private func note(_ paths: [FilePath], _ share: Share) throws(GitError) -> CommitJournal {
+    private func note(_ paths: [FilePath], _ part: RepositoryPart) throws(GitError) -> CommitJournal {
         for _ in 0..<10 {
-            if let journal = try newNote(paths, share.repository) { return journal }
-            try mend(share, noted: paths)
+            if let journal = try newNote(paths, part.repository) { return journal }
+            try mend(part, noted: paths)
         }
         throw GitError(code: .locked, message: Self.otherPassdir)
     }
@@ -217,40 +230,40 @@ extension Committer {
 
     /// Writes the commits of a batch, one for each secret.
     private func prepareEach(
-        _ share: Share, _ batch: PendingChanges, onto parent: ObjectID?
+        _ part: RepositoryPart, _ batch: PendingChanges, onto parent: ObjectID?
     ) throws(GitError) -> [Prepared] {
         var prepared: [Prepared] = []
-        for paths in separated(share, batch.renames) {
+        for paths in separated(part, batch.renames) {
             let tip = prepared.last?.id ?? parent
-            let (tree, changes) = try share.repository.preparedTree(parent: tip, paths: paths)
+            let (tree, changes) = try part.repository.preparedTree(parent: tip, paths: paths)
             guard !changes.isEmpty else { continue }
-            prepared.append(try write(share, batch, tree, changes, onto: tip))
+            prepared.append(try write(part, batch, tree, changes, onto: tip))
         }
         return prepared
     }
 
     private func write(
-        _ share: Share, _ batch: PendingChanges, _ tree: ObjectID, _ changes: [TreeChange],
+        _ part: RepositoryPart, _ batch: PendingChanges, _ tree: ObjectID, _ changes: [TreeChange],
         onto parent: ObjectID?
     ) throws(GitError) -> Prepared {
-        let repository = share.repository
+        let repository = part.repository
         let message =
             batch.message
-            ?? CommitMessage(changes.map { (share.inStore($0.path), $0.kind) }, renames: batch.renames).text
-        let (author, committer) = try signatures(repository, changed: batch.time)
+            ?? CommitMessage(changes.map { (part.inStore($0.path), $0.kind) }, renames: batch.renames).text
+        let (author, committer) = try repository.signatures(changed: batch.time)
         let id = try repository.makeCommit(
             tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
-            committer: committer, sign: try signer(repository, committer))
+            committer: committer, sign: try state.signer(of: repository, as: committer))
         let subject = String(message.prefix { !$0.isNewline })
         return Prepared(id: id, changes: changes, who: committer, subject: subject, count: changes.count)
     }
 
     /// One group of paths for each change: a rename is one, with all that lies in a renamed folder.
-    private func separated(_ share: Share, _ renames: [PendingChanges.Rename]) -> [[FilePath]] {
+    private func separated(_ part: RepositoryPart, _ renames: [PendingChanges.Rename]) -> [[FilePath]] {
         var groups: [[FilePath]] = []
         var places: [Int: Int] = [:]
-        for path in share.paths {
-            let name = share.inStore(path)
+        for path in part.paths {
+            let name = part.inStore(path)
             let rename = renames.firstIndex { name.starts(with: $0.from) || name.starts(with: $0.to) }
             if let rename, let place = places[rename] {
                 groups[place].append(path)

@@ -1,0 +1,67 @@
+import Git
+import Stores
+import System
+import SystemPackage
+
+extension StoreState {
+    /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
+    func note(_ change: Change) {
+        noteFound(change, saved(change))
+        if withLock({ $0.mustKeepAgain(change) }) { send(.keepPending) }
+    }
+
+    /// As `note`, of what was found in the working tree: whoever has changed it may have been git.
+    func noteFound(_ change: Change, _ text: SavedCiphertexts.Saved? = nil) {
+        let now = FileTime.now.seconds
+        setAsideWhatWasLeftBehind()
+        let mustSchedule = withLock { values in
+            values.pending.add(change, at: now, text: text)
+            values.lastChange = .now
+            return values.mustSchedule()
+        }
+        if mustSchedule { schedule(after: options.delay) }
+    }
+
+    /// Plans a commit, for who was told by `mustSchedule`.
+    func schedule(after delay: Duration) {
+        send(.commit(after: delay, by: withLock { $0.settingsNumber }))
+    }
+
+    /// When what has waited for a quiet moment since `start` goes on although git is at work: a branch that moves under
+    /// `git pull` makes it fail, or write over what was saved since it looked. At the end time counts.
+    func quietEnd(_ start: ContinuousClock.Instant, _ top: FilePath) -> ContinuousClock.Instant {
+        if withLock({ $0.isFinishing }) { return start + .milliseconds(200) }
+        let end = start + GitTraffic.patience
+        guard end <= .now, GitTraffic.isPulling(in: top) else { return end }
+        return start + GitTraffic.patienceWithPulls
+    }
+
+    /// Waits for a quiet moment in a working tree.
+    func waitForQuiet(in top: FilePath) {
+        let start = ContinuousClock.now
+        GitTraffic.quietly(in: top, until: { quietEnd(start, top) }) {}
+    }
+}
+
+extension StoreState.Values {
+    /// Whether anything of a repository can be committed has been looked at.
+    mutating func note(_ nested: FilePath, isUnfinished: Bool) {
+        if isUnfinished { unfinished.insert(nested) } else { unfinished.remove(nested) }
+    }
+
+    /// What was kept at these paths, and below them, is no longer what was last saved.
+    /// - Returns: whether somebody must now keep it.
+    mutating func mustKeepAgain(_ change: Change) -> Bool {
+        let paths =
+            switch change {
+            case .saved(let path), .removed(let path): [path]
+            case .renamed(let from, let to): [from, to]
+            }
+        for place in kept.keys {
+            kept[place] = kept[place]?.filter { name in !paths.contains { name.starts(with: $0) } }
+        }
+        guard !unfinished.isEmpty, !isKeeping, !isFinishing else { return false }
+        isKeeping = true
+        return true
+    }
+}

@@ -1,0 +1,37 @@
+import Git
+
+/// Why store and remote cannot be brought together.
+struct SyncFailure: Error {
+    enum Kind {
+        /// It may work later by itself.
+        case passing
+        /// Nothing changes unless the user does something.
+        case lasting
+        /// As `lasting`: what the remote has cannot be read, and only `--ours` helps.
+        case unsound
+        /// A transfer failed.
+        case transfer(TransferFailure)
+    }
+
+    var kind: Kind
+    /// One sentence.
+    var message: String
+
+    /// Asking again would only be refused again.
+    var needsUser: Bool {
+        guard case .transfer(let transfer) = kind else { return false }
+        return transfer.code == .authentication || transfer.code == .certificate
+    }
+}
+
+/// Does what may fail in git while store and remote are brought together; such a failure may pass by itself.
+/// - Parameter doing: begins the sentence: "cannot merge".
+func telling<Value>(
+    _ doing: String, _ work: () throws(GitError) -> Value
+) throws(SyncFailure) -> Value {
+    do throws(GitError) {
+        return try work()
+    } catch {
+        throw SyncFailure(kind: .passing, message: "\(doing): \(error.message).")
+    }
+}
