@@ -10,11 +10,15 @@ public enum TransferLimits {
     /// RLIMIT_FSIZE and RLIMIT_DATA, the same on every Linux port; Swift does not import the names.
     private static let (fileSize, data) = (__rlimit_resource_t(1), __rlimit_resource_t(2))
 
+    /// The greatest file, whatever is allowed.
+    private static let greatest: rlim_t = 4 << 30
+
     /// Lowers the limits of this process and of the git programs that it starts from now on.
-    public static func apply(bytes: Int) {
+    /// - Parameter bytes: how many may come; nil: none of the user's business.
+    public static func apply(bytes: Int?) {
         // The signal would end the process before it could say why.
         signal(SIGXFSZ, SIG_IGN)
-        lower(fileSize, to: rlim_t(clamping: bytes))
+        lower(fileSize, to: min(bytes.map { rlim_t(clamping: $0) } ?? greatest, greatest))
         lower(data, to: memory)
     }
 

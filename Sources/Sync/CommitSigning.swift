@@ -1,5 +1,6 @@
 import CLinux
 import Git
+import Stores
 import Glibc
 import OpenPGP
 import System

@@ -1,4 +1,5 @@
 public import Git
+public import Stores
 public import SystemPackage
 
 extension Committer {

@@ -1,7 +1,7 @@
 import Git
+import Stores
 import Glibc
 import Logging
-import Stores
 import SystemPackage
 
 /// What the user is told of a synchronization, and when it is tried again.
@@ -24,15 +24,9 @@ extension Committer {
         if let own = try? state.ownRepository() { state.refreshStatus(own) }
         guard !state.withLock({ $0.isFinishing }) else { return }
         // Two in a row: a network that is away for a moment is no news.
-        var isPassing = false
-        var longest = 900
-        switch failure.kind {
-        case .transfer(let transfer) where transfer.code == .network || transfer.code == .timedOut:
-            isPassing = true
-            // Nothing tells that the network is back; asking every two minutes costs little.
-            longest = 120
-        case .transfer, .passing, .lasting, .unsound: break
-        }
+        let isPassing = failure.isOfNetwork
+        // Nothing tells that the network is back; asking every two minutes costs little.
+        let longest = isPassing ? 120 : 900
         if !sync.hasComplained, !isPassing || sync.failures > 1 {
             sync.hasComplained = true
             options.notify(store.name, failure.message)

@@ -1,4 +1,5 @@
 import Git
+import Stores
 import Glibc
 import Logging
 import Stores

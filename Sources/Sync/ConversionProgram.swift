@@ -1,4 +1,5 @@
 import Git
+import Stores
 import System
 import SystemPackage
 

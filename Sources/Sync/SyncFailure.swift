@@ -1,4 +1,5 @@
 import Git
+import Stores
 
 /// Why store and remote cannot be brought together.
 struct SyncFailure: Error {
@@ -21,6 +22,12 @@ struct SyncFailure: Error {
     var needsUser: Bool {
         guard case .transfer(let transfer) = kind else { return false }
         return transfer.code == .authentication || transfer.code == .certificate
+    }
+
+    /// The server could not be reached, or did not answer.
+    var isOfNetwork: Bool {
+        guard case .transfer(let transfer) = kind else { return false }
+        return transfer.code == .network || transfer.code == .timedOut
     }
 }
 

@@ -24,7 +24,7 @@ struct Passdir: ParsableCommand {
             DiscardCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             RecipientsCommand.self, KeysCommand.self, CredentialCommand.self, AuditCommand.self,
-            EraseCommand.self, CloneChildCommand.self, TransferSubcommand.self,
+            EraseCommand.self, TransferSubcommand.self,
         ]
     )
 

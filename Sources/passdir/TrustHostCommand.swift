@@ -1,7 +1,7 @@
 import ArgumentParser
 import Daemon
 import Glibc
-import Sync
+import Stores
 
 /// `passdir store trust-host`: accepts the SSH host key of a store's remote.
 struct TrustHostCommand: ParsableCommand {

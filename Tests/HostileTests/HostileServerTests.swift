@@ -3,7 +3,7 @@ import SystemPackage
 import TestKit
 import Testing
 
-@testable import Sync
+@testable import Stores
 
 /// A server that keeps no rule of HTTP or git. Each transfer ends in time with a sentence; nothing of it is left.
 @Suite struct HostileServerTests {

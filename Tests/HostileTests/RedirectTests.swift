@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @testable import Git
-@testable import Sync
+@testable import Stores
 
 /// Servers that send a transfer elsewhere. What is kept for a store's server is told to nobody else.
 @Suite struct RedirectTests {

@@ -4,6 +4,7 @@ import SystemPackage
 import TestKit
 import Testing
 
+@testable import Stores
 @testable import Sync
 
 /// A remote whose branch was moved by force, replaced by another history, or removed: the user chooses whose goes on.
@@ -130,7 +131,7 @@ import Testing
                     localRef: "refs/heads/other", remoteRef: "refs/heads/main", trackingRef: "refs/x",
                     transport: transport)
                 request.lease = lease
-                #expect(TransferRequest(arguments: Array(request.arguments.dropFirst())) == request)
+                #expect(TransferRequest(fields: request.fields) == request)
                 do {
                     switch transport {
                     case .git: try GitProgram.run(request)

@@ -33,16 +33,17 @@ public struct LifecycleError: WrappingError, Equatable {
         self.message = message
     }
 
-    /// An error of the configuration, of git, or of a place where credentials are kept.
+    /// An error of the configuration, of git or a clone, or of a place where credentials are kept.
     public init(wrapping cause: any Error) {
         let message = "\(cause)"
         switch cause {
         case is SettingsError: self.init(.settings, message)
-        case let error as GitError where error.code == .authentication: self.init(.authentication, message)
-        case let error as GitError where error.code == .cancelled: self.init(.cancelled, message)
-        case let error as GitError where error.code == .redirected:
+        case let error as TransferFailure where error.code == .authentication:
+            self.init(.authentication, message)
+        case let error as TransferFailure where error.code == .cancelled: self.init(.cancelled, message)
+        case let error as TransferFailure where error.code == .redirected:
             self.init(.clone, message + "; if the repository has moved there, say so with --url")
-        case is GitError: self.init(.clone, message)
+        case is TransferFailure, is GitError: self.init(.clone, message)
         default: self.init(.failed, message)
         }
     }

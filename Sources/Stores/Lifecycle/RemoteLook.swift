@@ -44,35 +44,36 @@ struct RemoteLook {
                 failure: "the remote \(shown) is a shallow clone, which lacks what is behind its boundary")
         }
         let isOwnServer = RemoteURL(url)?.host == host
-        var request = CloneRequest(
+        var request = TransferRequest(
+            .list, repository: repository.gitDirectory,
             // A path is the repository's, not ours.
-            url: Self.folder(of: url, from: base)?.string ?? url, folder: repository.gitDirectory,
-            branch: nil,
-            login: RemoteLogin(
-                method: isOwnServer ? method : nil, userName: isOwnServer ? userName : nil,
-                sshKey: isOwnServer ? sshKey : nil
-            ) { _ in nil }, fileLimit: 0, transferLimit: transferLimit, purpose: .look)
+            remote: Self.folder(of: url, from: base)?.string ?? url, transport: .libgit2)
+        request.offers = .asked
+        request.limit = transferLimit
+        let secrets = isOwnServer ? secrets : [:]
+        let login = RemoteLogin(
+            method: isOwnServer ? method : nil, userName: isOwnServer ? userName : nil,
+            sshKey: isOwnServer ? sshKey : nil
+        ) { secrets[$0] }
         var answer = Answer()
-        do throws(GitError) {
-            try run(request, isOwnServer ? secrets : [:], &answer)
+        do throws(TransferFailure) {
+            try run(request, login, &answer)
         } catch {
             answer.failure = error.message
             // It has said what it has, and only what is beyond us could not be fetched.
             guard answer.tips.isEmpty, mayUseGit, error.code != .notFound else { return answer }
-            request.purpose = .lookWithGit
-            if (try? run(request, [:], &answer)) != nil { answer.failure = nil }
+            request.transport = .git
+            if (try? run(request, login, &answer)) != nil { answer.failure = nil }
         }
         return answer
     }
 
     private func run(
-        _ request: CloneRequest, _ secrets: [CredentialKind: SecretBytes], _ answer: inout Answer
-    ) throws(GitError) {
+        _ request: TransferRequest, _ login: RemoteLogin, _ answer: inout Answer
+    ) throws(TransferFailure) {
         let end = ContinuousClock.now + .seconds(300)
-        try request.run(secrets: secrets, progress: { _ in .now < end }) { line in
-            let word = line.hasPrefix("tip ") ? line.dropFirst(4) : line.prefix { $0 != "\t" }
-            if let id = ObjectID(hex: String(word)) { answer.tips.append(id) }
-        }
+        try TransferProcess(timeout: .seconds(60), credentials: { login.answer($0) }).runBlocking(
+            request, isWanted: { _ in .now < end }, listed: { answer.tips += $0 })
     }
 
     /// The folder that a URL without a server names.
@@ -118,33 +119,5 @@ struct RemoteLook {
             let real = (try? place.resolvingLinks()) ?? place.lexicallyNormalized()
             return doomed.contains { real.starts(with: $0) }
         }
-    }
-
-    /// Becomes the git program that lists a remote's references.
-    static func become(_ request: CloneRequest) -> Never {
-        for name in [
-            "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-            "GIT_ASKPASS",
-        ] { unsetenv(name) }
-        // As for a transfer: nobody answers questions, and no program that a URL names is run.
-        if getenv("GIT_SSH_COMMAND") == nil, getenv("GIT_SSH") == nil {
-            setenv("GIT_SSH_COMMAND", "ssh -o BatchMode=yes", 1)
-        }
-        for (name, value) in [
-            ("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("SSH_ASKPASS_REQUIRE", "never"),
-            ("GIT_ALLOW_PROTOCOL", "https:http:ssh:git:file"), ("GIT_CEILING_DIRECTORIES", "/"),
-            ("GIT_DIR", request.folder.string),
-        ] { setenv(name, value, 1) }
-        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
-        dup2(null, 0)
-        dup2(null, 2)
-        let words = [
-            "git", "-c", "http.followRedirects=false", "-c", "safe.bareRepository=explicit", "--git-dir",
-            request.folder.string, "ls-remote", "--", request.url,
-        ]
-        chdir("/")
-        execvp("git", words.map { strdup($0) } + [nil])
-        exit(127)
     }
 }

@@ -60,15 +60,21 @@ public struct CloneWish: Sendable {
     }
 
     func request(
-        into folder: FilePath, limits configuration: Configuration,
-        kept: @escaping @Sendable (CredentialKind) -> SecretBytes?
-    ) throws(SettingsError) -> CloneRequest {
-        CloneRequest(
-            url: url.text, folder: folder, branch: branch,
-            login: RemoteLogin(method: method, userName: userName, sshKey: sshKey, secret: kept),
-            fileLimit: Store.Options.ciphertextLimit(
-                secrets: try configuration.value(Catalogue.secretLimit)),
-            transferLimit: try configuration.value(Catalogue.transferLimit))
+        into folder: FilePath, limits configuration: Configuration
+    ) throws(SettingsError) -> TransferRequest {
+        var request = TransferRequest(
+            .clone, repository: folder, remote: url.text, remoteRef: branch ?? "", transport: .libgit2)
+        request.offers = .asked
+        request.limit = try configuration.value(Catalogue.transferLimit)
+        request.fileLimit = Store.Options.ciphertextLimit(
+            secrets: try configuration.value(Catalogue.secretLimit))
+        return request
+    }
+
+    /// How the server is told who we are.
+    var login: RemoteLogin {
+        let secrets = secrets
+        return RemoteLogin(method: method, userName: userName, sshKey: sshKey) { secrets[$0] }
     }
 }
 
@@ -125,10 +131,12 @@ extension StoreAdministration {
             throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
         let request = try LifecycleError.wrapping {
-            try wish.request(into: folder, limits: registry.configuration) { _ in nil }
+            try wish.request(into: folder, limits: registry.configuration)
         }
-        do throws(GitError) {
-            try request.run(secrets: wish.secrets, progress: progress)
+        let login = wish.login
+        do throws(TransferFailure) {
+            try TransferProcess(timeout: .seconds(60), credentials: { login.answer($0) }).runBlocking(
+                request, isWanted: progress)
         } catch {
             if let branch = wish.branch, error.message.contains("refs/remotes/origin/\(branch)") {
                 throw LifecycleError(.clone, "the remote \(wish.url.text) has no branch \"\(branch)\"")

@@ -5,9 +5,12 @@ import SystemPackage
 /// A transfer through the git program, for what libgit2 cannot do: ssh's configuration and RSA keys, credential
 /// helpers, shallow clones.
 enum GitProgram {
+    /// - Parameter listed: told what the remote's references lead to, where the request is to list that.
     /// - Returns: what the branch leads to, where the request is to ask that.
     @discardableResult
-    static func run(_ request: TransferRequest) throws(TransferFailure) -> ObjectID? {
+    static func run(
+        _ request: TransferRequest, listed: ([ObjectID]) -> Void = { _ in }
+    ) throws(TransferFailure) -> ObjectID? {
         let remote = url(request) ?? request.remote
         var outcome = try transfer(request, remote)
         if let code = outcome.redirection,
@@ -23,11 +26,15 @@ enum GitProgram {
             outcome = try transfer(request, next)
         }
         if outcome.status == 0 {
-            guard request.operation == .ask else { return nil }
+            guard request.operation == .ask || request.operation == .list else { return nil }
             // A line a reference: its object, a tab, its name.
-            let line = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)
-                .first { $0.hasSuffix("\t\(request.remoteRef)") }
-            guard let tip = line.flatMap({ ObjectID(hex: String($0.prefix { $0 != "\t" })) }) else {
+            let lines = String(decoding: outcome.output, as: UTF8.self).split(whereSeparator: \.isNewline)
+            let tip = { (line: Substring) in ObjectID(hex: String(line.prefix { $0 != "\t" })) }
+            guard request.operation == .ask else {
+                listed(lines.compactMap(tip))
+                return nil
+            }
+            guard let tip = lines.first(where: { $0.hasSuffix("\t\(request.remoteRef)") }).flatMap(tip) else {
                 throw TransferFailure(
                     code: .noBranch, message: "the remote has no branch \(request.remoteRef)")
             }
@@ -52,8 +59,9 @@ enum GitProgram {
                     "fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", remote,
                     "+\(request.remoteRef):\(request.trackingRef)",
                 ], request.repository)
-        case .ask:
-            try git(["ls-remote", "--", remote, request.remoteRef], request.repository)
+        case .ask: try git(["ls-remote", "--", remote, request.remoteRef], request.repository)
+        case .list: try git(["ls-remote", "--", remote], request.repository)
+        case .clone: throw TransferFailure(code: .unsupported, message: "the git program clones nothing here")
         }
     }
 
@@ -109,7 +117,9 @@ enum GitProgram {
     /// The remote's URL, so that the references of `git fetch` and `git push` are left to those; nil where it holds a
     /// password, which must not stand in an argument.
     private static func url(_ request: TransferRequest) -> String? {
-        guard let repository = try? Repository.open(gitDirectory: request.repository) else { return nil }
+        guard request.operation != .list,
+            let repository = try? Repository.open(gitDirectory: request.repository)
+        else { return nil }
         let url =
             request.operation == .push
             ? repository.pushURL(ofRemote: request.remote) : repository.url(ofRemote: request.remote)
@@ -162,7 +172,8 @@ enum GitProgram {
             switch request.operation {
             case .push: "git push"
             case .fetch: "git fetch"
-            case .ask: "git ls-remote"
+            case .ask, .list: "git ls-remote"
+            case .clone: "git clone"
             }
         return TransferFailure(
             code: code, message: "\(doing): \(GitError.withoutPasswords(String(text.prefix(600))))")

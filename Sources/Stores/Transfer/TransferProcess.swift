@@ -1,37 +1,57 @@
-import Git
+public import Git
 import Glibc
 import System
-import SystemPackage
+public import SystemPackage
 
 /// Runs a transfer in a child process and ends it when its time is over: libgit2 has no time-outs on sockets, a
 /// process can be killed.
-struct TransferProcess: Sendable {
-    /// The program whose `transfer` command does the work: our own.
-    var program: FilePath
-    /// How long the server may take, counted anew with every progress.
-    var timeout: Duration
-    /// What the server is offered.
-    var credentials: (@Sendable (CredentialRequest) -> Credential?)?
-    /// Told how far it is.
-    var progress: @Sendable (TransferProgress) -> Void
+public struct TransferProcess: Sendable {
+    private let program: FilePath
+    private let timeout: Duration
+    private let credentials: (@Sendable (CredentialRequest) -> Credential?)?
+    private let progress: @Sendable (TransferProgress) -> Void
 
     private static let silence = "the transfer process ended without a word"
 
     /// So many bytes of an object are a progress.
     private static let worthwhile = 64 << 10
 
+    /// - Parameters:
+    ///   - program: the one whose `transfer` command does the work: our own.
+    ///   - timeout: how long the server may take, counted anew with every progress.
+    ///   - credentials: what the server is offered; may wait.
+    ///   - progress: told how far it is.
+    public init(
+        program: FilePath = "/proc/self/exe", timeout: Duration,
+        credentials: (@Sendable (CredentialRequest) -> Credential?)?,
+        progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+    ) {
+        (self.program, self.timeout) = (program, timeout)
+        (self.credentials, self.progress) = (credentials, progress)
+    }
+
     /// Runs on a thread of its own; no thread of Swift's pool waits.
     /// - Returns: what the branch leads to, where the request was to ask that.
     @discardableResult
-    nonisolated(nonsending) func run(_ request: TransferRequest) async throws(TransferFailure) -> ObjectID? {
+    public nonisolated(nonsending) func run(_ request: TransferRequest) async throws(TransferFailure)
+        -> ObjectID?
+    {
         let outcome: Result<ObjectID?, TransferFailure> = await PosixThread.run(named: "transfer") {
             Result { () throws(TransferFailure) in try runBlocking(request) }
         }
         return try outcome.get()
     }
 
+    /// As `run`, on this thread.
+    /// - Parameters:
+    ///   - isWanted: asked several times a second; false ends it.
+    ///   - listed: told what a list has found, in pieces.
+    /// - Throws: `.cancelled` where it was not wanted any more.
     @discardableResult
-    func runBlocking(_ request: TransferRequest) throws(TransferFailure) -> ObjectID? {
+    public func runBlocking(
+        _ request: TransferRequest, isWanted: (TransferProgress) -> Bool = { _ in true },
+        listed: ([ObjectID]) -> Void = { _ in }
+    ) throws(TransferFailure) -> ObjectID? {
         var ends: [CInt] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
@@ -44,7 +64,7 @@ struct TransferProcess: Sendable {
         do throws(Errno) {
             defer { close(theirs) }
             child = try ChildProcess(
-                [program.string] + request.arguments, environment: ProcessEnvironment.forGit,
+                [program.string, TransferCommand.name], environment: ProcessEnvironment.forGit,
                 descriptors: [nil, nil, nil, theirs])
         } catch {
             throw TransferFailure(code: .other, message: "a transfer cannot be started: \(error)")
@@ -60,7 +80,7 @@ struct TransferProcess: Sendable {
             }
         }
         do throws(TransferFailure) {
-            return try converse(TransferChannel(descriptor: ours), request)
+            return try converse(TransferChannel(descriptor: ours), request, isWanted, listed)
         } catch {
             guard error.message == Self.silence else { throw error }
             child.waitForEnd(atMost: .seconds(5))
@@ -77,20 +97,25 @@ struct TransferProcess: Sendable {
     }
 
     private func converse(
-        _ channel: TransferChannel, _ request: TransferRequest
+        _ channel: TransferChannel, _ request: TransferRequest, _ isWanted: (TransferProgress) -> Bool,
+        _ listed: ([ObjectID]) -> Void
     ) throws(TransferFailure) -> ObjectID? {
+        channel.send(request)
         var end = ContinuousClock.now + timeout
         var last: TransferProgress?
+        var latest = TransferProgress(objects: 0, totalObjects: 0, bytes: 0)
         // A server that lets something trickle in for ever gets no more time either.
         var lastObject = ContinuousClock.now
         while true {
+            guard isWanted(latest) else {
+                throw TransferFailure(
+                    code: .cancelled,
+                    message: request.operation == .clone
+                        ? "the clone was stopped" : "the transfer was stopped")
+            }
             var entry = pollfd(fd: channel.descriptor, events: Int16(POLLIN), revents: 0)
-            let left = max(end - .now, .zero)
-            let milliseconds =
-                left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
-            let ready = poll(&entry, 1, Int32(clamping: milliseconds))
-            if ready < 0, errno == EINTR { continue }
-            guard ready > 0 else {
+            if poll(&entry, 1, 200) <= 0 {
+                if .now < end { continue }
                 throw TransferFailure(
                     code: .timedOut,
                     message: "\(GitError.withoutPasswords(request.remote)) did not answer within "
@@ -98,6 +123,7 @@ struct TransferProcess: Sendable {
             }
             switch channel.receive() {
             case .progress(let progress):
+                latest = progress
                 if progress.objects != last?.objects { lastObject = .now }
                 // Bytes alone count where they are worth the name, and not for ever.
                 let isWorthwhile =
@@ -110,6 +136,9 @@ struct TransferProcess: Sendable {
                 self.progress(progress)
             case .wanted(let request):
                 channel.send(credentials?(request))
+                end = .now + timeout
+            case .listed(let tips):
+                listed(tips)
                 end = .now + timeout
             case .succeeded(let tip): return tip
             case .failed(let failure): throw failure

@@ -3,12 +3,14 @@ import Glibc
 import OpenPGP
 import SystemPackage
 
-/// What committer and transfer process say to each other, a message a packet, over a socket that the process
-/// inherits: neither an argument nor a variable ever holds a credential.
+/// What a transfer process says to whoever started it, a message a packet, over a socket that the process inherits:
+/// neither an argument nor a variable ever holds a credential.
 enum TransferMessage: Sendable {
     case progress(TransferProgress)
     /// The process asks for a credential and waits.
     case wanted(CredentialRequest)
+    /// What references of the remote lead to.
+    case listed([ObjectID])
     /// - Parameter tip: what the branch leads to, where that was asked.
     case succeeded(tip: ObjectID?)
     case failed(TransferFailure)
@@ -24,6 +26,7 @@ enum TransferMessage: Sendable {
                     "wanted", request.url, request.usernameFromURL ?? "", "\(request.allowed.rawValue)",
                     "\(request.attempt)",
                 ]
+            case .listed(let tips): ["listed"] + tips.map(\.hex)
             case .succeeded(let tip): ["succeeded", tip?.hex ?? ""]
             case .failed(let failure): ["failed", failure.code.rawValue, failure.message]
             }
@@ -43,6 +46,7 @@ enum TransferMessage: Sendable {
                 CredentialRequest(
                     url: fields[1], usernameFromURL: fields[2].isEmpty ? nil : fields[2],
                     allowed: .init(rawValue: UInt32(fields[3]) ?? 0), attempt: Int(fields[4]) ?? 0))
+        case ("listed", _): self = .listed(fields.dropFirst().compactMap { ObjectID(hex: $0) })
         case ("succeeded", 2): self = .succeeded(tip: ObjectID(hex: fields[1]))
         case ("failed", 3):
             self = .failed(TransferFailure(code: .init(rawValue: fields[1]) ?? .other, message: fields[2]))
@@ -60,18 +64,38 @@ struct TransferChannel: Sendable {
 
     let descriptor: CInt
 
-    func send(_ message: TransferMessage) {
-        let bytes = Array(message.text.utf8.prefix(Self.limit))
+    func send(_ message: TransferMessage) { send(message.text) }
+
+    /// The next message; nil at the end.
+    func receive() -> TransferMessage? { receiveText().flatMap(TransferMessage.init) }
+
+    /// The first packet, to the process. No path, name or URL holds a NUL.
+    func send(_ request: TransferRequest) { send(request.fields.joined(separator: "\0")) }
+
+    func receiveRequest() -> TransferRequest? {
+        receiveText().flatMap {
+            TransferRequest(
+                fields: $0.split(separator: "\0", omittingEmptySubsequences: false).map(String.init))
+        }
+    }
+
+    /// In packets that are not too long.
+    func send(listed tips: [ObjectID]) {
+        for start in stride(from: 0, to: tips.count, by: 500) {
+            send(.listed(Array(tips[start..<min(start + 500, tips.count)])))
+        }
+    }
+
+    private func send(_ text: String) {
+        let bytes = Array(text.utf8.prefix(Self.limit))
         _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// The next message; nil at the end.
-    func receive() -> TransferMessage? {
+    private func receiveText() -> String? {
         var buffer = [UInt8](repeating: 0, count: Self.limit)
         var count = -1
         repeat { count = recv(descriptor, &buffer, buffer.count, 0) } while count < 0 && errno == EINTR
-        guard count > 0 else { return nil }
-        return TransferMessage(text: String(decoding: buffer[..<count], as: UTF8.self))
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
 
     /// Answers `wanted`: a line of fields, NUL, the secret. It is put together in secret memory.
@@ -86,32 +110,23 @@ struct TransferChannel: Sendable {
     private func send(fields: [String], secret: LentSecret?) {
         var buffer = SecretBuffer()
         let head = Array(fields.joined(separator: "\n").utf8) + [0]
-        do throws(Errno) {
-            try write(head, to: &buffer)
-            if let secret { try append(secret, to: &buffer) }
-        } catch {
-            buffer.clear()
-        }
+        let isWritten = head.withUnsafeBytes { Self.append($0, to: &buffer) }
+        var isWhole = isWritten
+        secret?.use { bytes in isWhole = isWritten && Self.append(bytes, to: &buffer) }
+        // A part of a secret is none.
+        if !isWhole { buffer.clear() }
         buffer.withUnsafeBytes { bytes in
             _ = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         }
     }
 
-    private func write(_ bytes: [UInt8], to buffer: inout SecretBuffer) throws(Errno) {
-        let secret = Result { () throws(Errno) in
-            try bytes.withUnsafeBytes { pointer in
-                Result { () throws(Errno) in try SecretBytes(copying: pointer) }
-            }.get()
+    private static func append(_ bytes: UnsafeRawBufferPointer, to buffer: inout SecretBuffer) -> Bool {
+        do throws(Errno) {
+            try buffer.write(bytes, at: buffer.count)
+            return true
+        } catch {
+            return false
         }
-        try secret.get().withUnsafeBytes { (source) throws(Errno) in try buffer.write(source, at: 0) }
-    }
-
-    private func append(_ secret: LentSecret, to buffer: inout SecretBuffer) throws(Errno) {
-        var copy: SecretBytes?
-        secret.use { copy = try? SecretBytes(copying: $0) }
-        guard let copy else { throw .noMemory }
-        let end = buffer.count
-        try copy.withUnsafeBytes { (source) throws(Errno) in try buffer.write(source, at: end) }
     }
 
     /// Waits for the answer to `wanted`.

@@ -1,6 +1,5 @@
 import Git
 import Glibc
-public import Stores
 import System
 import SystemPackage
 

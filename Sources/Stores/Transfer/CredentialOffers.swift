@@ -18,10 +18,11 @@ final class CredentialOffers: Sendable {
     }
 
     func next(_ request: CredentialRequest) -> Credential? {
+        if offered == .asked { return ask(request) }
         var sources: [() -> Credential?] = offered == .none ? [] : [{ self.ask(request) }]
         if offered == .all, request.allowed.contains(.sshKey) { sources += sshSources(request) }
         if offered == .all, request.allowed.contains(.usernamePassword) {
-            sources.append { self.helper(request) }
+            sources.append { GitCredentialHelper.fill(url: request.url, group: .ours) }
         }
         if request.allowed == .username { return .username(request.usernameFromURL ?? "git") }
         while true {
@@ -54,39 +55,5 @@ final class CredentialOffers: Sendable {
                     return .sshKeyFile(username: user, publicKey: nil, privateKey: file, passphrase: nil)
                 }
             }
-    }
-
-    /// `git credential fill`, which asks the helpers of git's configuration; nothing is ever stored there.
-    private func helper(_ request: CredentialRequest) -> Credential? {
-        var environment = ProcessEnvironment.forGit
-        environment["SSH_ASKPASS"] = nil
-        environment["GIT_DIR"] = "/dev/null"
-        let input = Array("url=\(request.url)\n\n".utf8)
-        // core.askPass empty: a helper that knows nothing must not end in a question.
-        // The answer holds a password: it goes from the pipe into secret memory, and into no array.
-        var answer = SecretBuffer()
-        var isWhole = true
-        let outcome = try? ChildProcess.run(
-            ["git", "-c", "core.askPass=", "credential", "fill"], environment: environment, directory: "/",
-            input: input, timeout: .seconds(30), group: .ours
-        ) { piece in
-            do throws(Errno) { try answer.write(piece, at: answer.count) } catch { isWhole = false }
-        }
-        guard outcome?.status == 0, isWhole else { return nil }
-        var name: String?
-        var secret: SecretBytes?
-        answer.withUnsafeBytes { bytes in
-            for line in bytes.split(separator: 10) {
-                guard let mark = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
-                let value = line[(mark + 1)...]
-                if line[..<mark].elementsEqual("username".utf8) {
-                    name = String(decoding: value, as: UTF8.self)
-                } else if line[..<mark].elementsEqual("password".utf8) {
-                    secret = try? SecretBytes(copying: UnsafeRawBufferPointer(rebasing: value))
-                }
-            }
-        }
-        guard let name, let secret else { return nil }
-        return .password(username: name, LentSecret { use in secret.withUnsafeBytes { use($0) } })
     }
 }
