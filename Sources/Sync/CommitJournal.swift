@@ -13,8 +13,11 @@ final class CommitJournal {
     /// Bytes of a note: longer ones are not ours.
     private static let limit = 64 << 20
 
+    /// The paths that are about to be committed, or that a process which no longer runs was about to commit.
+    let paths: [FilePath]
     private let file: FilePath
-    private let descriptor: CInt
+    /// Locked for as long as it lives, and no longer: mending that fails must leave the note to the next try.
+    private let descriptor: OwnedDescriptor
 
     /// Why a note cannot be written.
     enum Refusal: Error {
@@ -28,84 +31,58 @@ final class CommitJournal {
     /// Notes the paths, relative to the top of the repository. Durable on return.
     init(_ paths: [FilePath], gitDirectory: FilePath) throws(Refusal) {
         file = gitDirectory.appending(Self.name)
-        descriptor = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-        guard descriptor >= 0 else { throw .failed(Errno(rawValue: errno)) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw errno == EWOULDBLOCK ? .busy : .failed(Errno(rawValue: errno))
+        self.paths = paths
+        let opened = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        guard opened >= 0 else { throw .failed(.last) }
+        descriptor = OwnedDescriptor(opened)
+        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 else {
+            throw errno == EWOULDBLOCK ? .busy : .failed(.last)
         }
         var facts = stat()
         // Removed by its owner between our open and our lock.
-        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else { throw .busy }
+        guard fstat(descriptor.raw, &facts) == 0, facts.st_nlink > 0 else { throw .busy }
         // Its writer died after the last look for such a note: only under the lock nobody else can write one.
-        guard Self.paths(in: descriptor, facts).isEmpty else { throw .left }
+        guard Self.paths(in: descriptor.raw, facts).isEmpty else { throw .left }
         do throws(Errno) {
-            try write(paths)
+            try write()
         } catch {
             throw .failed(error)
         }
     }
 
-    private func write(_ paths: [FilePath]) throws(Errno) {
+    private func write() throws(Errno) {
         var bytes: [UInt8] = []
         for path in paths {
             path.withPlatformString { bytes += UnsafeRawBufferPointer(start: $0, count: strlen($0)) }
             bytes.append(0)
         }
-        guard ftruncate(descriptor, 0) == 0 else { throw Errno(rawValue: errno) }
+        guard ftruncate(descriptor.raw, 0) == 0 else { throw .last }
         do {
-            _ = try FileDescriptor(rawValue: descriptor).writeAll(bytes)
+            _ = try FileDescriptor(rawValue: descriptor.raw).writeAll(bytes)
         } catch {
             throw error as? Errno ?? .ioError
         }
-        guard fsync(descriptor) == 0 else { throw Errno(rawValue: errno) }
+        try descriptor.synchronize()
     }
 
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
+    /// The note of a process that no longer runs, locked; nil when there is nothing to mend.
+    static func left(in gitDirectory: FilePath) -> CommitJournal? { CommitJournal(left: gitDirectory) }
+
+    private init?(left gitDirectory: FilePath) {
+        file = gitDirectory.appending(Self.name)
+        let opened = file.withPlatformString { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+        guard opened >= 0 else { return nil }
+        descriptor = OwnedDescriptor(opened)
+        var facts = stat()
+        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, fstat(descriptor.raw, &facts) == 0,
+            facts.st_nlink > 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.limit
+        else { return nil }
+        paths = Self.paths(in: descriptor.raw, facts)
     }
 
-    /// The commit is whole.
+    /// The commit is whole, or what was left is mended.
     func remove() {
         _ = file.withPlatformString { unlink($0) }
-    }
-
-    /// What a process that no longer runs has left. It locks the note for as long as it lives, and no longer: mending
-    /// that fails must leave the note to the next try.
-    final class Left {
-        /// The paths that it was about to commit.
-        let paths: [FilePath]
-        private let descriptor: CInt
-        private let file: FilePath
-
-        fileprivate init(paths: [FilePath], owning descriptor: CInt, file: FilePath) {
-            self.paths = paths
-            self.descriptor = descriptor
-            self.file = file
-        }
-
-        deinit {
-            close(descriptor)
-        }
-
-        /// Everything is mended.
-        func remove() {
-            _ = file.withPlatformString { unlink($0) }
-        }
-    }
-
-    /// The note of a process that no longer runs; nil when there is nothing to mend.
-    static func left(in gitDirectory: FilePath) -> Left? {
-        let file = gitDirectory.appending(name)
-        let descriptor = file.withPlatformString { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        guard descriptor >= 0 else { return nil }
-        var facts = stat()
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &facts) == 0, facts.st_nlink > 0,
-            facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.limit
-        else {
-            close(descriptor)
-            return nil
-        }
-        return Left(paths: paths(in: descriptor, facts), owning: descriptor, file: file)
     }
 
     /// What a note names; nothing where it is none of ours.

@@ -50,22 +50,6 @@ extension CommitWriter {
         }
     }
 
-    /// Which of these files, relative to the repository, a commit leaves out.
-    func refused(
-        _ paths: [FilePath], _ repository: Repository, onto parent: ObjectID?
-    ) throws(GitError) -> Set<FilePath> {
-        var submodules = SubmoduleFolders(repository, of: parent)
-        var found: Set<FilePath> = []
-        for path in paths {
-            if objection(to: path, path).reason != nil {
-                found.insert(path)
-            } else if try submodules.folder(around: path) != nil {
-                found.insert(path)
-            }
-        }
-        return found
-    }
-
     private func isIn(_ commit: ObjectID?, _ path: FilePath, _ part: RepositoryPart) -> Bool {
         commit.flatMap { try? part.repository.item(at: path, in: $0) } != nil
     }

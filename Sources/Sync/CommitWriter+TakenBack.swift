@@ -45,8 +45,7 @@ extension CommitWriter {
         let sentence =
             "git took back what was saved to \(part.inStore(path)) before it was committed, and it is for others now: git -C "
             + "\(ShellWord.quoted(part.top.string)) cat-file blob \(Self.asideRefs)\(blob.hex) | gpg -d shows what was saved."
-        log.warning("\(sentence)")
-        options.notify(store.name, sentence)
+        state.tell(sentence)
     }
 
     /// Whether git has put another version in the place of what was saved, or nothing, and nothing else has that.

@@ -44,10 +44,7 @@ final class CommitWriter {
             try mend(part)
             try takeUpWaiting(part)
         } catch {
-            guard error.code != .locked else {
-                throw CommitError(message: "changes wait because \(Self.waiting(for: error)).")
-            }
-            throw CommitError(message: "cannot commit in \(part.top.string): \(error.message).")
+            throw failure(error, part)
         }
         // Who holds a lock for seconds holds it on: an exchange that commits before each of its steps must not wait for it
         // each time.
@@ -62,34 +59,30 @@ final class CommitWriter {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                if try commitOnce(part, batch, since: start) {
-                    // Now, as git may have been at it while the commit was made.
-                    try keepWhatWasTakenBack(part, batch, wasDisturbed: wasDisturbed)
-                    lockHeld = nil
-                    state.refreshStatus(part)
-                    return
-                }
+                try commitOnce(part, batch, since: start)
+                // Now, as git may have been at it while the commit was made.
+                try keepWhatWasTakenBack(part, batch, wasDisturbed: wasDisturbed)
+                lockHeld = nil
+                return state.refreshStatus(part)
             } catch {
                 guard error.code != .modified else {
                     wasDisturbed = true
                     continue
                 }
-                guard error.code == .locked else {
-                    throw CommitError(message: "cannot commit in \(part.top.string): \(error.message).")
-                }
+                let failure = failure(error, part)
+                guard error.code == .locked else { throw failure }
                 // Another program's lock is held for milliseconds, and nothing tells of its end.
-                let message = "changes wait because \(Self.waiting(for: error))."
                 let since = locked ?? .now
                 locked = since
                 guard .now < since + (isHeldOn ? .milliseconds(300) : .seconds(5)) else {
                     lockHeld = .now
-                    throw CommitError(message: message)
+                    throw failure
                 }
                 // One that is held for longer than git does is told before that.
                 if told == nil, since + .milliseconds(500) < .now {
                     told = state.withLock { values in
-                        if values.commitError == nil { values.commitError = message }
-                        return message
+                        if values.commitError == nil { values.commitError = failure.message }
+                        return failure.message
                     }
                 }
                 usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
@@ -98,20 +91,26 @@ final class CommitWriter {
         throw CommitError(message: "changes wait because another program keeps moving the branch.")
     }
 
+    private func failure(_ error: GitError, _ part: RepositoryPart) -> CommitError {
+        let reason =
+            error.code == .locked
+            ? "changes wait because \(Self.waiting(for: error))"
+            : "cannot commit in \(part.top.string): \(error.message)"
+        return CommitError(message: reason + ".")
+    }
+
     /// A commit that is written but that no branch points to yet.
     private struct Prepared {
         var id: ObjectID
         var changes: [TreeChange]
         var who: Signature
         var subject: String
-        var count: Int
     }
 
-    /// One try, which waits for a quiet moment: all together as long as one may. False is never returned, the result tells that
-    /// nothing is left to do.
+    /// One try, which waits for a quiet moment: all together as long as one may.
     private func commitOnce(
         _ part: RepositoryPart, _ batch: PendingChanges, since start: ContinuousClock.Instant
-    ) throws(GitError) -> Bool {
+    ) throws(GitError) {
         let repository = part.repository
         guard case .branch(let name, let ref, let parent) = try repository.head() else {
             throw GitError(code: .invalid, message: Self.noBranch)
@@ -125,13 +124,13 @@ final class CommitWriter {
         var early: EarlyIndex?
         if options.commitsEach, batch.message == nil {
             let prepared = try prepareEach(part, batch, onto: parent)
-            guard let newest = prepared.last else { return true }
+            guard let newest = prepared.last else { return }
             last = newest
             paths = prepared.flatMap { $0.changes.map(\.path) }
             journal = try note(paths, part)
         } else {
             let plan = try repository.plannedTree(parent: parent, paths: part.paths)
-            guard !plan.changes.isEmpty else { return true }
+            guard !plan.changes.isEmpty else { return }
             paths = plan.changes.map(\.path)
             journal = try note(paths, part)
             early = EarlyIndex.begin(plan.indexChange)
@@ -189,7 +188,6 @@ final class CommitWriter {
             log.error("\(error.message)")
         }
         log.info("committed \(paths.count) changes as \(last.id) on \(name)")
-        return true
     }
 
     /// The note that a commit of these paths is on its way. What another process has left there meanwhile is mended first,
@@ -255,7 +253,7 @@ final class CommitWriter {
             tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
             committer: committer, sign: try state.signer(of: repository, as: committer))
         let subject = String(message.prefix { !$0.isNewline })
-        return Prepared(id: id, changes: changes, who: committer, subject: subject, count: changes.count)
+        return Prepared(id: id, changes: changes, who: committer, subject: subject)
     }
 
     /// One group of paths for each change: a rename is one, with all that lies in a renamed folder.

@@ -31,15 +31,13 @@ extension Committer {
     /// Whether the newest commit has these files as they lie on disk, but for those that git ignores; false in a store
     /// that is no git repository.
     public func isCommitted(paths: [FilePath]) throws(CommitError) -> Bool {
-        do {
-            guard let repository = try store.repositories.own(),
-                case .branch(_, _, let commit?) = try repository.head()
+        do throws(GitError) {
+            guard var part = try state.ownRepository(),
+                case .branch(_, _, let commit?) = try part.repository.head()
             else { return false }
-            let refused = try writer.refused(paths, repository, onto: commit)
-            let taken = paths.filter { !refused.contains($0) }
-            let ignored = try repository.ignored(taken, parent: commit)
-            return try repository.plannedTree(parent: commit, paths: taken.filter { !ignored.contains($0) })
-                .changes.isEmpty
+            part.paths = paths
+            part = try writer.committable(part, onto: commit, exactly: true)
+            return try part.repository.plannedTree(parent: commit, paths: part.paths).changes.isEmpty
         } catch {
             throw CommitError(message: "the newest commit cannot be read: \(error.message).")
         }

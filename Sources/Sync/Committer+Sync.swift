@@ -48,7 +48,10 @@ extension Committer {
     /// it.
     /// - Throws: what keeps the first of them apart from its remote.
     private func bringAllTogether(fetching: Bool) async throws(SyncFailure) {
-        state.noteOffered()
+        // Else each look at a branch that waits for the user would ask for another exchange.
+        if sync.waitsForUser.contains(FilePath()), let own = try? state.ownRepository() {
+            state.noteOffered(own)
+        }
         let places = [FilePath()] + state.withLock({ $0.nestedTops })
         for place in places where !sync.waitsForUser.contains(place) {
             do throws(SyncFailure) {
@@ -68,6 +71,7 @@ extension Committer {
         try telling("cannot reach the remote") { () throws(GitError) in
             // A store may be asked for before its committer was started.
             guard let part = try state.repository(at: place) else { return }
+            state.noteOffered(part)
             try writer.mend(part)
             try writer.takeUpWaiting(part)
         }

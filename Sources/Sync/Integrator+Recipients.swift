@@ -7,16 +7,12 @@ extension Integrator {
     /// Notes who the recipients are before anything of the remote comes in: what comes in then is somebody else's doing.
     nonisolated(nonsending) func noteFirstRecipients() async throws(SyncFailure) {
         let store = store
-        let error = await PosixThread.run(named: "recipients") { () -> StoreError? in
-            do throws(StoreError) {
-                try store.recordRecipientsAtFirstSight()
-                return nil
-            } catch {
-                return error
-            }
+        let recorded = await PosixThread.run(named: "recipients") {
+            Result { () throws(StoreError) in try store.recordRecipientsAtFirstSight() }
         }
-        guard let error else { return }
-        throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message)")
+        if case .failure(let error) = recorded {
+            throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message)")
+        }
     }
 
     /// Tells the user whom a merge has added to a `.gpg-id`.

@@ -58,28 +58,31 @@ public struct StoreHistory {
 
     /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
     public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
-        do throws(GitError) {
-            return try repository.history(of: path, from: tip, limit: limit).map { change in
+        try reading { () throws(GitError) in
+            try repository.history(of: path, from: tip, limit: limit).map { change in
                 Entry(
                     commit: change.commit.id.hex, time: change.commit.author.time,
                     author: change.commit.author.name,
                     subject: String(change.commit.message.prefix { !$0.isNewline }),
                     path: change.item == nil ? nil : change.path)
             }
-        } catch {
-            throw Failure(message: "the history cannot be read: \(error.message).")
         }
     }
 
     /// When each secret was changed last.
     public func ages(below folder: FilePath) throws(Failure) -> [Age] {
-        do throws(GitError) {
-            return try repository.lastChanges(below: folder, from: tip).compactMap {
-                path, commit in
+        try reading { () throws(GitError) in
+            try repository.lastChanges(below: folder, from: tip).compactMap { path, commit in
                 guard path.isSecretName else { return nil }
                 return Age(
                     path: path, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)
             }
+        }
+    }
+
+    private func reading<Value>(_ work: () throws(GitError) -> Value) throws(Failure) -> Value {
+        do throws(GitError) {
+            return try work()
         } catch {
             throw Failure(message: "the history cannot be read: \(error.message).")
         }

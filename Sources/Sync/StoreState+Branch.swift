@@ -92,10 +92,8 @@ extension StoreState {
     }
 
     /// An exchange with the remote begins, for this tip of the store's own branch.
-    func noteOffered() {
-        guard let own = try? ownRepository(), case .branch(_, _, let tip?) = try? own.repository.head() else {
-            return
-        }
+    func noteOffered(_ part: RepositoryPart) {
+        guard part.nested.isEmpty, case .branch(_, _, let tip?) = try? part.repository.head() else { return }
         withLock { $0.offered = tip }
     }
 

@@ -50,10 +50,7 @@ extension StoreState {
         }
         guard let left else { return }
         log.warning("another folder has taken the place of \(store.root.path)")
-        if let sentence = sentence(of: left) {
-            log.warning("\(sentence)")
-            options.notify(store.name, sentence)
-        }
+        if let sentence = sentence(of: left) { tell(sentence) }
         send(.beginInNewFolder)
     }
 

@@ -114,6 +114,12 @@ final class StoreState: Sendable {
         receiver.withLock { $0 }?(errand)
     }
 
+    /// Tells the user what cannot wait for `status`, and the log.
+    func tell(_ sentence: String) {
+        log.warning("\(sentence)")
+        options.notify(store.name, sentence)
+    }
+
     func setActivity(_ text: String?) {
         withLock { $0.status.activity = text }
     }

@@ -1,4 +1,5 @@
 import Git
+import Stores
 import SystemPackage
 
 /// What becomes of each path when two histories meet: what git alone can tell, without looking into a secret.
@@ -69,7 +70,7 @@ struct TreeMerge {
             if ours == theirs || our.old == nil && ours.isFile && theirs.isFile && ours.id == theirs.id {
                 return
             }
-            if RecipientPaths.include(path) {
+            if [Store.recipientFileName, Store.signatureFileName].contains(path.lastComponent) {
                 recipientFiles.append(path)
             } else {
                 collisions.append(Collision(path: path, base: our.old, ours: ours, theirs: theirs))
@@ -97,13 +98,5 @@ struct TreeMerge {
             renames[change.path] = place[0]
         }
         return renames
-    }
-}
-
-/// The files that say who a secret is encrypted to.
-enum RecipientPaths {
-    static func include(_ path: FilePath) -> Bool {
-        let name = path.lastComponent?.string ?? ""
-        return name == ".gpg-id" || name == ".gpg-id.sig"
     }
 }
