@@ -16,7 +16,7 @@ final class StoreOpener: Sendable {
     /// What is encrypted with. It counts when a keyring is first used: in the daemon, at its start.
     private let encryption: EncryptionWay
     /// One for each keyring; nil is that of GNUPGHOME.
-    private let engines = Mutex<[FilePath?: GnuPG]>([:])
+    private let engines = Mutex<[FilePath?: any Engine]>([:])
 
     /// What fails is told by the command itself.
     static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
@@ -52,12 +52,12 @@ final class StoreOpener: Sendable {
         return try DaemonError.wrapping { try StoreSettings(configuration, of: definition) }
     }
 
-    /// GnuPG with a keyring; nil is that of GNUPGHOME.
-    func engine(_ keyring: FilePath?) throws(OpenPGPError) -> GnuPG {
+    /// The engine of a keyring; nil is that of GNUPGHOME.
+    func engine(_ keyring: FilePath?) throws(OpenPGPError) -> any Engine {
         try engines.withLock { (engines) throws(OpenPGPError) in
             if let known = engines[keyring] { return known }
             let log = log
-            let engine = try GnuPG(home: keyring, encryption: encryption) { log.notice("\($0)") }
+            let engine = try OpenPGPEngine(home: keyring, encryption: encryption) { log.notice("\($0)") }
             engines[keyring] = engine
             return engine
         }

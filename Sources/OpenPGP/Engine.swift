@@ -1,8 +1,6 @@
-/// What encrypts and decrypts. The calls block the calling thread, may come from any number of threads at once, and
-/// know nothing of stores.
-///
-/// `GnuPG` is the engine; a faster way may stand beside it behind this protocol.
-public protocol Engine: Sendable {
+/// What decrypts. Like all of an `Engine`, it blocks the calling thread, may be called from any number of threads at
+/// once, and knows nothing of stores.
+public protocol Decrypting: Sendable {
     /// Decrypts one OpenPGP message.
     /// - Parameters:
     ///   - ciphertext: The whole message, binary or armoured; read during the call only.
@@ -15,14 +13,20 @@ public protocol Engine: Sendable {
         _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
         mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes
+}
 
+/// What encrypts.
+public protocol Encrypting: Sendable {
     /// Encrypts to all recipients or throws; nobody is left out silently. The result is binary, holds no file name
     /// and is not compressed, so that its size follows from its packets.
     /// - Parameter trust: Whether a key must be trusted before anything is encrypted to it.
     func encrypt(
         _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
     ) throws(OpenPGPError) -> [UInt8]
+}
 
+/// What knows keys.
+public protocol Keyring: Sendable {
     /// Finds the keys that a line of a `.gpg-id` file means: a key id, a fingerprint, either with `!`, a user id, an
     /// address, or a group of gpg.conf. A group gives all its members, everything else exactly one. A key that
     /// cannot be encrypted to (expired, revoked) is given when it is the only one; `encryptionState` tells.
@@ -31,16 +35,6 @@ public protocol Engine: Sendable {
     /// The keys of the local keyring that match one of the patterns, as `gpg --list-keys` understands them; all when
     /// there is no pattern. Finding nothing is no error.
     func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key]
-
-    /// Who signed: for every good signature by a key that is neither expired nor revoked the fingerprint of the
-    /// primary key, then, where it differs, that of the subkey. Throws `badSignature` when any signature is bad, or
-    /// none is good.
-    func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint]
-
-    /// Makes an armoured detached signature with the secret key or subkey `signer`; nil: gpg's default key.
-    func signDetached(
-        _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
-    ) throws(OpenPGPError) -> [UInt8]
 
     /// The keys that `data`, binary or armoured, holds; nothing is imported. What is no key is left out.
     func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key]
@@ -53,7 +47,23 @@ public protocol Engine: Sendable {
     func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8]
 }
 
-extension Engine {
+/// What signs, and knows a good signature.
+public protocol Signing: Sendable {
+    /// Who signed: for every good signature by a key that is neither expired nor revoked the fingerprint of the
+    /// primary key, then, where it differs, that of the subkey. Throws `badSignature` when any signature is bad, or
+    /// none is good.
+    func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint]
+
+    /// Makes an armoured detached signature with the secret key or subkey `signer`; nil: gpg's default key.
+    func signDetached(
+        _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
+    ) throws(OpenPGPError) -> [UInt8]
+}
+
+/// All of them, for one keyring; `OpenPGPEngine` makes one.
+public typealias Engine = Decrypting & Encrypting & Keyring & Signing
+
+extension Decrypting {
     /// Decrypts without a time limit.
     public func decrypt(_ ciphertext: UnsafeRawBufferPointer, limit: Int) throws(OpenPGPError) -> SecretBytes
     {
@@ -68,13 +78,17 @@ extension Engine {
             try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: true)
         }
     }
+}
 
+extension Encrypting {
     /// Encrypts to keys that are trusted because somebody named them, as pass does.
     public func encrypt(_ plaintext: SecretBytes, to recipients: [Recipient]) throws(OpenPGPError) -> [UInt8]
     {
         try encrypt(plaintext, to: recipients, trust: .always)
     }
+}
 
+extension Signing {
     /// Signs without a time limit.
     public func signDetached(_ data: [UInt8], by signer: Fingerprint?) throws(OpenPGPError) -> [UInt8] {
         try signDetached(data, by: signer, timeout: nil, cancellation: nil)

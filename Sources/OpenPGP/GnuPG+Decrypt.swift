@@ -5,7 +5,7 @@ extension GnuPG {
     /// Decrypts one message; the plaintext goes from gpg's pipe straight into secret memory.
     ///
     /// A message without integrity protection is `corrupt`, whatever gpg.conf says.
-    public func decrypt(
+    func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
         mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes {

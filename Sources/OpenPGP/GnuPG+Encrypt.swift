@@ -7,9 +7,7 @@ extension GnuPG {
     ///
     /// With `TrustModel.always` keys are trusted whatever the web of trust says, as pass does: `.gpg-id` named
     /// them. `encrypt-to` of gpg.conf adds nobody.
-    ///
-    /// With `EncryptionWay.direct` gpg is only asked where it could give anything of another form.
-    public func encrypt(
+    func encrypt(
         _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
     ) throws(OpenPGPError) -> [UInt8] {
         guard !recipients.isEmpty else {
@@ -17,15 +15,8 @@ extension GnuPG {
         }
         let now = Int64(time(nil))
         for recipient in recipients {
-            if let error = Self.objection(to: recipient, at: now, trust: trust) { throw error }
+            if let error = recipient.objection(at: now, trust: trust) { throw error }
         }
-        if let message = encryptDirectly(plaintext, to: recipients, trust: trust, at: now) { return message }
-        return try encryptWithGpg(plaintext, to: recipients, trust: trust, at: now)
-    }
-
-    private func encryptWithGpg(
-        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel, at now: Int64
-    ) throws(OpenPGPError) -> [UInt8] {
         var specifications: [String] = []
         for recipient in recipients where !specifications.contains(recipient.specification) {
             specifications.append(recipient.specification)
@@ -53,30 +44,8 @@ extension GnuPG {
         }
         // "armor" in gpg.conf.
         let message = Armor.isArmored(sink.bytes) ? Armor.decode(sink.bytes) ?? [] : sink.bytes
-        try Self.verify(message, recipients)
+        try Packets.verify(message, isFor: recipients)
         return message
-    }
-
-    /// Why nothing may be encrypted to the recipient now; nil when it may.
-    public static func objection(
-        to recipient: Recipient, at now: Int64, trust: TrustModel = .always
-    ) -> OpenPGPError? {
-        let who = "the key of \(recipient.key.title)"
-        switch recipient.encryptionState(at: now) {
-        case .usable:
-            guard trust == .gpg, !recipient.key.isTrusted else { return nil }
-            return OpenPGPError(
-                .untrustedKey,
-                "\(who) is not trusted, and recipients.trust asks for gpg's trust model: sign it "
-                    + "with gpg --lsign-key \(recipient.key.fingerprint)", subject: recipient.named)
-        case .expired(let since):
-            return OpenPGPError(.expiredKey, "\(who) expired on \(date(since))", subject: recipient.named)
-        case .revoked: return OpenPGPError(.revokedKey, "\(who) was revoked", subject: recipient.named)
-        case .disabled:
-            return OpenPGPError(.disabledKey, "\(who) is disabled in the keyring", subject: recipient.named)
-        case .notForEncryption:
-            return OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: recipient.named)
-        }
     }
 
     /// The first recipient that gpg refused (INV_RECP: reason, then what gpg was told).
@@ -91,8 +60,7 @@ extension GnuPG {
         // gpg 2.2 gives no reason for an expired or revoked key; the key as it is now does.
         if let recipient,
             let key = try keys(matching: [recipient.key.fingerprint.description], secretOnly: false).first,
-            let error = Self.objection(
-                to: Recipient(key: key, subkey: recipient.subkey, named: recipient.named), at: now)
+            let error = recipient.with(key).objection(at: now)
         {
             return error
         }
@@ -107,33 +75,5 @@ extension GnuPG {
         case let reason:
             OpenPGPError(.other, "gpg refused \(who) (reason \(reason ?? "0"))", subject: subject)
         }
-    }
-
-    /// Checks in the packets of the result that it is whole and that everybody named, and nobody else, can read it.
-    static func verify(_ message: [UInt8], _ recipients: [Recipient]) throws(OpenPGPError) {
-        guard Packets.isWholeMessage(message) else {
-            throw OpenPGPError(.other, "the encrypted message is incomplete")
-        }
-        let ids = Packets.recipientKeyIDs(in: message)
-        // "throw-keyids" in gpg.conf hides who is who; then only the number can be checked.
-        let hidden = ids.count(where: { $0 == 0 })
-        let missing = recipients.filter { recipient in !recipient.possibleKeyIDs.contains(where: ids.contains)
-        }
-        if hidden == 0, let first = missing.first {
-            throw OpenPGPError(.other, "nothing was encrypted to \(first.key.title)", subject: first.named)
-        }
-        let distinct = Set(missing.map(\.specification)).count
-        let expected = Set(recipients.flatMap(\.possibleKeyIDs))
-        guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
-            ids.count <= Set(recipients.map(\.specification)).count
-        else { throw OpenPGPError(.other, "the message is not for just the recipients that were named") }
-    }
-
-    private static func date(_ seconds: Int64) -> String {
-        var seconds = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return "\(Int(parts.tm_year) + 1900)-\(padded(Int(parts.tm_mon) + 1))-\(padded(Int(parts.tm_mday)))"
     }
 }

@@ -7,7 +7,6 @@ extension GnuPG {
     ///
     /// gpg itself is asked, and not `gpgconf` through gpgme, which asks every component of GnuPG.
     func listGroups() throws(OpenPGPError) -> [String: [String]] {
-        guard let program = Self.engineInformation?.program else { return [:] }
         let operation = try Operation(home: nil)
         let error = gpgme_set_protocol(operation.context, GPGME_PROTOCOL_SPAWN)
         guard error == 0 else { throw EngineFailure.error(error, "cannot ask gpg for its groups") }
@@ -24,27 +23,12 @@ extension GnuPG {
         let verdict = try withExtendedLifetime(target) { () throws(OpenPGPError) in
             try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
                 arguments.withUnsafeMutableBufferPointer {
-                    gpgme_op_spawn_start(context, program, $0.baseAddress, nil, target.handle, nil, 0)
+                    gpgme_op_spawn_start(context, program.path, $0.baseAddress, nil, target.handle, nil, 0)
                 }
             }
         }
         guard verdict == 0 else { throw EngineFailure.error(verdict, "cannot ask gpg for its groups") }
         return Self.groups(inListing: String(decoding: sink.bytes, as: UTF8.self))
-    }
-
-    /// The path of gpg that gpgme found, and its version.
-    static var engineInformation: (program: String, version: String)? {
-        var next: gpgme_engine_info_t?
-        guard gpgme_get_engine_info(&next) == 0 else { return nil }
-        while let information = next {
-            if information.pointee.protocol == GPGME_PROTOCOL_OpenPGP {
-                guard let program = information.pointee.file_name, let version = information.pointee.version
-                else { return nil }
-                return (String(cString: program), String(cString: version))
-            }
-            next = information.pointee.next
-        }
-        return nil
     }
 
     static func groups(inListing text: String) -> [String: [String]] {

@@ -4,7 +4,7 @@ import SystemPackage
 
 extension GnuPG {
     /// Lists keys of the local keyring, with what gpg-agent has of their secret parts.
-    public func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
+    func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
         let operation = try Operation(home: homeOption)
         _ = gpgme_set_keylist_mode(
             operation.context,
@@ -28,7 +28,7 @@ extension GnuPG {
     }
 
     /// Lists the keys in a file of keys, as `gpg --show-keys` does.
-    public func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] {
+    func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
             let source = try EngineData(reading: bytes)
@@ -47,7 +47,7 @@ extension GnuPG {
     }
 
     /// Imports public keys.
-    public func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+    func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
             let source = try EngineData(reading: bytes)
@@ -67,7 +67,7 @@ extension GnuPG {
     }
 
     /// Exports public keys, armoured.
-    public func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
+    func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
         guard !fingerprints.isEmpty else { throw OpenPGPError(.missingKey, "there is no key to export") }
         var found: Set<Fingerprint> = []
         for key in try keys(matching: fingerprints.map(\.description), secretOnly: false) {

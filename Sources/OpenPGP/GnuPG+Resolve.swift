@@ -12,7 +12,7 @@ extension GnuPG {
     /// more valid than that of every other. Anybody can make a key with any address.
     ///
     /// Answers are remembered while the files of the home stay as they are.
-    public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
+    func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
         let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
         if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) { return known }

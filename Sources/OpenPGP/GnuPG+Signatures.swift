@@ -7,7 +7,7 @@ extension GnuPG {
     /// Verifies a detached signature, binary or armoured.
     ///
     /// Good ones are remembered while the files of the home stay as they are and nothing expires.
-    public func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+    func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
         let question = VerifiedSignatures.Question(signature: signature, data: data)
         let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
@@ -84,7 +84,7 @@ extension GnuPG {
     }
 
     /// Signs; may ask for a passphrase.
-    public func signDetached(
+    func signDetached(
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
         let bounds = Bounds(timeout: timeout, cancellation: cancellation)

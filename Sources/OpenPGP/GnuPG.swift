@@ -4,26 +4,25 @@ import Synchronization
 import System
 import SystemPackage
 
-/// GnuPG behind gpgme: an operation starts gpg, which asks gpg-agent for what needs a secret key. Only encrypting
-/// does without, while the keyring and the configuration stay as they are (see `Direct`).
+/// GnuPG behind gpgme: an operation starts gpg, which asks gpg-agent for what needs a secret key.
 ///
 /// Any thread may call; an operation keeps to the thread that called it, with a context of its own. Nothing here
 /// starts a look-up on the network, and nothing but GNUPGHOME, HOME and what pinentry needs is read from the
 /// environment.
-public final class GnuPG: Engine {
+final class GnuPG: Engine {
     /// The directory with the keyring.
-    public let home: FilePath
+    let home: FilePath
     /// What gpg is told; nil leaves it to gpg's own rule.
     let homeOption: String?
-    /// What a change of the keyring shows in.
+    /// The gpg that gpgme found, and its version.
+    let program: (path: String, version: String)
+    /// The files in which gpg is told how to work.
+    let configurationPaths: [String]
+    /// What a change of the keyring, or of how gpg works, shows in.
     let identityPaths: [String]
-    /// How messages are encrypted.
-    public let encryption: EncryptionWay
     let gate: Gate
-    /// nil where gpg encrypts.
-    let direct: DirectEncryption?
-    let resolved: Mutex<ResolvedLines>
-    let verified: Mutex<VerifiedSignatures>
+    let resolved = Mutex(ResolvedLines())
+    let verified = Mutex(VerifiedSignatures())
 
     /// How long an operation that asks for nothing may take before gpg is thought to hang.
     static let patience = Duration.seconds(60)
@@ -33,27 +32,20 @@ public final class GnuPG: Engine {
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
     ///   - parallelism: How many gpg processes may run at a time. One that has run for a second does not count:
     ///     it waits for a passphrase and must block nobody.
-    ///   - encryption: Whether messages may be encrypted without starting gpg.
-    ///   - notice: Told, at most once, in a sentence when that fails for a reason that should not be; gpg does it
-    ///     then.
     /// - Throws: `noEngine`.
-    public init(
-        home: FilePath? = nil, parallelism: Int = 4, encryption: EncryptionWay = .direct,
-        notice: @escaping @Sendable (String) -> Void = { _ in }
-    ) throws(OpenPGPError) {
-        try Self.engine.get()
+    init(home: FilePath?, parallelism: Int = 4) throws(OpenPGPError) {
+        program = try Self.engine.get()
         self.home = home ?? Self.defaultHome
-        self.encryption = encryption
-        direct = encryption == .direct ? DirectEncryption(home: self.home, notice: notice) : nil
-        identityPaths = HomeIdentity.paths(in: self.home, direct?.identityPaths ?? [])
+        let systemFolder = gpgme_get_dirinfo("sysconfdir").map { FilePath(String(cString: $0)) }
+        configurationPaths = ConfigurationFiles.paths(
+            home: self.home, systemFolder: systemFolder ?? "/etc/gnupg", version: program.version)
+        identityPaths = HomeIdentity.paths(in: self.home, configurationPaths + [program.path])
         homeOption = home?.string
         gate = Gate(places: parallelism)
-        resolved = Mutex(ResolvedLines())
-        verified = Mutex(VerifiedSignatures())
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.
-    private static let engine: Result<Void, OpenPGPError> = {
+    private static let engine: Result<(path: String, version: String), OpenPGPError> = {
         guard gpgme_check_version("1.18.0") != nil else {
             return .failure(OpenPGPError(.noEngine, "gpgme 1.18 or newer is needed"))
         }
@@ -66,12 +58,26 @@ public final class GnuPG: Engine {
             _ = gpgme_set_locale(nil, category, value.map { UnsafePointer($0) })
         }
         let error = SignalMask.withNoneBlocked { gpgme_engine_check_version(GPGME_PROTOCOL_OpenPGP) }
-        guard error == 0 else {
+        guard error == 0, let program = information else {
             return .failure(
                 OpenPGPError(.noEngine, "gpg is missing or too old: \(EngineFailure.words(error))"))
         }
-        return .success(())
+        return .success(program)
     }()
+
+    private static var information: (path: String, version: String)? {
+        var next: gpgme_engine_info_t?
+        guard gpgme_get_engine_info(&next) == 0 else { return nil }
+        while let information = next {
+            if information.pointee.protocol == GPGME_PROTOCOL_OpenPGP {
+                guard let path = information.pointee.file_name, let version = information.pointee.version
+                else { return nil }
+                return (String(cString: path), String(cString: version))
+            }
+            next = information.pointee.next
+        }
+        return nil
+    }
 
     private static var defaultHome: FilePath {
         if let value = getenv("GNUPGHOME"), value.pointee != 0 { return FilePath(String(cString: value)) }

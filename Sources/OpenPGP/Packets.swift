@@ -131,6 +131,26 @@ public enum Packets {
         }
     }
 
+    /// Checks in the packets of the result that it is whole and that everybody named, and nobody else, can read it.
+    static func verify(_ message: [UInt8], isFor recipients: [Recipient]) throws(OpenPGPError) {
+        guard isWholeMessage(message) else {
+            throw OpenPGPError(.other, "the encrypted message is incomplete")
+        }
+        let ids = recipientKeyIDs(in: message)
+        // "throw-keyids" in gpg.conf hides who is who; then only the number can be checked.
+        let hidden = ids.count(where: { $0 == 0 })
+        let missing = recipients.filter { recipient in !recipient.possibleKeyIDs.contains(where: ids.contains)
+        }
+        if hidden == 0, let first = missing.first {
+            throw OpenPGPError(.other, "nothing was encrypted to \(first.key.title)", subject: first.named)
+        }
+        let distinct = Set(missing.map(\.specification)).count
+        let expected = Set(recipients.flatMap(\.possibleKeyIDs))
+        guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
+            ids.count <= Set(recipients.map(\.specification)).count
+        else { throw OpenPGPError(.other, "the message is not for just the recipients that were named") }
+    }
+
     /// What makes a message malformed, whoever can decrypt it; nil when a look finds nothing. gpg would read it, one
     /// part at a time.
     static func objection(to message: UnsafeRawBufferPointer) -> OpenPGPError? {

@@ -2,13 +2,16 @@ import Glibc
 public import OpenPGP
 public import SystemPackage
 
+/// What a file of a credential is written and read with.
+public typealias CredentialCipher = Decrypting & Encrypting & Keyring
+
 /// Credentials as files, each encrypted to the user's own key: for a session without a Secret Service.
 ///
 /// `FOLDER/STORE.KIND.gpg`, and beside it `STORE.KIND.expires` where an expiry is known: asking for that must ask for no
 /// passphrase.
 public struct EncryptedFileCredentialStore: CredentialStore {
     private let folder: FilePath
-    private let engine: @Sendable () throws(OpenPGPError) -> any Engine
+    private let engine: @Sendable () throws(OpenPGPError) -> any CredentialCipher
     private let ownKey: String?
 
     /// A place in a folder, which is made (0700) with the first credential.
@@ -18,7 +21,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     ///   - engine: makes the engine when it is first needed.
     public init(
         folder: FilePath, ownKey: String? = nil,
-        engine: @escaping @Sendable () throws(OpenPGPError) -> any Engine
+        engine: @escaping @Sendable () throws(OpenPGPError) -> any CredentialCipher
     ) {
         self.folder = folder
         self.engine = engine
@@ -106,7 +109,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
         throw Errno(rawValue: errno)
     }
 
-    private func recipient(_ engine: any Engine) throws(OpenPGPError) -> Recipient? {
+    private func recipient(_ engine: any CredentialCipher) throws(OpenPGPError) -> Recipient? {
         if let ownKey { return try engine.resolve(ownKey).first }
         let now = Int64(time(nil))
         let own = try engine.keys(matching: [], secretOnly: true)

@@ -8,9 +8,10 @@ extension LayeredCredentialStore {
     ///   - timeout: how long the user may take to unlock the Secret Service.
     public static func standard(
         environment: [String: String], ownKey: String?, timeout: Duration = .seconds(120),
-        engine: @escaping @Sendable () throws(OpenPGPError) -> any Engine = { () throws(OpenPGPError) in
+        engine: @escaping @Sendable () throws(OpenPGPError) -> any CredentialCipher = {
+            () throws(OpenPGPError) in
             // Seldom, so that what is fast need not be used.
-            try GnuPG(encryption: .gpg)
+            try OpenPGPEngine(encryption: .gpg)
         }
     ) -> LayeredCredentialStore {
         LayeredCredentialStore([

@@ -144,7 +144,7 @@ extension Store {
         let recipients = try resolve(lines)
         let now = Int64(time(nil))
         for recipient in recipients {
-            if let error = GnuPG.objection(to: recipient, at: now, trust: options.trust) {
+            if let error = recipient.objection(at: now, trust: options.trust) {
                 throw StoreError(error)
             }
         }

@@ -159,7 +159,7 @@ import Testing
             let path = try home.makeStore("s", recipients: [key], git: false).path
             let store = Store(
                 name: "s", identifier: "s", root: try Root(path: path),
-                engine: try GnuPG(home: home.path("gnupg")),
+                engine: try OpenPGPEngine(home: home.path("gnupg")),
                 options: Store.Options(secretLimit: limit, promptTimeout: .seconds(60)), learned: nil)
             try body(home, store, path)
         }

@@ -22,7 +22,7 @@ import Testing
         try made.git("push", "-q")
         let store = Store(
             name: name, identifier: "m0", root: try Root(path: made.path),
-            engine: try GnuPG(home: home.path("gnupg")),
+            engine: try OpenPGPEngine(home: home.path("gnupg")),
             options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(20)),
             learned: try LearnedState(file: home.path("m0.sqlite")))
         var options = Committer.Options(

@@ -14,7 +14,7 @@ import Testing
             let path = try home.makeStore("s", recipients: [key], git: false).path
             let store = Store(
                 name: "s", identifier: "s", root: try Root(path: path),
-                engine: try GnuPG(home: home.path("gnupg")),
+                engine: try OpenPGPEngine(home: home.path("gnupg")),
                 options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(60)), learned: nil)
             #expect(try store.recipients(for: "x.gpg").recipients.count == 1)
             let lines = String(repeating: key.fingerprint + "\n", count: 20_000)

@@ -34,7 +34,7 @@ import Testing
             if pass.exitCode == 0 { theirs = try store.recipientKeyIDs(of: "a") }
             let opened = Store(
                 name: "work", identifier: "work", root: try Root(path: store.path),
-                engine: try GnuPG(home: home.path("gnupg")),
+                engine: try OpenPGPEngine(home: home.path("gnupg")),
                 options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(20)), learned: nil)
             var ours: Set<String>?
             let bytes = try SecretBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0))

@@ -8,7 +8,9 @@ import Testing
 @Suite struct DirectChoiceTests {
     private var now: Int64 { Int64(time(nil)) }
 
-    func isDirect(_ engine: GnuPG, _ recipients: [Recipient], trust: TrustModel = .always) throws -> Bool {
+    func isDirect(_ engine: OpenPGPEngine, _ recipients: [Recipient], trust: TrustModel = .always) throws
+        -> Bool
+    {
         let message = try engine.encryptDirectly(
             secret("x"), to: recipients, trust: trust, at: Int64(time(nil)))
         return message != nil
@@ -24,7 +26,7 @@ import Testing
         for other in [keys.expired, keys.revoked, keys.disabled, keys.signOnly] {
             #expect(try !isDirect(engine, ann + engine.resolve(other.description)))
         }
-        let gpg = try GnuPG(home: FilePath(keys.home.path), encryption: .gpg)
+        let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
         #expect(try !isDirect(gpg, ann))
     }
 
@@ -41,7 +43,7 @@ import Testing
             let message = try #require(
                 try engine.encryptDirectly(secret("x"), to: recipients, trust: .always, at: now))
             #expect(Packets.recipientKeyIDs(in: message) == expected.map(\.keyID))
-            let gpg = try GnuPG(home: FilePath(keys.home.path), encryption: .gpg)
+            let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
             let theirs = try gpg.encrypt(secret("x"), to: recipients)
             // gpg has an order of its own for subkeys of one key.
             #expect(Set(Packets.recipientKeyIDs(in: theirs)) == Set(expected.map(\.keyID)))

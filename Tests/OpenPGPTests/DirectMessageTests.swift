@@ -37,7 +37,7 @@ extension TestHome {
 /// What is encrypted without gpg, as gpg sees it.
 @Suite struct DirectMessageTests {
     private let keys: AlgorithmKeys
-    let engine: GnuPG
+    let engine: OpenPGPEngine
 
     init() throws {
         keys = try AlgorithmKeys.shared.get()
@@ -133,8 +133,8 @@ extension TestHome {
     /// The packets of gpg, of us: the same but for numbers and the form of lengths.
     @Test func thePacketsAreGpgs() throws {
         let names = ["cv25519", "rsa2048", "nistp256"]
-        let gpg = try GnuPG(home: FilePath(keys.home.path), encryption: .gpg)
-        #expect(gpg.direct == nil)
+        let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
+        #expect(!(gpg.encryption is DirectEncryptor))
         for size in [5, 250, 20_000] {
             let plaintext = [UInt8](repeating: 7, count: size)
             let theirs = try gpg.encrypt(secret(plaintext), to: recipients(names))
@@ -169,7 +169,7 @@ extension TestHome {
     @Test func theWholeEngineTakesTheDirectWay() throws {
         let message = try engine.encrypt(secret("x"), to: recipients(["cv25519"]))
         // The message does not show who wrote it; that nothing was started is told by comparing with gpg, in turns.
-        let gpg = try GnuPG(home: FilePath(keys.home.path), encryption: .gpg)
+        let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
         let list = try recipients(["cv25519"])
         let clock = ContinuousClock()
         var ours = Duration.zero

@@ -82,7 +82,7 @@ final class PinentryHome: Sendable {
 
 @Suite(.serialized) struct PinentryTests {
     let pinentry: PinentryHome
-    let engine: GnuPG
+    let engine: OpenPGPEngine
 
     init() throws {
         pinentry = try PinentryHome.shared.get()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ResolveTests {
     let keys: Keys
-    let engine: GnuPG
+    let engine: OpenPGPEngine
 
     init() throws {
         keys = try Keys.shared.get()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct SignatureTests {
     let keys: Keys
-    let engine: GnuPG
+    let engine: OpenPGPEngine
 
     init() throws {
         keys = try Keys.shared.get()

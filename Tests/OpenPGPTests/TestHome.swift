@@ -28,8 +28,8 @@ final class TestHome: Sendable {
         directory.remove()
     }
 
-    var engine: GnuPG {
-        get throws { try GnuPG(home: FilePath(path)) }
+    var engine: OpenPGPEngine {
+        get throws { try OpenPGPEngine(home: FilePath(path)) }
     }
 
     /// Runs gpg in this home; throws when it fails.
@@ -136,3 +136,12 @@ func secret(_ bytes: [UInt8]) throws -> SecretBytes {
 }
 
 func secret(_ text: String) throws -> SecretBytes { try secret(Array(text.utf8)) }
+
+extension OpenPGPEngine {
+    /// What is encrypted without gpg; nil where that is left to gpg.
+    func encryptDirectly(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel, at now: Int64
+    ) -> [UInt8]? {
+        (encryption as? DirectEncryptor)?.directly(plaintext, to: recipients, trust: trust, at: now)
+    }
+}

@@ -33,7 +33,7 @@ import Testing
             options.changes = home.path("changes")
             return Store(
                 name: "store", identifier: "test", root: try Root(path: folder),
-                engine: try GnuPG(home: home.path("gnupg")), options: options, learned: nil)
+                engine: try OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
         }
 
         func write(_ text: String, _ path: String = ".gpg-id") throws {

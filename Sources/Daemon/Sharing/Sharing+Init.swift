@@ -94,7 +94,7 @@ extension Sharing {
         let usable = try store.engine.keys(matching: [], secretOnly: true).filter { key in
             let resolved = (try? store.engine.resolve(key.fingerprint.description)) ?? []
             return !resolved.isEmpty
-                && resolved.allSatisfy { GnuPG.objection(to: $0, at: now, trust: store.options.trust) == nil }
+                && resolved.allSatisfy { $0.objection(at: now, trust: store.options.trust) == nil }
         }
         guard let only = usable.first, usable.count == 1 else {
             let count = usable.isEmpty ? "no secret key" : "\(usable.count) secret keys"

@@ -150,7 +150,7 @@ extension Sharing {
             canEncrypt: subkey != nil, trust: "\(key.userIDs.map(\.validity).max() ?? .unknown)",
             state: state,
             expires: expires.map(Timestamp.init(seconds:)), folders: [],
-            problem: GnuPG.objection(to: recipient, at: now, trust: trust)?.message)
+            problem: recipient.objection(at: now, trust: trust)?.message)
     }
 
     /// The keys in the `.public-keys` of a store: a file, or a folder of files, one or more keys in each.
@@ -174,7 +174,7 @@ extension Sharing {
     }
 
     /// The keyring of a store; nil is that of GNUPGHOME.
-    private func engine(ofStore name: String?) throws(DaemonError) -> any Engine {
+    private func engine(ofStore name: String?) throws(DaemonError) -> any Keyring {
         try name.map { name throws(DaemonError) in try store(named: name, for: .reading).engine } ?? engine
     }
 

@@ -67,7 +67,7 @@ extension Sharing {
                 RecipientReport(
                     line: line, fingerprint: recipient.key.fingerprint.description,
                     userID: recipient.key.userIDs.first?.text, isOwn: recipient.key.hasSecret,
-                    problem: GnuPG.objection(to: recipient, at: now, trust: store.options.trust)?.message)
+                    problem: recipient.objection(at: now, trust: store.options.trust)?.message)
             }
         } catch {
             return [RecipientReport(line: line, isOwn: false, problem: error.message)]

@@ -17,7 +17,7 @@ public struct Sharing: Sendable {
     let opener: StoreOpener
     let definitions: [StoreDefinition]
     /// The keyring of GNUPGHOME.
-    let engine: GnuPG
+    let engine: any Keyring
 
     /// Reads the configuration and prepares GnuPG.
     public init(environment: [String: String]) throws(DaemonError) {

@@ -23,7 +23,7 @@ struct KeyMaterial: Sendable {
     /// The subkey that gpg takes at `now` for this recipient; nil where that is not sure, or where gpg would refuse.
     func target(for recipient: Recipient, at now: Int64) -> Target? {
         // The keyring as it is now counts, not as it was when the recipient was looked up.
-        let current = Recipient(key: key, subkey: recipient.subkey, named: recipient.named)
+        let current = recipient.with(key)
         guard current.encryptionState(at: now) == .usable, let subkey = current.encryptionSubkey(at: now)
         else {
             return nil

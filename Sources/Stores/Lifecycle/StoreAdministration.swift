@@ -142,7 +142,7 @@ public struct StoreAdministration: Sendable {
 
     /// Whether there is a secret key for a secret: told by its packets, so that nobody is asked for a passphrase.
     private func unreadable(_ names: [String], in folder: FilePath, keyring: FilePath?) -> String? {
-        guard let engine = try? GnuPG(home: keyring),
+        guard let engine = try? OpenPGPEngine(home: keyring),
             let own = try? engine.keys(matching: [], secretOnly: true),
             let first = names.first, let root = try? Root(path: folder),
             let bytes = try? PrivateFile.read(

@@ -8,7 +8,7 @@ import SystemPackage
 
 /// Signs commits as git would: `commit.gpgsign` or `pass.signcommits`, `gpg.format`, `user.signingkey`.
 struct CommitSigning {
-    let engine: any Engine
+    let engine: any Keyring & Signing
     /// How long a passphrase may be waited for.
     let timeout: Duration
     /// The store's setting `key`: signs where git's settings name no key.

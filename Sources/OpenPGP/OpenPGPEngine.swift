@@ -1,0 +1,86 @@
+public import SystemPackage
+
+/// How messages are encrypted.
+public enum EncryptionWay: Sendable, Hashable {
+    /// Without starting gpg where the result is surely of the form that gpg would give, else with gpg.
+    case direct
+    /// Always with gpg.
+    case gpg
+}
+
+/// The engine of a keyring, and the one place that decides what it is made of: GnuPG, with faster ways put before it
+/// where they apply.
+public struct OpenPGPEngine: Engine {
+    /// The directory with the keyring.
+    public let home: FilePath
+    private let decryption: any Decrypting
+    let encryption: any Encrypting
+    private let keyring: any Keyring
+    private let signing: any Signing
+
+    /// - Parameters:
+    ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
+    ///   - encryption: Whether messages may be encrypted without starting gpg.
+    ///   - notice: Told, at most once, in a sentence when that fails for a reason that should not be; gpg does it
+    ///     then.
+    /// - Throws: `noEngine`.
+    public init(
+        home: FilePath? = nil, encryption: EncryptionWay = .direct,
+        notice: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(OpenPGPError) {
+        let gnupg = try GnuPG(home: home)
+        self.home = gnupg.home
+        (decryption, keyring, signing) = (gnupg, gnupg, gnupg)
+        let direct = encryption == .direct ? DirectEncryptor(before: gnupg, notice: notice) : nil
+        self.encryption = direct ?? gnupg
+    }
+
+    /// As `Decrypting` says.
+    public func decrypt(
+        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
+        mayAsk: Bool
+    ) throws(OpenPGPError) -> SecretBytes {
+        try decryption.decrypt(
+            ciphertext, limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: mayAsk)
+    }
+
+    /// As `Encrypting` says.
+    public func encrypt(
+        _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel
+    ) throws(OpenPGPError) -> [UInt8] {
+        try encryption.encrypt(plaintext, to: recipients, trust: trust)
+    }
+
+    /// As `Keyring` says.
+    public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] { try keyring.resolve(line) }
+
+    /// As `Keyring` says.
+    public func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
+        try keyring.keys(matching: patterns, secretOnly: secretOnly)
+    }
+
+    /// As `Keyring` says.
+    public func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] { try keyring.keys(in: data) }
+
+    /// As `Keyring` says.
+    public func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+        try keyring.importKeys(data)
+    }
+
+    /// As `Keyring` says.
+    public func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
+        try keyring.exportKeys(fingerprints)
+    }
+
+    /// As `Signing` says.
+    public func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
+        try signing.verifyDetached(signature: signature, of: data)
+    }
+
+    /// As `Signing` says.
+    public func signDetached(
+        _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
+    ) throws(OpenPGPError) -> [UInt8] {
+        try signing.signDetached(data, by: signer, timeout: timeout, cancellation: cancellation)
+    }
+}
