@@ -26,13 +26,13 @@ struct BranchLock: ~Copyable {
         let common = repository.commonDirectory
         let own = common.appending(
             "\(Self.prefix)\(getpid())-\(lockCount.wrappingAdd(1, ordering: .relaxed).newValue)")
-        let made = own.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o666) }
-        guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
+        let doing = "cannot lock \(ref)"
+        let descriptor = try GitError.wrapping(
+            doing, OwnedDescriptor(opening: own, O_CREAT | O_EXCL | O_RDWR, mode: 0o666))
         let names = LockNames(own)
-        let descriptor = OwnedDescriptor(made)
-        _ = flock(made, LOCK_EX | LOCK_NB)
-        try descriptor.write(Array((value.hex + "\n").utf8), "cannot lock \(ref)")
-        guard fsync(made) == 0 else { throw .system(Errno(rawValue: errno), "cannot lock \(ref)") }
+        _ = flock(descriptor.raw, LOCK_EX | LOCK_NB)
+        try GitError.wrapping(doing, descriptor.writeAll(Array((value.hex + "\n").utf8)))
+        try GitError.wrapping(doing, descriptor.synchronize())
         file = common.pushing(FilePath(ref))
         lock = file.withSuffix(".lock")
         self.own = own
@@ -54,16 +54,14 @@ struct BranchLock: ~Copyable {
 
     /// Lets others lock the reference until it is taken again.
     func giveBack() {
-        if let lock = names.lock { _ = lock.withPlatformString { unlink($0) } }
+        names.lock?.unlink()
         names.lock = nil
     }
 
     /// Puts the new value in place, durably.
     /// - Returns: false, with nothing changed, where something else than a file has the name.
     consuming func commit() throws(GitError) -> Bool {
-        guard lock.withPlatformString({ from in file.withPlatformString { rename(from, $0) } }) == 0 else {
-            return false
-        }
+        guard (try? lock.rename(to: file)) != nil else { return false }
         names.lock = nil
         OwnedDescriptor.synchronize(folder: file.removingLastComponent())
         return true
@@ -74,15 +72,12 @@ struct BranchLock: ~Copyable {
         let common = repository.commonDirectory
         for name in DirectoryStream.names(in: common) where name.hasPrefix(prefix) {
             let own = common.appending(name)
-            let opened = own.withPlatformString { open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-            guard opened >= 0 else { continue }
-            let descriptor = OwnedDescriptor(opened)
-            var facts = stat()
-            guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, fstat(descriptor.raw, &facts) == 0,
+            guard let descriptor = try? OwnedDescriptor(opening: own, O_RDONLY | O_NOFOLLOW),
+                flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, let facts = try? descriptor.facts(),
                 facts.st_uid == geteuid(), facts.st_mode & S_IFMT == S_IFREG
             else { continue }
             if facts.st_nlink > 1 { removeNames(of: facts, below: common.appending("refs"), depth: 0) }
-            _ = own.withPlatformString { unlink($0) }
+            own.unlink()
         }
     }
 
@@ -91,12 +86,11 @@ struct BranchLock: ~Copyable {
         guard depth < 32 else { return }
         for name in DirectoryStream.names(in: folder) {
             let path = folder.appending(name)
-            var found = stat()
-            guard path.withPlatformString({ lstat($0, &found) }) == 0 else { continue }
+            guard let found = path.facts() else { continue }
             if found.st_mode & S_IFMT == S_IFDIR {
                 removeNames(of: facts, below: path, depth: depth + 1)
             } else if name.hasSuffix(".lock"), found.st_ino == facts.st_ino, found.st_dev == facts.st_dev {
-                _ = path.withPlatformString { unlink($0) }
+                path.unlink()
             }
         }
     }
@@ -130,7 +124,7 @@ private final class LockNames {
 
     deinit {
         // The name that says whose it is goes last.
-        if let lock { _ = lock.withPlatformString { unlink($0) } }
-        _ = own.withPlatformString { unlink($0) }
+        lock?.unlink()
+        own.unlink()
     }
 }

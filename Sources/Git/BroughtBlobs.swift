@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 extension Repository {
@@ -31,14 +32,10 @@ extension Repository {
     /// What the last fetch of the git program brought, from wherever (`FETCH_HEAD`: a line for each, its id first).
     private func fetchedLast() -> [ObjectID] {
         let file = gitDirectory.appending("FETCH_HEAD")
-        guard let descriptor = try? FileDescriptor.open(file, .readOnly, options: [.noFollow, .closeOnExec])
-        else {
-            return []
-        }
-        defer { try? descriptor.close() }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = (try? bytes.withUnsafeMutableBytes { try descriptor.read(into: $0) }) ?? 0
-        return bytes[..<count].split(separator: UInt8(ascii: "\n")).compactMap { line in
+        guard let descriptor = try? OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let bytes = try? descriptor.readAll(atMost: 16 << 20)
+        else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
             ObjectID(hex: String(decoding: line.prefix(40), as: UTF8.self))
         }
     }

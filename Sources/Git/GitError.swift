@@ -106,6 +106,13 @@ extension GitError {
         GitError(code: errno == .fileExists ? .locked : .other, message: "\(doing): \(errno)")
     }
 
+    /// Puts what a system call says under a sentence.
+    static func wrapping<Value: ~Copyable>(
+        _ doing: @autoclosure () -> String, _ work: @autoclosure () throws(Errno) -> Value
+    ) throws(GitError) -> Value {
+        do throws(Errno) { return try work() } catch { throw system(error, doing()) }
+    }
+
     /// libgit2's codes and error classes in the terms of `Code`. Where libgit2 has the plain code -1 only, its
     /// message decides: the texts are those of 1.5.1.
     private static func kind(_ code: Int32, _ area: git_error_t, _ reason: String) -> Code {

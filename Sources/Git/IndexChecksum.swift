@@ -1,6 +1,7 @@
 import CGcrypt
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// The SHA-1 that ends an index, and a pack. libgcrypt computes it with the processor's own instructions, several times as fast as

@@ -46,9 +46,8 @@ struct IndexCopy: ~Copyable {
 
     /// Makes the file, empty, for writing.
     func create() throws(GitError) -> OwnedDescriptor {
-        let made = path.withPlatformString { open($0, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
-        guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot copy the index") }
-        return OwnedDescriptor(made)
+        try GitError.wrapping(
+            "cannot copy the index", OwnedDescriptor(opening: path, O_CREAT | O_EXCL | O_RDWR, mode: 0o600))
     }
 
     /// Puts the copy into the index's place, provided the index is still the one that was copied. The replaced index lies
@@ -162,17 +161,5 @@ extension stat {
     func isSameContent(as other: stat) -> Bool {
         st_ino == other.st_ino && st_size == other.st_size && st_mtim.tv_sec == other.st_mtim.tv_sec
             && st_mtim.tv_nsec == other.st_mtim.tv_nsec
-    }
-}
-
-/// What tells one state of a file from another.
-struct FileIdentity: Equatable {
-    private let numbers: [Int]
-
-    init(_ facts: stat) {
-        numbers = [
-            Int(truncatingIfNeeded: facts.st_dev), Int(truncatingIfNeeded: facts.st_ino), facts.st_size,
-            facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec,
-        ]
     }
 }

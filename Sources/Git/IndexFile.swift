@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// The index as libgit2 reads and writes it: for what `IndexPatch` does not know. Slow where there are many entries.
@@ -15,7 +16,8 @@ struct IndexFile: ~Copyable {
         let copy = try IndexCopy(of: path, old: source?.facts)
         if let source {
             try source.withBytes { bytes throws(GitError) in
-                try copy.create().write([bytes], "cannot copy the index")
+                let file = try copy.create()
+                try GitError.wrapping("cannot copy the index", file.writeAll(bytes))
             }
         }
         let place = copy.path

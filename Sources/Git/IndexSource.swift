@@ -117,19 +117,6 @@ private enum SpareMemory {
 }
 
 extension OwnedDescriptor {
-    /// Writes all bytes.
-    borrowing func write(_ bytes: [UInt8], _ doing: String) throws(GitError) {
-        var failure: GitError?
-        bytes.withUnsafeBytes { piece in
-            do throws(GitError) {
-                try write([piece], doing)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-    }
-
     /// Writes all of the pieces, one after the other.
     borrowing func write(_ pieces: [UnsafeRawBufferPointer], _ doing: String) throws(GitError) {
         /// As many as writev takes in one call.

@@ -32,7 +32,7 @@ public struct IndexDraft: ~Copyable, @unchecked Sendable {
         try patch.write(to: file, checksum: checksum)
         // One without a checksum cannot be told from one that was cut short.
         let isDurable = durable == .whenPublished || !patch.hasChecksum
-        if isDurable { try file.sync("cannot write the index") }
+        if isDurable { try GitError.wrapping("cannot write the index", file.synchronize()) }
         return PreparedIndex(copy, file, replacing: source, isDurable: isDurable)
     }
 }
@@ -131,7 +131,7 @@ public struct PreparedIndex: ~Copyable, @unchecked Sendable {
 
     private borrowing func sync() throws(GitError) {
         switch file {
-        case .some(let file): try file.sync("cannot write the index")
+        case .some(let file): try GitError.wrapping("cannot write the index", file.synchronize())
         case .none: break
         }
     }

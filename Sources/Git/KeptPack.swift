@@ -37,10 +37,9 @@ final class KeptPack {
         let name = git_indexer_name(indexer.pointer).map { "pack-" + String(cString: $0) } ?? ""
         let keep = place.appending(name + ".keep")
         let draft = folder.appending("keep")
-        let made = draft.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o444) }
-        guard made >= 0 else { throw .system(Errno(rawValue: errno), "cannot write a pack") }
-        let descriptor = OwnedDescriptor(made)
-        try descriptor.write(Self.mark, "cannot write a pack")
+        let descriptor = try GitError.wrapping(
+            "cannot write a pack", OwnedDescriptor(opening: draft, O_CREAT | O_EXCL | O_WRONLY, mode: 0o444))
+        try GitError.wrapping("cannot write a pack", descriptor.writeAll(Self.mark))
         // It never lies there without the word that says whose it is; one of the user's own is the user's to remove.
         let moved = draft.withPlatformString { from in
             keep.withPlatformString {
@@ -54,18 +53,16 @@ final class KeptPack {
         }
         // In this order, as git looks for packs by their indexes.
         for suffix in [".pack", ".idx"] {
-            let from = folder.appending(name + suffix)
-            let moved = from.withPlatformString { from in
-                place.appending(name + suffix).withPlatformString { rename(from, $0) }
-            }
-            guard moved == 0 else { throw .system(Errno(rawValue: errno), "cannot write a pack") }
+            try GitError.wrapping(
+                "cannot write a pack",
+                folder.appending(name + suffix).rename(to: place.appending(name + suffix)))
         }
         OwnedDescriptor.synchronize(folder: place)
     }
 
     /// From now on it is a pack as any other.
     func release() {
-        if let keep { _ = keep.withPlatformString { unlink($0) } }
+        keep?.unlink()
         keep = nil
     }
 
@@ -79,22 +76,16 @@ final class KeptPack {
         }
         let place = common.pushing("objects/pack")
         for name in DirectoryStream.names(in: place) where name.hasSuffix(".keep") {
-            let opened = place.appending(name).withPlatformString {
-                open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-            }
-            guard opened >= 0 else { continue }
-            let descriptor = OwnedDescriptor(opened)
-            var bytes = [UInt8](repeating: 0, count: mark.count + 1)
-            let count = read(descriptor.raw, &bytes, bytes.count)
-            guard count == mark.count, bytes.starts(with: mark) else { continue }
-            _ = place.appending(name).withPlatformString { unlink($0) }
+            let file = place.appending(name)
+            guard let descriptor = try? OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW),
+                (try? descriptor.readAll(atMost: mark.count)) == mark
+            else { continue }
+            file.unlink()
         }
     }
 
     private static func removeFolder(_ folder: FilePath) {
-        for name in DirectoryStream.names(in: folder) {
-            _ = folder.appending(name).withPlatformString { unlink($0) }
-        }
+        for name in DirectoryStream.names(in: folder) { folder.appending(name).unlink() }
         _ = folder.withPlatformString { rmdir($0) }
     }
 }

@@ -5,12 +5,10 @@ import SystemPackage
 /// The log of a reference (`logs/refs/heads/main`), a line for each move.
 struct ReferenceLog {
     private let file: FilePath
-    private let top: FilePath
     private let begins: Bool
 
     /// - Parameter folder: the git directory that holds the reference.
     init(of ref: String, in folder: FilePath, _ repository: Repository) {
-        top = folder
         file = folder.appending("logs").pushing(FilePath(ref))
         begins = Self.begins(ref, repository)
     }
@@ -29,13 +27,9 @@ struct ReferenceLog {
     /// Adds a line, where there is a log or git would begin one. What fails is not told, nor waited for, as by git: the
     /// branch matters more.
     func append(_ line: [UInt8]) {
-        if begins { Self.makeFolders(file.removingLastComponent(), above: top) }
-        let opened = file.withPlatformString {
-            open($0, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (begins ? O_CREAT : 0), 0o666)
-        }
-        guard opened >= 0 else { return }
-        let descriptor = OwnedDescriptor(opened)
-        try? descriptor.write(line, "cannot write a log")
+        if begins { try? file.removingLastComponent().makeFolders(mode: 0o777) }
+        let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | (begins ? O_CREAT : 0)
+        try? OwnedDescriptor(opening: file, flags, mode: 0o666).writeAll(line)
     }
 
     /// `core.logAllRefUpdates` (git-config(1)); unset: yes, with a working tree.
@@ -45,11 +39,5 @@ struct ReferenceLog {
         guard repository.configBool("core.logAllRefUpdates") ?? !repository.isBare else { return false }
         return ref == "HEAD"
             || ["refs/heads/", "refs/remotes/", "refs/notes/"].contains { ref.hasPrefix($0) }
-    }
-
-    private static func makeFolders(_ folder: FilePath, above top: FilePath) {
-        guard folder != top, folder.withPlatformString({ access($0, F_OK) }) != 0 else { return }
-        makeFolders(folder.removingLastComponent(), above: top)
-        _ = folder.withPlatformString { mkdir($0, 0o777) }
     }
 }

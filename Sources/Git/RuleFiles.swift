@@ -11,6 +11,9 @@ enum RuleFiles {
     /// The largest that is read, in bytes.
     static let limit = 1 << 20
 
+    /// Then a folder is there and cannot be looked into, which says nothing of it.
+    private static let shortages: [Errno] = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory]
+
     /// One descriptor is open for each folder on the way down.
     private static let deepest = 256
 
@@ -21,14 +24,13 @@ enum RuleFiles {
     /// - Throws: `.invalid` where one is no file of ordinary size.
     static func check(_ folder: FilePath, top: FilePath) throws(GitError) {
         // As libgit2 will open it, with the links on the way.
-        let raw = top.pushing(folder).withPlatformString {
-            open($0, PASSDIR_O_PATH | O_DIRECTORY | O_CLOEXEC)
+        let place: OwnedDescriptor
+        do throws(Errno) {
+            place = try OwnedDescriptor(opening: top.pushing(folder), PASSDIR_O_PATH | O_DIRECTORY)
+        } catch {
+            guard shortages.contains(error) else { return }
+            throw .system(error, "cannot open \(folder)")
         }
-        if raw < 0, errno == EMFILE || errno == ENFILE || errno == ENOMEM {
-            throw .system(Errno(rawValue: errno), "cannot open \(folder)")
-        }
-        guard raw >= 0 else { return }
-        let place = OwnedDescriptor(raw)
         for name in components { try check(name, in: folder, at: place.raw) }
     }
 
@@ -57,11 +59,9 @@ enum RuleFiles {
     /// there for libgit2 either.
     private static func checkPatterns(_ path: FilePath, at folder: CInt) throws(GitError) {
         guard let name = path.lastComponent else { return }
-        let raw = name.withPlatformString {
-            openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        }
-        guard raw >= 0 else { return }
-        let bytes = try OwnedDescriptor(raw).readAll(expecting: 4096, path)
+        guard let file = try? OwnedDescriptor(opening: name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        else { return }
+        let bytes = try GitError.wrapping("cannot read \(path)", file.readAll())
         guard !bytes.withUnsafeBytes(PatternCost.isBounded) else { return }
         throw GitError(
             code: .invalid,
@@ -72,9 +72,8 @@ enum RuleFiles {
 
     /// Looks at every folder of a working tree; no link is followed, and what is in `.git` is left out.
     static func checkAll(top: FilePath) throws(GitError) {
-        let raw = top.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard raw >= 0 else { return }
-        try walk(OwnedDescriptor(raw), FilePath(), depth: 0)
+        guard let opened = try? OwnedDescriptor(opening: top, O_RDONLY | O_DIRECTORY) else { return }
+        try walk(opened, FilePath(), depth: 0)
     }
 
     private static func walk(
@@ -91,9 +90,7 @@ enum RuleFiles {
             do throws(Errno) {
                 child = try stream.openFolder(entry.name)
             } catch {
-                guard [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory].contains(error) else {
-                    continue
-                }
+                guard shortages.contains(error) else { continue }
                 throw .system(error, "cannot list \(folder.appending(name))")
             }
             try walk(child, folder.appending(name), depth: depth + 1)

@@ -20,10 +20,10 @@ struct ShallowHistory {
     /// The commits whose parents are not there (gitformat-shallow: a name a line).
     static func boundary(of repository: Repository) throws(GitError) -> Set<ObjectID> {
         let path = repository.commonDirectory.appending("shallow")
-        let opened = path.withPlatformString { open($0, O_RDONLY | O_CLOEXEC) }
-        if opened < 0, errno == ENOENT { return [] }
-        guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot read \(path)") }
-        let text = String(decoding: try OwnedDescriptor(opened).readAll(expecting: 4096, path), as: UTF8.self)
+        guard path.exists || errno != ENOENT else { return [] }
+        let bytes = try GitError.wrapping(
+            "cannot read \(path)", OwnedDescriptor(opening: path, O_RDONLY).readAll())
+        let text = String(decoding: bytes, as: UTF8.self)
         return Set(text.split(whereSeparator: \.isNewline).compactMap { ObjectID(hex: String($0)) })
     }
 

@@ -38,19 +38,16 @@ enum WorkingFile {
         _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing OwnedDescriptor
     ) throws(GitError) -> WorkingFile {
         // O_NONBLOCK: what was a file a moment ago may be a FIFO now, whose open would wait for a writer.
-        let opened = name.withPlatformString {
-            openat(parent.raw, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        }
-        guard opened >= 0 else { return try absence("cannot open \(path)") }
-        let descriptor = OwnedDescriptor(opened)
-        var before = stat()
-        guard fstat(descriptor.raw, &before) == 0, before.st_mode & S_IFMT == S_IFREG else { return .absent }
-        let bytes = try descriptor.readAll(expecting: Int(before.st_size), path)
-        var after = stat()
-        fstat(descriptor.raw, &after)
-        let steady = sameContent(before, after) && bytes.count == Int(after.st_size)
+        guard
+            let descriptor = try? OwnedDescriptor(
+                opening: name, in: parent.raw, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        else { return try absence("cannot open \(path)") }
+        guard let before = try? descriptor.facts(), before.st_mode & S_IFMT == S_IFREG else { return .absent }
+        let bytes = try GitError.wrapping("cannot read \(path)", descriptor.readAll())
+        let after = try? descriptor.facts()
+        let steady = after.map { FileIdentity($0) == FileIdentity(before) && bytes.count == $0.st_size }
         return .file(
-            bytes: bytes, executable: before.st_mode & S_IXUSR != 0, stat: steady ? after : nil)
+            bytes: bytes, executable: before.st_mode & S_IXUSR != 0, stat: steady == true ? after : nil)
     }
 
     private static func readLink(
@@ -66,7 +63,7 @@ enum WorkingFile {
         guard length >= 0 else { return try absence("cannot read the link \(path)") }
         var after = stat()
         let still = name.withPlatformString { fstatat(parent.raw, $0, &after, AT_SYMLINK_NOFOLLOW) } == 0
-        let steady = still && sameContent(before, after)
+        let steady = still && FileIdentity(before) == FileIdentity(after)
         return .link(target: Array(target[..<length]), stat: steady ? after : nil)
     }
 
@@ -79,39 +76,6 @@ enum WorkingFile {
         default: throw .system(error, doing)
         }
     }
-
-    private static func sameContent(_ one: stat, _ two: stat) -> Bool {
-        one.st_ino == two.st_ino && one.st_size == two.st_size
-            && one.st_mtim.tv_sec == two.st_mtim.tv_sec && one.st_mtim.tv_nsec == two.st_mtim.tv_nsec
-            && one.st_ctim.tv_sec == two.st_ctim.tv_sec && one.st_ctim.tv_nsec == two.st_ctim.tv_nsec
-    }
-}
-
-extension OwnedDescriptor {
-    /// fdatasync(2).
-    borrowing func sync(_ doing: String) throws(GitError) {
-        guard fdatasync(raw) == 0 else { throw .system(Errno(rawValue: errno), doing) }
-    }
-
-    /// Everything up to the end of the file.
-    func readAll(expecting size: Int, _ path: FilePath) throws(GitError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: size + 1)
-        var count = 0
-        while true {
-            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
-            let got = bytes.withUnsafeMutableBytes {
-                Glibc.read(raw, $0.baseAddress! + count, $0.count - count)
-            }
-            if got == 0 { break }
-            if got < 0 {
-                if errno == EINTR { continue }
-                throw .system(Errno(rawValue: errno), "cannot read \(path)")
-            }
-            count += got
-        }
-        bytes.removeLast(bytes.count - count)
-        return bytes
-    }
 }
 
 /// The top of a working tree, held open: paths are resolved from it, component by component.
@@ -119,9 +83,8 @@ struct WorkingRoot: ~Copyable {
     private let descriptor: OwnedDescriptor
 
     init(_ path: FilePath) throws(GitError) {
-        let opened = path.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard opened >= 0 else { throw .system(Errno(rawValue: errno), "cannot open \(path)") }
-        descriptor = OwnedDescriptor(opened)
+        descriptor = try GitError.wrapping(
+            "cannot open \(path)", OwnedDescriptor(opening: path, O_RDONLY | O_DIRECTORY))
     }
 
     /// The folder that holds `path`; nil when it isn't there, or only through a symbolic link.
@@ -150,13 +113,9 @@ struct WorkingRoot: ~Copyable {
         var current = OwnedDescriptor(fcntl(descriptor.raw, F_DUPFD_CLOEXEC, 0))
         for component in path.removingLastComponent().components {
             _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
-            let next = component.withPlatformString {
-                openat(current.raw, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            }
-            guard next >= 0 else {
-                throw .system(Errno(rawValue: errno), "cannot make the folder of \(path)")
-            }
-            current = OwnedDescriptor(next)
+            current = try GitError.wrapping(
+                "cannot make the folder of \(path)",
+                OwnedDescriptor(opening: component, in: current.raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
         }
     }
 

@@ -16,7 +16,7 @@ extension Repository {
     ///   the configuration names another working tree or includes a file of this one; and what `open` throws.
     public static func open(workingTree folder: FilePath) throws(GitError) -> Repository? {
         let entry = folder.appending(".git")
-        guard let facts = facts(entry) else { return nil }
+        guard let facts = entry.facts() else { return nil }
         switch facts.st_mode & S_IFMT {
         case S_IFDIR, S_IFREG: break
         case S_IFLNK: throw unsafe("\(entry) is a symbolic link, which is not followed")
@@ -93,13 +93,8 @@ extension Repository {
     private static func unsafe(_ sentence: String) -> GitError { GitError(code: .invalid, message: sentence) }
 
     private static func checkOwner(of path: FilePath) throws(GitError) {
-        guard let facts = facts(path), facts.st_uid != geteuid() else { return }
+        guard let facts = path.facts(), facts.st_uid != geteuid() else { return }
         throw GitError(
             code: .untrustedOwner, message: "\(path) belongs to another user (uid \(facts.st_uid))")
-    }
-
-    private static func facts(_ path: FilePath) -> stat? {
-        var facts = stat()
-        return path.withPlatformString({ lstat($0, &facts) }) == 0 ? facts : nil
     }
 }

@@ -24,7 +24,7 @@ extension WorkingTreeUpdate {
         _ bytes: UnsafeRawBufferPointer, _ kind: TreeItem.Kind, to prepared: Prepared
     ) throws(GitError) {
         let place = prepared.temporary
-        _ = place.withPlatformString { unlink($0) }
+        place.unlink()
         if kind == .link {
             let target = bytes.map { CChar(bitPattern: $0) } + [0]
             guard place.withPlatformString({ symlink(target, $0) }) == 0 else {
@@ -33,24 +33,10 @@ extension WorkingTreeUpdate {
             return
         }
         let mode: mode_t = kind == .executable ? 0o700 : 0o600
-        let opened = place.withPlatformString { open($0, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode) }
-        guard opened >= 0 else {
-            throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
-        }
-        let file = OwnedDescriptor(opened)
-        var done = 0
-        while done < bytes.count {
-            let wrote = Glibc.write(file.raw, bytes.baseAddress! + done, bytes.count - done)
-            if wrote < 0 {
-                if errno == EINTR { continue }
-                throw .system(Errno(rawValue: errno), "cannot write \(prepared.step.path)")
-            }
-            done += wrote
-        }
-        do throws(Errno) {
-            try file.synchronize()
-        } catch {
-            throw .system(error, "cannot write \(prepared.step.path)")
-        }
+        let doing = "cannot write \(prepared.step.path)"
+        let file = try GitError.wrapping(
+            doing, OwnedDescriptor(opening: place, O_CREAT | O_EXCL | O_WRONLY, mode: mode))
+        try GitError.wrapping(doing, file.writeAll(bytes))
+        try GitError.wrapping(doing, file.synchronize())
     }
 }

@@ -122,7 +122,7 @@ public final class WorkingTreeUpdate {
     }
 
     deinit {
-        for step in steps { _ = step.temporary.withPlatformString { unlink($0) } }
+        for step in steps { step.temporary.unlink() }
     }
 
     private static func item(
@@ -272,9 +272,7 @@ public final class WorkingTreeUpdate {
     }
 
     private static func facts(of path: FilePath) -> stat {
-        var facts = stat()
-        _ = path.withPlatformString { lstat($0, &facts) }
-        return facts
+        path.facts() ?? stat()
     }
 
     /// False when the place is taken, or is empty where something must be.

@@ -18,10 +18,10 @@ enum GpgProcess {
         {
             guard isGpg(process), holds(process, inodes) else { continue }
             // From here on the number cannot pass to another process unseen.
-            let handle = passdir_pidfd_open(process)
-            guard handle >= 0 else { continue }
-            if holds(process, inodes) { end(handle) }
-            close(handle)
+            let opened = passdir_pidfd_open(process)
+            guard opened >= 0 else { continue }
+            let handle = OwnedDescriptor(opened)
+            if holds(process, inodes) { end(handle.raw) }
         }
     }
 
@@ -42,13 +42,9 @@ enum GpgProcess {
 
     /// A fork of ours that has not yet become gpg is not named so.
     private static func isGpg(_ process: Int32) -> Bool {
-        let descriptor = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var name = [UInt8](repeating: 0, count: 32)
-        let count = read(descriptor, &name, name.count)
-        guard count > 0 else { return false }
-        return ["gpg\n", "gpg2\n"].contains(String(decoding: name[..<count], as: UTF8.self))
+        let file = try? OwnedDescriptor(opening: FilePath("/proc/\(process)/comm"), O_RDONLY)
+        guard let name = try? file?.readAll(atMost: 32) else { return false }
+        return ["gpg\n", "gpg2\n"].contains(String(decoding: name, as: UTF8.self))
     }
 
     private static func holds(_ process: Int32, _ inodes: Set<UInt64>) -> Bool {

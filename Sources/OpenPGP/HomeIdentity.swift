@@ -1,19 +1,18 @@
 import Glibc
+import System
 import SystemPackage
 
 /// What the files of a GnuPG home look like from outside; while it is the same, what was learned of keys holds.
 struct HomeIdentity: Equatable {
-    private struct File: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let size: Int64
-        let modified: [Int]
-        let changed: [Int]
-    }
-    private let files: [File?]
+    private let files: [FileIdentity?]
 
     /// Looks at the files now.
-    init(_ paths: [String]) { files = paths.map(Self.file(at:)) }
+    init(_ paths: [String]) {
+        files = paths.map { path in
+            var facts = stat()
+            return stat(path, &facts) == 0 ? FileIdentity(facts) : nil
+        }
+    }
 
     /// The files that count in a home: the keyrings, the trust in them, who has secret keys, and the groups.
     /// - Parameter others: More files that count.
@@ -21,16 +20,6 @@ struct HomeIdentity: Equatable {
         let names = ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "private-keys-v1.d"]
         let usual = [home.appending("gpg.conf").string, "/etc/gnupg/gpg.conf"]
         return names.map { home.appending($0).string } + usual + others.filter { !usual.contains($0) }
-    }
-
-    private static func file(at path: String) -> File? {
-        var information = stat()
-        guard stat(path, &information) == 0 else { return nil }
-        return File(
-            device: UInt64(information.st_dev), inode: UInt64(information.st_ino),
-            size: Int64(information.st_size),
-            modified: [information.st_mtim.tv_sec, information.st_mtim.tv_nsec],
-            changed: [information.st_ctim.tv_sec, information.st_ctim.tv_nsec])
     }
 }
 

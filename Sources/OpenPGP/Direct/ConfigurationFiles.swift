@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// gpg's configuration files, as far as they could change what an encryption gives.
@@ -65,22 +66,7 @@ enum ConfigurationFiles {
     ]
 
     private static func content(_ path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
         // More than anybody writes by hand is left to gpg.
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        let capacity = bytes.count
-        var count = 0
-        while count < capacity {
-            let got = bytes.withUnsafeMutableBytes {
-                read(descriptor, $0.baseAddress! + count, capacity - count)
-            }
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { return nil }
-            if got == 0 { return Array(bytes[..<count]) }
-            count += got
-        }
-        return nil
+        try? OwnedDescriptor(opening: FilePath(path), O_RDONLY | O_NONBLOCK).readAll(atMost: 65_536)
     }
 }

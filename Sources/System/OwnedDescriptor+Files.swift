@@ -1,0 +1,117 @@
+public import Glibc
+public import SystemPackage
+
+extension OwnedDescriptor {
+    /// The most bytes that are read of a file whose reader sets no limit: what it says of its size is its writer's word,
+    /// and memory that cannot be had would end this process.
+    public static let mostRead = 2 << 30
+
+    /// open(2), with O_CLOEXEC.
+    ///
+    /// - Parameters:
+    ///   - folder: where a relative path begins, by its descriptor; this process's folder unless told otherwise.
+    ///   - mode: the permissions of a file that is made.
+    public init(
+        opening path: FilePath, in folder: CInt = AT_FDCWD, _ flags: CInt, mode: mode_t = 0
+    ) throws(Errno) {
+        let opened = path.withPlatformString { openat(folder, $0, flags | O_CLOEXEC, mode) }
+        guard opened >= 0 else { throw .last }
+        self.init(opened)
+    }
+
+    /// As above, of what has this name in a folder.
+    public init(
+        opening name: FilePath.Component, in folder: CInt, _ flags: CInt, mode: mode_t = 0
+    ) throws(Errno) {
+        try self.init(opening: FilePath(root: nil, components: name), in: folder, flags, mode: mode)
+    }
+
+    /// fstat(2).
+    public borrowing func facts() throws(Errno) -> stat {
+        var facts = stat()
+        guard fstat(raw, &facts) == 0 else { throw .last }
+        return facts
+    }
+
+    /// Writes all of the bytes.
+    public borrowing func writeAll(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(raw, rest.baseAddress, rest.count)
+            if count < 0, errno != EINTR { throw .last }
+            rest = UnsafeRawBufferPointer(rebasing: rest[max(count, 0)...])
+        }
+    }
+
+    /// Writes all of the bytes.
+    public borrowing func writeAll(_ bytes: [UInt8]) throws(Errno) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Errno) in
+            try writeAll(UnsafeRawBufferPointer(bytes))
+        }
+    }
+
+    /// Everything from where the descriptor stands up to the end.
+    ///
+    /// - Throws: EFBIG for more than the limit.
+    public borrowing func readAll(atMost limit: Int = mostRead) throws(Errno) -> [UInt8] {
+        let size = Int(try facts().st_size)
+        guard size <= limit else { throw .fileTooLarge }
+        // One more, so that the end is seen without another round. Files of /proc say that they are empty.
+        var bytes = [UInt8](repeating: 0, count: max(size + 1, 4096))
+        var count = 0
+        while true {
+            let got = bytes.withUnsafeMutableBytes {
+                Glibc.read(raw, $0.baseAddress.map { $0 + count }, $0.count - count)
+            }
+            if got < 0, errno != EINTR { throw .last }
+            if got == 0 { break }
+            count += max(got, 0)
+            guard count <= limit else { throw .fileTooLarge }
+            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}
+
+extension FilePath {
+    /// lstat(2); nil when it fails, with the reason in errno.
+    public func facts() -> Glibc.stat? {
+        var facts = Glibc.stat()
+        return withPlatformString { Glibc.lstat($0, &facts) } == 0 ? facts : nil
+    }
+
+    /// Whether something is there, or a link leads there.
+    public var exists: Bool { withPlatformString { access($0, F_OK) } == 0 }
+
+    /// unlink(2).
+    /// - Returns: whether the name is gone by this call.
+    @discardableResult
+    public func unlink() -> Bool { withPlatformString { Glibc.unlink($0) } == 0 }
+
+    /// rename(2).
+    public func rename(to other: FilePath) throws(Errno) {
+        let moved = withPlatformString { from in other.withPlatformString { Glibc.rename(from, $0) } }
+        guard moved == 0 else { throw .last }
+    }
+
+    /// Makes a folder and what is missing above it.
+    public func makeFolders(mode: mode_t = 0o700) throws(Errno) {
+        guard !isEmpty, !exists else { return }
+        try removingLastComponent().makeFolders(mode: mode)
+        guard withPlatformString({ mkdir($0, mode) }) == 0 || errno == EEXIST else { throw .last }
+    }
+}
+
+/// What tells one state of a file from another.
+public struct FileIdentity: Sendable, Hashable {
+    private let numbers: [Int]
+
+    /// From the metadata of stat(2).
+    public init(_ facts: stat) {
+        numbers = [
+            Int(truncatingIfNeeded: facts.st_dev), Int(truncatingIfNeeded: facts.st_ino), facts.st_size,
+            facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec,
+        ]
+    }
+}
