@@ -27,8 +27,7 @@ struct ExcusedAbsences: ~Copyable {
     /// Over the bytes: no entry becomes an object, and libgit2 reads no index without a checksum (`index.skipHash`). One of
     /// a version that nobody knows yet excuses nothing: no commit gets into it either.
     private static func read(_ index: FilePath) throws(GitError) -> Set<[UInt8]> {
-        guard let source = try IndexSource.read(index) else { return [] }
-        return try source.withBytes { bytes throws(GitError) in
+        try IndexSource.read(index).withBytes { bytes throws(GitError) in
             guard var scan = try IndexScan(bytes) else { return [] }
             var names: Set<[UInt8]> = []
             while let entry = try scan.next() {

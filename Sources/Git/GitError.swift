@@ -82,21 +82,24 @@ extension GitError {
             libgit2Code: code)
     }
 
-    /// What libgit2 1.5.1 says of an index in a form that it does not read (gitformat-index), with what helps; nil where it
-    /// says something else.
+    /// What libgit2 1.5.1 says of an index in a form that it does not read, with what helps; nil where it says something
+    /// else.
     private static func adviceForIndex(_ reason: String) -> String? {
-        guard let start = reason.firstRange(of: "unsupported mandatory extension: '") else { return nil }
-        switch reason[start.upperBound...].prefix(4) {
+        reason.firstRange(of: "unsupported mandatory extension: '").map {
+            adviceForIndex(extension: String(reason[$0.upperBound...].prefix(4)))
+        }
+    }
+
+    /// What helps where an index has an extension that must be known to read it (gitformat-index).
+    static func adviceForIndex(extension name: String) -> String {
+        switch name {
         case "link":
-            return
-                "it is a split index, which passdir does not read: run git update-index --no-split-index, and "
+            "it is a split index, which passdir does not read: run git update-index --no-split-index, and "
                 + "git config core.splitIndex false where that is set"
         case "sdir":
-            return "it is a sparse index, which passdir does not read: run git sparse-checkout reapply "
-                + "--no-sparse-index"
-        case let name:
-            return
-                "it has the extension '\(name)', which passdir does not know: rm .git/index && git reset makes it "
+            "it is a sparse index, which passdir does not read: run git sparse-checkout reapply --no-sparse-index"
+        default:
+            "it has the extension '\(name)', which passdir does not know: rm .git/index && git reset makes it "
                 + "anew, without what is staged"
         }
     }

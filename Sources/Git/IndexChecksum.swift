@@ -47,7 +47,11 @@ struct IndexChecksum: ~Copyable {
 
     /// The index at `path` has a right checksum while it has this metadata.
     static func remember(_ path: FilePath, _ facts: stat) {
-        known.withLock { $0[path] = FileIdentity(facts) }
+        known.withLock {
+            // Of more repositories than anybody works in at a time the oldest news is as good as none.
+            if $0.count >= 64 { $0 = [:] }
+            $0[path] = FileIdentity(facts)
+        }
     }
 
     /// - Throws: `.corrupt` when the bytes do not have the checksum that ends them.

@@ -24,6 +24,11 @@ struct IndexScan: ~Copyable {
     /// Where an entry has its parts.
     static let (mtimeOffset, sizeOffset, flagsOffset) = (8, 36, 60)
 
+    /// An index without an entry. Nobody looks at its checksum, which is only to be there.
+    static let empty =
+        Array("DIRC".utf8) + [0, 0, 0, 2, 0, 0, 0, 0]
+        + [UInt8](repeating: 1, count: IndexChecksum.length)
+
     let version: UInt32
     private let bytes: UnsafeRawBufferPointer
     /// Where the checksum begins.

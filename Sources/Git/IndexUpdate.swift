@@ -3,144 +3,56 @@ import Glibc
 import System
 import SystemPackage
 
-/// When the bytes of a new index are on the disk: an index that a power failure cuts short would keep the user's next
-/// `git add` from working.
-public enum IndexDurability: Sendable {
-    /// Before it takes the place of the old one.
-    case whenPublished
-    /// When it is settled: that takes milliseconds for 10 MB, in which the branch can move already. Until then the old
-    /// index lies beside it, where `Repository.repairIndex` finds it; so there must be a note that something is on its
-    /// way.
-    case whenSettled
-}
-
 /// A new index, put together in memory: all but the writing, which takes the disk.
 ///
 /// Unchecked because of the pointers of the patch: they point into the source and into memory of the patch's own, which
-/// live as long as this, and nobody else has them.
-public struct IndexDraft: ~Copyable, @unchecked Sendable {
-    fileprivate let index: FilePath
-    fileprivate let source: IndexSource
-    fileprivate let patch: IndexPatch
-    fileprivate let checksum: [UInt8]
+/// live as long as this, and nobody changes any of it.
+public struct IndexDraft: @unchecked Sendable {
+    private let source: IndexSource
+    private let patch: IndexPatch
+    private let checksum: [UInt8]
 
-    /// Writes it beside the index that it is to replace.
-    /// - Throws: `.locked` when another process holds `index.lock`.
-    public consuming func written(durable: IndexDurability) throws(GitError) -> PreparedIndex {
-        let copy = try IndexCopy(of: index, old: source.facts)
-        let file = try copy.create()
-        try patch.write(to: file, checksum: checksum)
-        // One without a checksum cannot be told from one that was cut short.
-        let isDurable = durable == .whenPublished || !patch.hasChecksum
-        if isDurable { try GitError.wrapping("cannot write the index", file.synchronize()) }
-        return PreparedIndex(copy, file, replacing: source, isDurable: isDurable)
+    fileprivate init(_ index: FilePath, _ edits: [IndexEdit]) throws(GitError) {
+        source = try IndexSource.read(index)
+        if let facts = source.facts {
+            try source.withBytes { bytes throws(GitError) in
+                try IndexChecksum.verify(index, facts, bytes)
+            }
+        }
+        let written = source.facts.map { FileTime($0.st_mtim) } ?? FileTime(FileTime.clock())
+        patch = try IndexPatch(source.writable, written: written, edits)
+        checksum = try patch.checksum()
     }
+
+    /// Writes it, durably, beside the index that it is to replace.
+    /// - Throws: `.locked` when another process holds `index.lock`.
+    public func written() throws(GitError) -> PreparedIndex {
+        PreparedIndex(
+            try IndexCopy(of: source) { file throws(GitError) in
+                try patch.write(to: file, checksum: checksum)
+            })
+    }
+
+    /// Whether the index is still the one that it was made of.
+    public var isCurrent: Bool { source.isCurrent }
 }
 
 /// A new index that waits, finished, beside the one that it replaces; gone when it isn't published.
-///
-/// Unchecked because of the classes in it, the bytes of the replaced index and a name: it has one owner, as it cannot be
-/// copied, and so have they; it may go from the thread that prepared it to the one that publishes it.
-public struct PreparedIndex: ~Copyable, @unchecked Sendable {
+public struct PreparedIndex {
+    /// Nil where nothing is to be done.
     private let copy: IndexCopy?
-    /// The finished file, held open to be known again.
-    private let file: OwnedDescriptor?
-    /// The index that it replaces.
-    private let source: IndexSource?
-    private var isDurable: Bool
 
-    /// Nothing is to be done.
-    fileprivate init() {
-        copy = nil
-        file = nil
-        source = nil
-        isDurable = true
-    }
-
-    fileprivate init(
-        _ copy: consuming IndexCopy, _ file: consuming OwnedDescriptor? = nil,
-        replacing source: IndexSource? = nil,
-        isDurable: Bool
-    ) {
-        self.copy = consume copy
-        self.file = consume file
-        self.source = source
-        self.isDurable = isDurable
+    fileprivate init(_ copy: IndexCopy?) {
+        self.copy = copy
     }
 
     /// Puts it into the index's place: a matter of microseconds.
     /// - Throws: `.locked` when another process holds `index.lock` or has written the index since this was prepared.
-    public mutating func publish() throws(GitError) {
-        guard let index = try publishCopy() else { return }
-        var facts = stat()
+    public func publish() throws(GitError) {
+        guard let copy else { return }
+        try copy.publish()
         // Of our own file: another one may lie in its place already.
-        guard let raw = rawFile, fstat(raw, &facts) == 0 else { return }
-        IndexChecksum.remember(index, facts)
-    }
-
-    /// Makes a published index durable and frees the old one. Call it when all else is done: that takes milliseconds for
-    /// a large one.
-    /// - Throws: when the disk fails; the old index is then still there, for `Repository.repairIndex`.
-    public consuming func settle() throws(GitError) {
-        guard !isDurable else { return }
-        do throws(GitError) {
-            try sync()
-        } catch {
-            leaveCopy()
-            throw error
-        }
-    }
-
-    private mutating func publishCopy() throws(GitError) -> FilePath? {
-        if let index = try exchangeCopy() {
-            if isDurable { removeCopy() }
-            return index
-        }
-        if !isDurable {
-            try sync()
-            isDurable = true
-        }
-        switch copy {
-        case .some(let copy):
-            try copy.replace()
-            return copy.index
-        case .none: return nil
-        }
-    }
-
-    private borrowing func exchangeCopy() throws(GitError) -> FilePath? {
-        switch copy {
-        case .some(let copy): try copy.exchange() ? copy.index : nil
-        case .none: nil
-        }
-    }
-
-    private borrowing func removeCopy() {
-        switch copy {
-        case .some(let copy): copy.remove()
-        case .none: break
-        }
-    }
-
-    private borrowing func leaveCopy() {
-        switch copy {
-        case .some(let copy): copy.leave()
-        case .none: break
-        }
-    }
-
-    private borrowing func sync() throws(GitError) {
-        switch file {
-        case .some(let file): try GitError.wrapping("cannot write the index", file.synchronize())
-        case .none: break
-        }
-    }
-
-    private var rawFile: CInt? {
-        switch file {
-        case .some(let file): file.raw
-        case .none: nil
-        }
+        if let facts = try? copy.file.facts() { IndexChecksum.remember(copy.index, facts) }
     }
 }
 
@@ -151,31 +63,14 @@ public struct IndexChange: Sendable {
 
     /// Writes the new index beside the old one; see `Repository.preparedIndex`.
     /// - Throws: as `Repository.updateIndex`.
-    public func prepared(durable: IndexDurability = .whenPublished) throws(GitError) -> PreparedIndex {
-        guard !edits.isEmpty else { return PreparedIndex() }
-        if let draft = try draft() { return try draft.written(durable: durable) }
-        return PreparedIndex(try reassembled(), isDurable: true)
+    public func prepared() throws(GitError) -> PreparedIndex {
+        try draft()?.written() ?? PreparedIndex(nil)
     }
 
-    /// The new index, not written yet.
-    /// - Returns: nil when there is no index, one with something in it that `IndexPatch` does not know, or nothing to
-    ///   change.
+    /// The new index, not written yet; nil when there is nothing to change.
     /// - Throws: as `Repository.updateIndex`.
     public func draft() throws(GitError) -> IndexDraft? {
-        guard !edits.isEmpty, let source = try IndexSource.read(index) else { return nil }
-        try source.withBytes { bytes throws(GitError) in
-            try IndexChecksum.verify(index, source.facts, bytes)
-        }
-        let written = FileTime(source.facts.st_mtim)
-        guard let patch = try IndexPatch(source.writable, written: written, edits) else { return nil }
-        return IndexDraft(index: index, source: source, patch: patch, checksum: try patch.checksum())
-    }
-
-    /// The way of libgit2.
-    func reassembled() throws(GitError) -> IndexCopy {
-        let file = try IndexFile(index)
-        for edit in edits { try file.apply(edit) }
-        return try file.written()
+        edits.isEmpty ? nil : try IndexDraft(index, edits)
     }
 }
 
@@ -190,8 +85,7 @@ extension Repository {
     /// - Throws: `.locked` at once when another process holds `index.lock` or has written the index meanwhile;
     ///   `.unsupported` for a split or sparse index; `.corrupt` for one that is damaged.
     public func updateIndex(paths: [FilePath], to commit: ObjectID) throws(GitError) {
-        var prepared = try preparedIndex(paths: paths, to: commit)
-        try prepared.publish()
+        try preparedIndex(paths: paths, to: commit).publish()
     }
 
     /// The first part of `updateIndex`, which takes the time: all but the moment in which the index is replaced.
@@ -199,15 +93,7 @@ extension Repository {
     /// Like git's, a new index is a new file with a checksum over all of it, so some bytes are copied for each file of
     /// the repository: 100,000 cost about 10 ms, as nothing but the edited entries is looked into.
     /// - Throws: as `updateIndex`.
-    public func preparedIndex(
-        paths: [FilePath], to commit: ObjectID, durable: IndexDurability = .whenPublished
-    ) throws(GitError) -> PreparedIndex {
-        try indexChange(paths: paths, to: commit).prepared(durable: durable)
-    }
-
-    /// What `preparedIndex` has to do, told so that any thread can do it.
-    /// - Throws: as `updateIndex`.
-    public func indexChange(paths: [FilePath], to commit: ObjectID) throws(GitError) -> IndexChange {
+    public func preparedIndex(paths: [FilePath], to commit: ObjectID) throws(GitError) -> PreparedIndex {
         guard let top = workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no index")
         }
@@ -224,7 +110,7 @@ extension Repository {
                 edits.append(IndexEdit(path: path, entry: nil))
             }
         }
-        return IndexChange(index: gitDirectory.appending("index"), edits: edits)
+        return try IndexChange(index: gitDirectory.appending("index"), edits: edits).prepared()
     }
 
     /// The metadata of the file at `path` if its bytes are those of the blob, else nil.

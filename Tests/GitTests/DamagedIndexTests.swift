@@ -103,7 +103,8 @@ import Testing
         ]
         do {
             return try index.withUnsafeMutableBytes {
-                try IndexPatch($0, written: FileTime(seconds: 1000, nanoseconds: 0), edits) != nil
+                _ = try IndexPatch($0, written: FileTime(seconds: 1000, nanoseconds: 0), edits)
+                return true
             }
         } catch let error as GitError {
             throw error

@@ -59,22 +59,6 @@ import Testing
         #expect(try work.folder.run(["ls", ".git"], in: work.path).text.contains("index.") == false)
     }
 
-    /// The trees of folders in which nothing changed stay known, so that git need not make them again.
-    @Test func treesOfOtherFoldersStayKnown() throws {
-        let work = try TestRepository()
-        for name in ["a/one", "a/b/two", "c/three", "four"] { try work.write(FilePath(name), "1") }
-        try work.git("add", "-A")
-        try work.git("commit", "-q", "-m", "All")
-        let known = try work.git("rev-parse", "HEAD:c")
-        let touched = try work.git("rev-parse", "HEAD:a/b")
-        try work.write("a/b/two", "2")
-        try work.open().record(["a/b/two"])
-        let index = try bytes(of: work, ".git/index")
-        #expect(index.contains(try object(known)))
-        #expect(!index.contains(try object(touched)))
-        #expect(try work.status == "")
-    }
-
     @Test func filesAndFoldersTakeEachOthersPlace() throws {
         let work = try TestRepository()
         let repository = try work.open()
@@ -183,8 +167,7 @@ import Testing
                 path: path,
                 entry: entry.map { IndexEntry($0, stat: isThere ? facts : nil, readAt: now) })
         }
-        _ = try IndexChange(index: repository.gitDirectory.appending("index"), edits: edits).reassembled()
-            .replace()
+        try LibGit2Index.apply(edits, to: work.path.pushing(".git/index"))
         defer { try? overwrite(work, before) }
         return try details(work)
     }
@@ -242,10 +225,6 @@ import Testing
         #expect(
             rename(
                 work.path.pushing(".git/new-index").string, work.path.pushing(".git/index").string) == 0)
-    }
-
-    private func object(_ hex: String) throws -> [UInt8] {
-        try #require(ObjectID(hex: String(hex.prefix(40)))).bytes
     }
 }
 

@@ -149,68 +149,6 @@ import Testing
         #expect(access(work.path.pushing(".git/index.lock").string, F_OK) != 0)
     }
 
-    /// Until a new index is settled, the one before lies beside it, and comes back when the new one is lost.
-    @Test func theIndexBeforeIsThereUntilTheNewOneIsSettled() throws {
-        let work = try TestRepository()
-        let repository = try work.open()
-        for name in ["a", "b"] { try work.write(FilePath(name), "one") }
-        try repository.record(["a", "b"])
-        let before = try work.folder.run(["sha1sum", ".git/index"], in: work.path).text.prefix(40)
-        func copies() throws -> [Substring] {
-            try work.folder.run(["sh", "-c", "sha1sum .git/index.passdir-* 2>&-"], in: work.path).text
-                .split(separator: "\n").map { $0.prefix(40) }
-        }
-        try work.write("a", "two")
-        let plan = try repository.plannedTree(parent: try repository.tip(), paths: ["a"])
-        let tree = try repository.write(plan)
-        var index = try plan.indexChange.prepared(durable: .whenSettled)
-        try index.publish()
-        #expect(try copies() == [before])
-        #expect(try work.git("diff", "--cached", "--name-only") == "a\n")
-        // Whole: nothing is done.
-        #expect(try !repository.repairIndex())
-        #expect(try work.git("diff", "--cached", "--name-only") == "a\n")
-        truncate(work.path.pushing(".git/index").string, 40)
-        try work.write(".git/index.lock", "held")
-        expectGitError(.locked) { _ = try repository.repairIndex() }
-        work.remove(".git/index.lock")
-        #expect(try repository.repairIndex())
-        #expect(try work.git("diff", "--cached", "--name-only") == "")
-        try index.settle()
-        #expect(try copies() == [])
-
-        index = try repository.preparedIndex(paths: ["a"], to: tree, durable: .whenSettled)
-        try index.publish()
-        try index.settle()
-        #expect(try copies() == [])
-        #expect(try work.git("ls-files", "-s", "a").contains(try work.git("hash-object", "a").prefix(40)))
-        #expect(access(work.path.pushing(".git/index.lock").string, F_OK) != 0)
-    }
-
-    /// Without a checksum nobody could tell whether it is whole, so it is on the disk before it is published.
-    @Test func anIndexWithoutAChecksumIsNeverLeftUnsettled() throws {
-        let work = try TestRepository()
-        let repository = try work.open()
-        try work.write("a", "one")
-        try repository.record(["a"])
-        let path = work.path.pushing(".git/index").string
-        var facts = stat()
-        stat(path, &facts)
-        let file = try FileDescriptor.open(path, .writeOnly)
-        try file.closeAfter {
-            try file.seek(offset: Int64(facts.st_size - 20), from: .start)
-            _ = try file.writeAll([UInt8](repeating: 0, count: 20))
-        }
-        try work.write("a", "two")
-        let plan = try repository.plannedTree(parent: try repository.tip(), paths: ["a"])
-        _ = try repository.write(plan)
-        var index = try plan.indexChange.prepared(durable: .whenSettled)
-        try index.publish()
-        #expect(try !work.folder.run(["ls", ".git"], in: work.path).text.contains("index."))
-        try index.settle()
-        #expect(try work.git("diff", "--cached", "--name-only") == "a\n")
-    }
-
     @Test func permissionsStay() throws {
         let work = try TestRepository()
         try work.write("a", "one")

@@ -17,10 +17,6 @@ extension CommitWriter {
         CommitJournal.removeLeftFiles(top: part.top)
         for attempt in 0..<100 {
             do throws(GitError) {
-                if try repository.repairIndex() {
-                    log.warning(
-                        "the index of git in \(part.top) was lost with the power; the one before is back")
-                }
                 let head = try repository.head()
                 guard case .branch(_, _, let commit?) = head else { break }
                 try repository.updateIndex(paths: left.paths, to: commit)

@@ -121,7 +121,7 @@ final class CommitWriter {
         let last: Prepared
         let paths: [FilePath]
         let journal: CommitJournal
-        var early: EarlyIndex?
+        var draft: Attempt<IndexDraft?>?
         if options.commitsEach, batch.message == nil {
             let prepared = try prepareEach(part, batch, onto: parent)
             guard let newest = prepared.last else { return }
@@ -133,7 +133,9 @@ final class CommitWriter {
             guard !plan.changes.isEmpty else { return }
             paths = plan.changes.map(\.path)
             journal = try note(paths, part)
-            early = EarlyIndex.begin(plan.indexChange)
+            // For a large store the index takes as long as all the rest: it is put together meanwhile. What fails here is
+            // tried again, and told, below.
+            draft = Attempt(named: "index") { (try? plan.indexChange.draft()) ?? nil }
             do throws(GitError) {
                 last = try write(part, batch, try repository.write(plan), plan.changes, onto: parent)
             } catch {
@@ -152,12 +154,12 @@ final class CommitWriter {
             let move = try repository.preparedMove(
                 ref, from: parent, to: last.id, as: last.who,
                 (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
-            if let index = try early?.written() { return BranchStep(index: index, move: move) }
-            return BranchStep(
-                index: try repository.preparedIndex(paths: paths, to: last.id, durable: .whenSettled),
-                move: move)
+            // Written only now: while a file of 10 MB is, each fsync of a small one takes several times as long.
+            if let draft = draft?.value(until: MonotonicTime(secondsFromNow: 60)) ?? nil, draft.isCurrent {
+                return BranchStep(index: try draft.written(), move: move)
+            }
+            return BranchStep(index: try repository.preparedIndex(paths: paths, to: last.id), move: move)
         }
-        var index = step.index
         Fault.point("commit.quiet")
         do throws(CommitError) {
             try state.checkFolder()
@@ -166,25 +168,18 @@ final class CommitWriter {
             throw GitError(code: .other, message: error.message)
         }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
-        try index.publish()
+        try step.index.publish()
         Fault.point("commit.before-ref")
         if let parent, part.nested.isEmpty { state.withLock { $0.lastOwn = (last.id, parent) } }
-        do throws(GitError) {
-            try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
-        } catch {
-            // It stays in its place, and the one before goes.
-            try index.settle()
-            throw error
-        }
+        try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         do throws(GitError) {
             try objects.ensure(collecting: GitTraffic.isCollecting)
-            try index.settle()
             objects.release()
             journal.remove()
         } catch {
-            // The note stays, by which the next commit or start repairs the index.
+            // The note stays, by which the next commit or start looks again.
             log.error("\(error.message)")
         }
         log.info("committed \(paths.count) changes as \(last.id) on \(name)")

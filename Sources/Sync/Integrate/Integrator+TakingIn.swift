@@ -127,8 +127,7 @@ extension Integrator {
                         session.target.localRef, from: merge.ours, to: merge.result, as: who,
                         "passdir sync: \(merge.subject)"))
             }
-            var index = step.index
-            try index.publish()
+            try step.index.publish()
             Fault.point("merge.before-ref")
             try step.move.publish { () throws(GitError) in
                 // A commit of the user's that found the remote's files in the index would have them without the remote

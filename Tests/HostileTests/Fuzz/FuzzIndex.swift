@@ -136,6 +136,24 @@ enum FuzzIndex {
         }
     }
 
+    /// Makes the edits in a file as libgit2 does; false where it cannot.
+    static func applyByLibGit2(_ edits: [IndexEdit], to index: FilePath) -> Bool {
+        var made: OpaquePointer?
+        guard index.withPlatformString({ git_index_open(&made, $0) }) == 0, let made else { return false }
+        defer { git_index_free(made) }
+        for edit in edits {
+            let code = edit.path.withPlatformString { name in
+                git_index_conflict_remove(made, name)
+                guard let new = edit.entry else { return git_index_remove(made, name, 0) }
+                var entry = git_index_entry()
+                (entry.id, entry.mode, entry.path) = (new.blob.id.oid, new.blob.mode.rawValue, name)
+                return git_index_add(made, &entry)
+            }
+            guard code == 0 || code == GIT_ENOTFOUND.rawValue else { return false }
+        }
+        return git_index_write(made) == 0
+    }
+
     static func name(_ name: some Sequence<UInt8>, _ stage: Int) -> [UInt8] {
         Array(name) + [0, UInt8(ascii: "0") + UInt8(stage)]
     }
