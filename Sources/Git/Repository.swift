@@ -188,12 +188,7 @@ public final class Repository {
     /// Part of the history was left out when it was cloned.
     public var isShallow: Bool { git_repository_is_shallow(pointer) == 1 }
 
-    /// A merge, rebase, cherry-pick, revert or bisect of the user is under way: leave the branch alone.
-    public var operationInProgress: Bool {
-        operation != nil
-    }
-
-    /// What a user has begun and not finished, as a noun with its article.
+    /// What a user has begun and not finished, as a noun with its article: leave the branch alone.
     public var operation: String? {
         switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
         case GIT_REPOSITORY_STATE_NONE: nil

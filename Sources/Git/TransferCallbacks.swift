@@ -39,8 +39,6 @@ public struct CredentialRequest: Sendable, Equatable {
         public static let negotiate = Kinds(rawValue: 1 << 3)
         /// The user name alone, asked before SSH keys when the URL has none.
         public static let username = Kinds(rawValue: 1 << 5)
-        /// An SSH key from memory.
-        public static let sshMemoryKey = Kinds(rawValue: 1 << 6)
     }
 
     /// The URL as configured.

@@ -25,12 +25,8 @@ public final class Cancellation: Sendable {
         for token in handlers.keys.sorted() { handlers[token]?() }
     }
 
-    /// Has `body` run when this is cancelled; at once when it already was.
-    public func onCancel(_ body: @escaping @Sendable () -> Void) {
-        _ = register(body)
-    }
-
-    /// As `onCancel`; the token takes the registration back. A body that is running already is not waited for.
+    /// Has `body` run when this is cancelled; at once when it already was. The token takes the registration back. A body
+    /// that is running already is not waited for.
     func register(_ body: @escaping @Sendable () -> Void) -> Int? {
         let token: Int? = state.withLock { state in
             guard !state.isCancelled else { return nil }

@@ -107,6 +107,15 @@ final class ByteSink: Sink {
     override func accept(_ more: UnsafeRawBufferPointer) throws(Errno) { bytes.append(contentsOf: more) }
 }
 
+extension [String] {
+    /// Lends the words as C has them, a nil behind the last.
+    func withCStrings<R>(_ body: (UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> R) -> R {
+        var words = map { strdup($0).map { UnsafePointer($0) } } + [nil]
+        defer { for word in words { free(UnsafeMutablePointer(mutating: word)) } }
+        return words.withUnsafeMutableBufferPointer { body($0.baseAddress) }
+    }
+}
+
 extension [UInt8] {
     /// `withUnsafeBytes` that keeps the type of the error.
     func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {

@@ -26,17 +26,14 @@ extension GnuPG {
     private func decryptOnce(
         _ ciphertext: UnsafeRawBufferPointer, limit: Int, _ bounds: Bounds, _ lane: Gate.Lane
     ) throws(OpenPGPError) -> SecretBytes {
-        let source = try EngineData(reading: ciphertext)
         let sink = SecretSink(limit: limit)
-        let target = try EngineData(writing: sink)
         let operation = try Operation(home: homeOption)
+        let (source, target) = (try operation.reading(ciphertext), try operation.writing(to: sink))
         if lane.asksNobody {
             gpgme_set_pinentry_mode(operation.context, GPGME_PINENTRY_MODE_ERROR)
         }
-        let error = try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
-            try operation.run(bounds, through: gate, lane: lane) {
-                gpgme_op_decrypt_start($0, source.handle, target.handle)
-            }
+        let error = try operation.run(bounds, through: gate, lane: lane) {
+            gpgme_op_decrypt_start($0, source, target)
         }
         switch sink.failure {
         case nil: break

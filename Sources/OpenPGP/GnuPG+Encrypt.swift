@@ -23,18 +23,14 @@ extension GnuPG {
         }
         let list = specifications.joined(separator: "\n")
         let sink = ByteSink()
-        let target = try EngineData(writing: sink)
         let operation = try Operation(home: homeOption)
+        let target = try operation.writing(to: sink)
         let flags = gpgme_encrypt_flags_t(
             rawValue: (trust == .always ? GPGME_ENCRYPT_ALWAYS_TRUST.rawValue : 0)
                 | GPGME_ENCRYPT_NO_ENCRYPT_TO.rawValue | GPGME_ENCRYPT_NO_COMPRESS.rawValue)
         let error = try plaintext.withUnsafeBytes { (bytes) throws(OpenPGPError) in
-            let source = try EngineData(reading: bytes)
-            return try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
-                try operation.run(Bounds(timeout: Self.patience), through: gate) {
-                    gpgme_op_encrypt_ext_start($0, nil, list, flags, source.handle, target.handle)
-                }
-            }
+            let source = try operation.reading(bytes)
+            return try run(operation) { gpgme_op_encrypt_ext_start($0, nil, list, flags, source, target) }
         }
         if let error = try refusal(operation.status, recipients, now) { throw error }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not encrypt") }

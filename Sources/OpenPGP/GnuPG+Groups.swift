@@ -11,21 +11,12 @@ extension GnuPG {
         let error = gpgme_set_protocol(operation.context, GPGME_PROTOCOL_SPAWN)
         guard error == 0 else { throw EngineFailure.error(error, "cannot ask gpg for its groups") }
         let sink = ByteSink()
-        let target = try EngineData(writing: sink)
-        let words =
-            [
-                "gpg", "--homedir", home.string, "--no-tty", "--batch", "--with-colons", "--list-config",
-                "group",
-            ]
-        var arguments: [UnsafePointer<CChar>?] = words.map { strdup($0).map { UnsafePointer($0) } }
-        defer { for case .some(let word) in arguments { free(UnsafeMutablePointer(mutating: word)) } }
-        arguments.append(nil)
-        let verdict = try withExtendedLifetime(target) { () throws(OpenPGPError) in
-            try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
-                arguments.withUnsafeMutableBufferPointer {
-                    gpgme_op_spawn_start(context, program.path, $0.baseAddress, nil, target.handle, nil, 0)
-                }
-            }
+        let target = try operation.writing(to: sink)
+        let words = [
+            "gpg", "--homedir", home.string, "--no-tty", "--batch", "--with-colons", "--list-config", "group",
+        ]
+        let verdict = try run(operation) { context in
+            words.withCStrings { gpgme_op_spawn_start(context, program.path, $0, nil, target, nil, 0) }
         }
         guard verdict == 0 else { throw EngineFailure.error(verdict, "cannot ask gpg for its groups") }
         return Self.groups(inListing: String(decoding: sink.bytes, as: UTF8.self))

@@ -10,60 +10,48 @@ extension GnuPG {
             operation.context,
             UInt32(
                 GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_SECRET | GPGME_KEYLIST_MODE_WITH_KEYGRIP))
-        var strings: [UnsafePointer<CChar>?] = patterns.map { strdup($0).map { UnsafePointer($0) } }
-        defer { for case .some(let string) in strings { free(UnsafeMutablePointer(mutating: string)) } }
-        strings.append(nil)
-        let error = try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
-            strings.withUnsafeMutableBufferPointer { patterns in
-                gpgme_op_keylist_ext_start(context, patterns.baseAddress, secretOnly ? 1 : 0, 0)
-            }
+        let error = try run(operation) { context in
+            patterns.withCStrings { gpgme_op_keylist_ext_start(context, $0, secretOnly ? 1 : 0, 0) }
         }
         switch gpgme_err_code(error) {
         case GPG_ERR_NO_ERROR, GPG_ERR_NO_PUBKEY, GPG_ERR_NO_SECKEY, GPG_ERR_NOT_FOUND, GPG_ERR_EOF: break
         default: throw EngineFailure.error(error, "gpg could not list keys")
         }
         // A key that answers to two patterns is listed twice.
-        var seen: Set<Fingerprint> = []
-        return operation.keys.filter { seen.insert($0.fingerprint).inserted }
+        return Self.distinct(operation.keys, \.fingerprint)
     }
 
     /// Lists the keys in a file of keys, as `gpg --show-keys` does.
     func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
-            let source = try EngineData(reading: bytes)
-            return try withExtendedLifetime(source) { () throws(OpenPGPError) in
-                try operation.run(Bounds(timeout: Self.patience), through: gate) {
-                    gpgme_op_keylist_from_data_start($0, source.handle, 0)
-                }
-            }
+            let source = try operation.reading(bytes)
+            return try run(operation) { gpgme_op_keylist_from_data_start($0, source, 0) }
         }
         switch gpgme_err_code(error) {
         case GPG_ERR_NO_ERROR, GPG_ERR_NO_DATA, GPG_ERR_EOF: break
         default: throw EngineFailure.error(error, "gpg could not look into the keys")
         }
-        var seen: Set<Fingerprint> = []
-        return operation.keys.filter { seen.insert($0.fingerprint).inserted }
+        return Self.distinct(operation.keys, \.fingerprint)
     }
 
     /// Imports public keys.
     func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
-            let source = try EngineData(reading: bytes)
-            return try withExtendedLifetime(source) { () throws(OpenPGPError) in
-                try operation.run(Bounds(timeout: Self.patience), through: gate) {
-                    gpgme_op_import_start($0, source.handle)
-                }
-            }
+            let source = try operation.reading(bytes)
+            return try run(operation) { gpgme_op_import_start($0, source) }
         }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not import the keys") }
-        var seen: Set<Fingerprint> = []
         let imported = operation.status.filter { $0.keyword == "IMPORT_OK" }
             .compactMap { $0.arguments.dropFirst().first.flatMap { Fingerprint(String($0)) } }
-            .filter { seen.insert($0).inserted }
         guard !imported.isEmpty else { throw OpenPGPError(.notEncrypted, "there is no key to import") }
-        return imported
+        return Self.distinct(imported, \.self)
+    }
+
+    private static func distinct<Value>(_ values: [Value], _ name: (Value) -> Fingerprint) -> [Value] {
+        var seen: Set<Fingerprint> = []
+        return values.filter { seen.insert(name($0)).inserted }
     }
 
     /// Exports public keys, armoured.
@@ -87,17 +75,10 @@ extension GnuPG {
         let operation = try Operation(home: homeOption)
         gpgme_set_armor(operation.context, isArmored ? 1 : 0)
         let sink = ByteSink()
-        let target = try EngineData(writing: sink)
-        var strings: [UnsafePointer<CChar>?] = fingerprints.map {
-            strdup($0.description).map { UnsafePointer($0) }
-        }
-        defer { for case .some(let string) in strings { free(UnsafeMutablePointer(mutating: string)) } }
-        strings.append(nil)
-        let error = try withExtendedLifetime(target) { () throws(OpenPGPError) in
-            try operation.run(Bounds(timeout: Self.patience), through: gate) { context in
-                strings.withUnsafeMutableBufferPointer { patterns in
-                    gpgme_op_export_ext_start(context, patterns.baseAddress, mode, target.handle)
-                }
+        let target = try operation.writing(to: sink)
+        let error = try run(operation) { context in
+            fingerprints.map(\.description).withCStrings {
+                gpgme_op_export_ext_start(context, $0, mode, target)
             }
         }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not export the keys") }

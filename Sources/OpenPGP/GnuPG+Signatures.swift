@@ -33,13 +33,8 @@ extension GnuPG {
         let operation = try Operation(home: homeOption)
         let error = try signature.withBytes { (signature) throws(OpenPGPError) in
             try data.withBytes { (data) throws(OpenPGPError) in
-                let signatureData = try EngineData(reading: signature)
-                let signedData = try EngineData(reading: data)
-                return try withExtendedLifetime((signatureData, signedData)) { () throws(OpenPGPError) in
-                    try operation.run(Bounds(timeout: Self.patience), through: gate) {
-                        gpgme_op_verify_start($0, signatureData.handle, signedData.handle, nil)
-                    }
-                }
+                let (signature, data) = (try operation.reading(signature), try operation.reading(data))
+                return try run(operation) { gpgme_op_verify_start($0, signature, data, nil) }
             }
         }
         guard error == 0 else {
@@ -92,13 +87,11 @@ extension GnuPG {
         gpgme_set_armor(operation.context, 1)
         if let signer { try addSigner(signer, to: operation) }
         let sink = ByteSink()
-        let target = try EngineData(writing: sink)
+        let target = try operation.writing(to: sink)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
-            let source = try EngineData(reading: bytes)
-            return try withExtendedLifetime((source, target)) { () throws(OpenPGPError) in
-                try operation.run(bounds, through: gate, lane: .signer(signer)) {
-                    gpgme_op_sign_start($0, source.handle, target.handle, GPGME_SIG_MODE_DETACH)
-                }
+            let source = try operation.reading(bytes)
+            return try operation.run(bounds, through: gate, lane: .signer(signer)) {
+                gpgme_op_sign_start($0, source, target, GPGME_SIG_MODE_DETACH)
             }
         }
         guard error == 0 else {

@@ -44,6 +44,13 @@ final class GnuPG: Engine {
         gate = Gate(places: parallelism)
     }
 
+    /// Runs an operation that asks nobody for anything.
+    func run(
+        _ operation: Operation, _ start: (OpaquePointer) -> gpgme_error_t
+    ) throws(OpenPGPError) -> gpgme_error_t {
+        try operation.run(Bounds(timeout: Self.patience), through: gate, start: start)
+    }
+
     /// Initialises gpgme; the first use decides, and every later one sees the same.
     private static let engine: Result<(path: String, version: String), OpenPGPError> = {
         guard gpgme_check_version("1.18.0") != nil else {

@@ -1,5 +1,3 @@
-import SystemPackage
-
 /// What a file of keys may hold, told without gpg.
 public enum KeyFile {
     /// Whether a file holds secret keys, or anything armoured that is no public key: gpg imports whatever is inside,
@@ -24,16 +22,15 @@ public enum KeyFile {
 
     /// Whether one of the packets is a secret key or subkey (RFC 4880, 4.3: tags 5 and 7).
     private static func holdsSecretKeys(_ bytes: [UInt8]) -> Bool {
-        var reader = PacketReader(fileSize: Int64(bytes.count)) { (offset, count) throws(Errno) in
-            guard offset >= 0, offset < Int64(bytes.count) else { return [] }
-            return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])
+        bytes.withUnsafeBytes { bytes in
+            var reader = PacketReader(bytes)
+            var offset: Int64 = 0
+            while let packet = try? reader.header(at: offset) {
+                if packet.tag == 5 || packet.tag == 7 { return true }
+                guard packet.end > offset else { return false }
+                offset = packet.end
+            }
+            return false
         }
-        var offset: Int64 = 0
-        while let packet = try? reader.header(at: offset) {
-            if packet.tag == 5 || packet.tag == 7 { return true }
-            guard packet.end > offset else { return false }
-            offset = packet.end
-        }
-        return false
     }
 }

@@ -23,6 +23,8 @@ final class Operation {
     static let patience = Duration.seconds(1)
 
     let context: OpaquePointer
+    /// What gpgme reads and writes; it goes after the context.
+    private var data: [EngineData] = []
     /// All status lines of gpg.
     private(set) var status: [StatusLine] = []
     /// What a listing found.
@@ -72,6 +74,18 @@ final class Operation {
     }
 
     deinit { gpgme_release(context) }
+
+    /// What gpg is to read, for the operation that is started; the memory must outlive this.
+    func reading(_ bytes: UnsafeRawBufferPointer) throws(OpenPGPError) -> OpaquePointer {
+        data.append(try EngineData(reading: bytes))
+        return data[data.count - 1].handle
+    }
+
+    /// Where gpg's output goes, for the operation that is started.
+    func writing(to sink: Sink) throws(OpenPGPError) -> OpaquePointer {
+        data.append(try EngineData(writing: sink))
+        return data[data.count - 1].handle
+    }
 
     /// Waits for a place in a lane, starts the operation and serves it until it is done.
     /// - Returns: gpgme's verdict, 0 for success.
@@ -129,10 +143,7 @@ final class Operation {
     /// What gpg wrote for people to read, of the operation that has ended.
     func diagnostics() throws(OpenPGPError) -> String {
         let sink = ByteSink()
-        let target = try EngineData(writing: sink)
-        let error = withExtendedLifetime(target) {
-            gpgme_op_getauditlog(context, target.handle, UInt32(GPGME_AUDITLOG_DIAG))
-        }
+        let error = gpgme_op_getauditlog(context, try writing(to: sink), UInt32(GPGME_AUDITLOG_DIAG))
         // gpgme has kept nothing where gpg wrote nothing.
         guard error == 0 || gpgme_err_code(error) == GPG_ERR_NO_DATA else {
             throw EngineFailure.error(error, "cannot read what gpg said")

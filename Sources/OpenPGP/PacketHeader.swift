@@ -77,6 +77,14 @@ struct PacketReader {
         self.read = read
     }
 
+    /// Of a message in memory, which must outlive this.
+    init(_ bytes: UnsafeRawBufferPointer, maximalReads: Int = .max) {
+        self.init(fileSize: Int64(bytes.count), maximalReads: maximalReads) { (offset, count) throws(Errno) in
+            guard offset >= 0, offset < Int64(bytes.count) else { return [] }
+            return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])
+        }
+    }
+
     /// The packet at `offset`; nil at the end of the file, for what is no packet, and for one that is cut off.
     mutating func header(at offset: Int64) throws(Errno) -> PacketHeader? {
         guard let first = try byte(at: offset), first & 0x80 != 0 else { return nil }

@@ -107,17 +107,14 @@ public enum Packets {
     }
 
     private static func binaryKeyIDs(in message: UnsafeRawBufferPointer) -> [UInt64] {
-        var reader = PacketReader(fileSize: Int64(message.count), read: reading(message))
+        var reader = PacketReader(message)
         return (try? recipientKeyIDs(&reader)) ?? []
     }
-
-    /// How many public keys a message in memory is encrypted to.
-    public static func recipientCount(in message: [UInt8]) -> Int { recipientKeyIDs(in: message).count }
 
     /// Whether the packets are those of an encrypted message and the last one ends where the message ends.
     static func isWholeMessage(_ message: [UInt8]) -> Bool {
         message.withUnsafeBytes { bytes in
-            var reader = PacketReader(fileSize: Int64(bytes.count), read: reading(bytes))
+            var reader = PacketReader(bytes)
             var offset: Int64 = 0
             for _ in 0...maximalRecipients {
                 guard let packet = try? reader.header(at: offset) else { return false }
@@ -154,8 +151,7 @@ public enum Packets {
     /// What makes a message malformed, whoever can decrypt it; nil when a look finds nothing. gpg would read it, one
     /// part at a time.
     static func objection(to message: UnsafeRawBufferPointer) -> OpenPGPError? {
-        var reader = PacketReader(
-            fileSize: Int64(message.count), maximalReads: maximalReads, read: reading(message))
+        var reader = PacketReader(message, maximalReads: maximalReads)
         var offset: Int64 = 0
         for _ in 0...maximalRecipients {
             guard let packet = try? reader.header(at: offset) else {
@@ -170,13 +166,5 @@ public enum Packets {
         }
         return OpenPGPError(
             .corrupt, "the message is malformed: it names more than \(maximalRecipients) recipients")
-    }
-
-    /// Reads the windows that are asked for, and copies nothing else. The memory must outlive what is returned.
-    private static func reading(_ bytes: UnsafeRawBufferPointer) -> (Int64, Int) throws(Errno) -> [UInt8] {
-        { (offset, count) throws(Errno) in
-            guard offset >= 0, offset < Int64(bytes.count) else { return [] }
-            return Array(bytes[Int(offset)..<min(bytes.count, Int(offset) + count)])
-        }
     }
 }

@@ -18,9 +18,4 @@ extension [StatusLine] {
             .compactMap { $0.arguments.dropFirst().first.flatMap { UInt32($0) } }
             .map { $0 & 0xffff }
     }
-
-    /// The ids of the keys that a message is encrypted to; 0 for a hidden one.
-    var encryptedTo: [UInt64] {
-        filter { $0.keyword == "ENC_TO" }.compactMap { $0.arguments.first.flatMap { UInt64($0, radix: 16) } }
-    }
 }

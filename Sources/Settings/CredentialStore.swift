@@ -41,8 +41,6 @@ public struct CredentialError: SentenceError, Equatable {
         case refused
         /// Nobody answered in time.
         case timedOut
-        /// The store has no id that a credential could be filed under.
-        case noIdentity
         /// Everything else.
         case failed
     }

@@ -136,7 +136,7 @@ import Testing
         let repository = try work.open()
         try work.write("a", "one")
         try repository.record(["a"])
-        #expect(!repository.operationInProgress)
+        #expect(repository.operation == nil)
         try work.git("checkout", "-q", "-b", "side")
         try work.write("a", "side")
         try repository.record(["a"])
@@ -144,7 +144,7 @@ import Testing
         try work.write("a", "main")
         try repository.record(["a"])
         #expect(try work.folder.run(["git", "merge", "side"], in: work.path).status != 0)
-        #expect(repository.operationInProgress)
+        #expect(repository.operation != nil)
         #expect(try repository.changes().map(\.kind) == [.conflicted])
     }
 

@@ -1,5 +1,3 @@
-import SystemPackage
-
 /// A key as gpg exports it: its public key packets, and what its self-signatures say of messages to it.
 struct ExportedKey {
     /// The primary key's, then those of the subkeys.
@@ -13,15 +11,15 @@ struct ExportedKey {
 
     /// Parts a minimal export into its keys. nil when the packets are not whole.
     static func keys(in export: [UInt8]) -> [ExportedKey]? {
-        var reader = PacketReader(fileSize: Int64(export.count)) { (offset, count) throws(Errno) in
-            Array(export[Int(offset)..<min(export.count, Int(offset) + count)])
-        }
+        export.withUnsafeBytes(keys)
+    }
+
+    private static func keys(in export: UnsafeRawBufferPointer) -> [ExportedKey]? {
+        var reader = PacketReader(export)
         var keys: [ExportedKey] = []
         var offset: Int64 = 0
         while offset < Int64(export.count) {
-            guard let packet = try? reader.header(at: offset), packet.partCount == 1,
-                !packet.isIndeterminate
-            else { return nil }
+            guard let packet = try? reader.header(at: offset), packet.isWhole else { return nil }
             let body = Array(export[Int(packet.bodyStart)..<Int(packet.end)])
             offset = packet.end
             if packet.tag == 6 { keys.append(ExportedKey()) }

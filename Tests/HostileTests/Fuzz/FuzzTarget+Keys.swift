@@ -33,7 +33,6 @@ extension FuzzTarget {
                 keyword: String(line.prefix { $0 != " " }), arguments: String(line.drop { $0 != " " }))
         }
         _ = lines.decryptionFailures
-        _ = lines.encryptedTo
         for line in text.split(separator: "\n", maxSplits: 20) {
             _ = RecipientName(String(line))
             if let fingerprint = Fingerprint(String(line)) {
