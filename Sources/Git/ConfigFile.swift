@@ -172,23 +172,8 @@ public final class ConfigFile {
 
     /// Every variable that libgit2 finds, in file order, without those of included files.
     func variables(of file: FilePath) throws(ConfigFileError) -> [(name: String, value: String?)] {
-        do {
-            let config = try Owned("cannot read the configuration", free: git_config_free) { made in
-                file.withPlatformString { git_config_open_ondisk(&made, $0) }
-            }
-            var iterator: OpaquePointer?
-            try check(git_config_iterator_new(&iterator, config.pointer), "cannot read the configuration")
-            defer { git_config_iterator_free(iterator) }
-            var found: [(name: String, value: String?)] = []
-            var entry: UnsafeMutablePointer<git_config_entry>?
-            while git_config_next(&entry, iterator) == 0, let each = entry?.pointee {
-                guard each.include_depth == 0 else { continue }
-                found.append((String(cString: each.name), each.value.map { String(cString: $0) }))
-            }
-            return found
-        } catch {
-            throw located(error)
-        }
+        try wrapping(ConfigSnapshot(of: file).variables(), located).filter { !$0.isIncluded }
+            .map { ($0.name, $0.value) }
     }
 
     /// libgit2 1.5 ends the message of a parse error with `(in FILE:LINE)` or `(in FILE:LINE, column N)`.

@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// The objects that new commits bring, held in memory until a branch leads to them.
@@ -101,11 +102,7 @@ public final class NewObjects {
     /// - Throws: `.modified` when one has gone that was too large to be held.
     public func ensure(collecting: Bool) throws(GitError) {
         guard pack == nil, !objects.isEmpty else { return }
-        do throws(GitError) {
-            try write(asPack: collecting)
-        } catch {
-            throw Self.gone(error)
-        }
+        try wrapping(write(asPack: collecting), Self.gone)
     }
 
     private func write(asPack: Bool) throws(GitError) {

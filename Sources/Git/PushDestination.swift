@@ -62,22 +62,4 @@ extension Repository {
         guard let gap = to.firstIndex(of: "*") else { return false }
         return to[..<gap] + middle + to[to.index(after: gap)...] == remoteRef
     }
-
-    /// All values of a variable, in their order.
-    func values(of variable: String) throws(GitError) -> [String] {
-        let snapshot = try Owned("cannot read the configuration", free: git_config_free) {
-            git_repository_config_snapshot(&$0, pointer)
-        }
-        var iterator: OpaquePointer?
-        guard git_config_multivar_iterator_new(&iterator, snapshot.pointer, variable, nil) == 0 else {
-            return []
-        }
-        defer { git_config_iterator_free(iterator) }
-        var found: [String] = []
-        var entry: UnsafeMutablePointer<git_config_entry>?
-        while git_config_next(&entry, iterator) == 0, let value = entry?.pointee.value {
-            found.append(String(cString: value))
-        }
-        return found
-    }
 }

@@ -25,7 +25,10 @@ extension Repository {
             (git_remote_pushurl(handle.pointer) ?? git_remote_url(handle.pointer)).map { String(cString: $0) }
             ?? remote
         let force = lease == nil ? "" : "+"
-        try Transfer(callbacks, url: url, proxies: proxies(), lease: lease).run(doing) { remoteCallbacks in
+        try Transfer(
+            callbacks, url: url, proxies: UserConfiguration.proxies(try? ConfigSnapshot(of: self)),
+            lease: lease
+        ).run(doing) { remoteCallbacks in
             options.callbacks = remoteCallbacks
             return withStringArray(["\(force)\(localRef):\(remoteRef)"]) {
                 git_remote_push(handle.pointer, &$0, &options)
@@ -48,29 +51,22 @@ extension Repository {
         let doing = "cannot fetch from \(GitError.withoutPasswords(remote))"
         options.follow_redirects = GIT_REMOTE_REDIRECT_NONE
         let url = git_remote_url(handle.pointer).map { String(cString: $0) } ?? remote
-        try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
-            options.callbacks = remoteCallbacks
-            // With refspecs of the caller's own, what `git pull` keeps for itself is left alone.
-            options.update_fetchhead = refspecs.isEmpty ? 1 : 0
-            if !refspecs.isEmpty { options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE }
-            return withStringArray(refspecs) { specs in
-                refspecs.isEmpty
-                    ? git_remote_fetch(handle.pointer, nil, &options, nil)
-                    : git_remote_fetch(handle.pointer, &specs, &options, nil)
+        try Transfer(callbacks, url: url, proxies: UserConfiguration.proxies(try? ConfigSnapshot(of: self)))
+            .run(doing) { remoteCallbacks in
+                options.callbacks = remoteCallbacks
+                // With refspecs of the caller's own, what `git pull` keeps for itself is left alone.
+                options.update_fetchhead = refspecs.isEmpty ? 1 : 0
+                if !refspecs.isEmpty { options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE }
+                return withStringArray(refspecs) { specs in
+                    refspecs.isEmpty
+                        ? git_remote_fetch(handle.pointer, nil, &options, nil)
+                        : git_remote_fetch(handle.pointer, &specs, &options, nil)
+                }
             }
-        }
         // libgit2 keeps what the server said first; a refspec that nothing matches is no error to it.
         var heads: UnsafeMutablePointer<UnsafePointer<git_remote_head>?>?
         var count = 0
         guard git_remote_ls(&heads, &count, handle.pointer) == 0 else { return [] }
         return Set((0..<count).compactMap { heads?[$0].map { String(cString: $0.pointee.name) } })
-    }
-
-    /// The proxies of the repository's configuration, the user's and the environment.
-    func proxies() -> [String] {
-        var config: OpaquePointer?
-        guard git_repository_config_snapshot(&config, pointer) == 0 else { return [] }
-        defer { git_config_free(config) }
-        return UserConfiguration.proxies(config)
     }
 }

@@ -55,22 +55,26 @@ extension Repository {
         git_remote_connect_options_init(&connection, UInt32(GIT_REMOTE_CONNECT_OPTIONS_VERSION))
         connection.proxy_opts.type = GIT_PROXY_AUTO
         connection.follow_redirects = GIT_REMOTE_REDIRECT_NONE
-        try Transfer(callbacks, url: url, proxies: proxies()).run(doing) { remoteCallbacks in
-            connection.callbacks = remoteCallbacks
-            options.callbacks = remoteCallbacks
-            var code = git_remote_connect_ext(handle.pointer, GIT_DIRECTION_FETCH, &connection)
-            guard code == 0 else { return code }
-            var heads: UnsafeMutablePointer<UnsafePointer<git_remote_head>?>?
-            var count = 0
-            code = git_remote_ls(&heads, &count, handle.pointer)
-            guard code == 0 else { return code }
-            let tips = (0..<count).compactMap { index in
-                heads?[index].map {
-                    (name: $0.pointee.name.map { String(cString: $0) } ?? "", id: ObjectID($0.pointee.oid))
+        try Transfer(callbacks, url: url, proxies: UserConfiguration.proxies(try? ConfigSnapshot(of: self)))
+            .run(doing) { remoteCallbacks in
+                connection.callbacks = remoteCallbacks
+                options.callbacks = remoteCallbacks
+                var code = git_remote_connect_ext(handle.pointer, GIT_DIRECTION_FETCH, &connection)
+                guard code == 0 else { return code }
+                var heads: UnsafeMutablePointer<UnsafePointer<git_remote_head>?>?
+                var count = 0
+                code = git_remote_ls(&heads, &count, handle.pointer)
+                guard code == 0 else { return code }
+                let tips = (0..<count).compactMap { index in
+                    heads?[index].map {
+                        (
+                            name: $0.pointee.name.map { String(cString: $0) } ?? "",
+                            id: ObjectID($0.pointee.oid)
+                        )
+                    }
                 }
+                return body(handle.pointer, tips, &options)
             }
-            return body(handle.pointer, tips, &options)
-        }
     }
 
     /// A server may have thousands of others, such as one for each pull request.

@@ -1,4 +1,5 @@
 import CGit
+import System
 import SystemPackage
 
 /// A git repository, through libgit2.
@@ -103,7 +104,8 @@ public final class Repository {
         options.checkout_opts.checkout_strategy = GIT_CHECKOUT_NONE.rawValue
         var made: OpaquePointer?
         options.fetch_opts.follow_redirects = GIT_REMOTE_REDIRECT_NONE
-        let transfer = Transfer(callbacks, url: url, proxies: UserConfiguration.proxies())
+        let transfer = Transfer(
+            callbacks, url: url, proxies: UserConfiguration.proxies(try? ConfigSnapshot()))
         try transfer.run("cannot clone \(GitError.withoutPasswords(url))") { remoteCallbacks in
             options.fetch_opts.callbacks = remoteCallbacks
             return path.withPlatformString { place in
@@ -158,10 +160,8 @@ public final class Repository {
         // An empty remote has nothing to check out.
         guard case .branch(_, _, let tip?) = try head() else { return }
         if let bounds {
-            do throws(GitError) {
-                try checkIncoming(tip, known: [], bounds: bounds)
-            } catch {
-                throw GitError(code: error.code, message: "\(doing): \(error.message)")
+            try wrapping(checkIncoming(tip, known: [], bounds: bounds)) { (error: GitError) in
+                GitError(code: error.code, message: "\(doing): \(error.message)")
             }
         }
         var options = git_checkout_options()
@@ -211,24 +211,5 @@ public final class Repository {
             "finish it with git; where git refuses over a file that was saved meanwhile, git checkout of that file lets it go "
                 + "on, and what was saved is kept as a conflict"
         }
-    }
-
-    /// The value of a setting as git sees it for this repository (`user.name`); nil when unset.
-    public func config(_ name: String) -> String? {
-        var snapshot: OpaquePointer?
-        guard git_repository_config_snapshot(&snapshot, pointer) == 0 else { return nil }
-        defer { git_config_free(snapshot) }
-        var value: UnsafePointer<CChar>?
-        guard git_config_get_string(&value, snapshot, name) == 0, let value else { return nil }
-        return String(cString: value)
-    }
-
-    /// The value of a setting as a truth value; nil when unset or none of git's words for one.
-    public func configBool(_ name: String) -> Bool? {
-        var snapshot: OpaquePointer?
-        guard git_repository_config_snapshot(&snapshot, pointer) == 0 else { return nil }
-        defer { git_config_free(snapshot) }
-        var value: Int32 = 0
-        return git_config_get_bool(&value, snapshot, name) == 0 ? value != 0 : nil
     }
 }

@@ -18,8 +18,7 @@ extension Repository {
     /// without one could go.
     ///
     /// Neither a git_remote nor git_branch_upstream_name is asked: both look through the configuration for `insteadOf` by
-    /// a regular expression, and libgit2 1.5 loses 20 KiB with each variable that does not match. A daemon asks after
-    /// every commit.
+    /// a regular expression (see `ConfigSnapshot`).
     public func upstream(of branchRef: String) throws(GitError) -> Upstream? {
         guard branchRef.hasPrefix("refs/heads/") else { return nil }
         let name = branchRef.dropFirst("refs/heads/".count)
@@ -39,24 +38,16 @@ extension Repository {
 
     /// Where the first `remote.NAME.fetch` that takes a reference puts it.
     private func trackingRef(of remoteRef: String, remote: String) throws(GitError) -> String? {
-        let snapshot = try Owned("cannot read the configuration", free: git_config_free) {
-            git_repository_config_snapshot(&$0, pointer)
-        }
-        var iterator: OpaquePointer?
-        let name = "remote.\(remote).fetch"
-        guard git_config_multivar_iterator_new(&iterator, snapshot.pointer, name, nil) == 0 else {
-            return nil
-        }
-        defer { git_config_iterator_free(iterator) }
-        var entry: UnsafeMutablePointer<git_config_entry>?
-        while git_config_next(&entry, iterator) == 0, let value = entry?.pointee.value {
+        for value in try values(of: "remote.\(remote).fetch") {
             var spec: OpaquePointer?
             guard git_refspec_parse(&spec, value, 1) == 0 else { continue }
             defer { git_refspec_free(spec) }
             guard git_refspec_src_matches(spec, remoteRef) == 1, let to = git_refspec_dst(spec),
                 to.pointee != 0
             else { continue }
-            let bytes = try bufferText("cannot read \(name)") { git_refspec_transform(&$0, spec, remoteRef) }
+            let bytes = try bufferText("cannot read remote.\(remote).fetch") {
+                git_refspec_transform(&$0, spec, remoteRef)
+            }
             return String(decoding: bytes, as: UTF8.self)
         }
         return nil
@@ -64,19 +55,10 @@ extension Repository {
 
     /// The names of the remotes, sorted.
     ///
-    /// Not by git_remote_list: it matches names by a regular expression, and libgit2 1.5 loses 20 KiB with each of
-    /// them, which a daemon that looks after every commit would feel.
+    /// Not by git_remote_list, which matches names by a regular expression (see `ConfigSnapshot`).
     public func remotes() throws(GitError) -> [String] {
-        let snapshot = try Owned("cannot list the remotes", free: git_config_free) {
-            git_repository_config_snapshot(&$0, pointer)
-        }
-        var iterator: OpaquePointer?
-        try check(git_config_iterator_new(&iterator, snapshot.pointer), "cannot list the remotes")
-        defer { git_config_iterator_free(iterator) }
         var names: Set<String> = []
-        var entry: UnsafeMutablePointer<git_config_entry>?
-        while git_config_next(&entry, iterator) == 0, let each = entry?.pointee {
-            let variable = String(cString: each.name)
+        for variable in try ConfigSnapshot(of: self).variables().map(\.name) {
             for suffix in [".url", ".pushurl"]
             where variable.hasPrefix("remote.") && variable.hasSuffix(suffix) {
                 let name = variable.dropFirst("remote.".count).dropLast(suffix.count)

@@ -57,22 +57,15 @@ extension Repository {
 
     /// The files that the configuration includes, `~` and relative paths resolved as git does.
     private func includedFiles() -> [FilePath] {
-        var snapshot: OpaquePointer?
-        guard git_repository_config_snapshot(&snapshot, pointer) == 0 else { return [] }
-        defer { git_config_free(snapshot) }
-        var iterator: OpaquePointer?
-        guard git_config_iterator_new(&iterator, snapshot) == 0 else { return [] }
-        defer { git_config_iterator_free(iterator) }
         var found: [FilePath] = []
-        var entry: UnsafeMutablePointer<git_config_entry>?
-        while git_config_next(&entry, iterator) == 0, let each = entry?.pointee, let value = each.value {
-            let name = String(cString: each.name)
-            guard name.hasPrefix("include"), name.hasSuffix(".path") else { continue }
-            let text = String(cString: value)
+        for variable in (try? ConfigSnapshot(of: self).variables()) ?? [] {
+            guard variable.name.hasPrefix("include"), variable.name.hasSuffix(".path"),
+                let text = variable.value
+            else { continue }
             let path: FilePath =
                 if text.hasPrefix("~/"), let home = getenv("HOME") {
                     FilePath(platformString: home).pushing(FilePath(String(text.dropFirst(2))))
-                } else if each.level == GIT_CONFIG_LEVEL_LOCAL {
+                } else if variable.level == GIT_CONFIG_LEVEL_LOCAL {
                     // An absolute path replaces what it is pushed to.
                     commonDirectory.pushing(FilePath(text))
                 } else {

@@ -1,5 +1,6 @@
 import Git
 import Synchronization
+import System
 import SystemPackage
 
 /// The configuration file: general settings and a section for each store.
@@ -109,23 +110,13 @@ public final class Configuration: Sendable {
     ) throws(SettingsError) {
         let read = try Configuration.read(file)
         let wanted = try edits(read)
-        if !wanted.isEmpty {
-            do {
-                try read.edit(wanted)
-            } catch {
-                throw SettingsError(error)
-            }
-        }
+        if !wanted.isEmpty { try wrapping(read.edit(wanted), SettingsError.init) }
         state.withLock { $0 = read.entries }
         headers.withLock { $0 = read.sections }
     }
 
     private static func read(_ file: FilePath) throws(SettingsError) -> ConfigFile {
-        do {
-            return try ConfigFile(file)
-        } catch {
-            throw SettingsError(error)
-        }
+        try wrapping(ConfigFile(file), SettingsError.init)
     }
 
     private static func checkNames(_ read: ConfigFile) throws(SettingsError) {

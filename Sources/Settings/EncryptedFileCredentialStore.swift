@@ -1,5 +1,6 @@
 import Glibc
 public import OpenPGP
+import System
 public import SystemPackage
 
 /// What a file of a credential is written and read with.
@@ -37,52 +38,51 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     public func save(
         _ secret: SecretBytes, as key: CredentialKey, expires: Int64?
     ) throws(CredentialError) {
-        let ciphertext: [UInt8]
-        do throws(OpenPGPError) {
-            let engine = try engine()
-            guard let recipient = try recipient(engine) else {
-                throw OpenPGPError(
-                    .missingKey,
-                    "there is no secret key of yours that can be encrypted to: make one with "
-                        + "gpg --quick-gen-key")
-            }
-            ciphertext = try engine.encrypt(secret, to: [recipient])
-        } catch {
-            throw CredentialError(.unavailable, "the credential cannot be encrypted: \(error.message)")
+        let ciphertext = try wrapping(encrypted(secret)) { (error: OpenPGPError) in
+            CredentialError(.unavailable, "the credential cannot be encrypted: \(error.message)")
         }
-        do throws(Errno) {
-            try Directories.makeFolders(folder)
-            // First without the old expiry: a new token must not be said to expire when the old one did.
-            try remove(file(key, "expires"))
-            try PrivateFile.write(ciphertext, to: file(key, "gpg"))
-            if let expires { try PrivateFile.write(Array("\(expires)\n".utf8), to: file(key, "expires")) }
-        } catch {
-            throw CredentialError(.failed, "\(folder) cannot be written: \(error)")
+        try wrapping(write(ciphertext, as: key, expires: expires)) { (error: Errno) in
+            CredentialError(.failed, "\(folder) cannot be written: \(error)")
         }
+    }
+
+    private func encrypted(_ secret: SecretBytes) throws(OpenPGPError) -> [UInt8] {
+        let engine = try engine()
+        guard let recipient = try recipient(engine) else {
+            throw OpenPGPError(
+                .missingKey,
+                "there is no secret key of yours that can be encrypted to: make one with gpg --quick-gen-key")
+        }
+        return try engine.encrypt(secret, to: [recipient])
+    }
+
+    private func write(_ ciphertext: [UInt8], as key: CredentialKey, expires: Int64?) throws(Errno) {
+        try Directories.makeFolders(folder)
+        // First without the old expiry: a new token must not be said to expire when the old one did.
+        try remove(file(key, "expires"))
+        try PrivateFile.write(ciphertext, to: file(key, "gpg"))
+        if let expires { try PrivateFile.write(Array("\(expires)\n".utf8), to: file(key, "expires")) }
     }
 
     /// As the protocol says; may wait for a passphrase.
     public func load(_ key: CredentialKey) throws(CredentialError) -> SecretBytes? {
-        let ciphertext: [UInt8]
-        do throws(Errno) {
-            guard let bytes = try PrivateFile.read(file(key, "gpg")) else { return nil }
-            ciphertext = bytes
-        } catch {
-            throw CredentialError(.failed, "\(file(key, "gpg")) cannot be read: \(error)")
+        let file = file(key, "gpg")
+        let ciphertext = try wrapping(PrivateFile.read(file)) { (error: Errno) in
+            CredentialError(.failed, "\(file) cannot be read: \(error)")
         }
-        do throws(OpenPGPError) {
-            return try engine().decrypt(ciphertext, limit: 1 << 20, timeout: .seconds(120))
-        } catch {
-            throw CredentialError(.refused, "\(file(key, "gpg")) cannot be decrypted: \(error.message)")
+        guard let ciphertext else { return nil }
+        return try wrapping(engine().decrypt(ciphertext, limit: 1 << 20, timeout: .seconds(120))) {
+            (error: OpenPGPError) in
+            CredentialError(.refused, "\(file) cannot be decrypted: \(error.message)")
         }
     }
 
     /// As the protocol says.
     public func delete(_ key: CredentialKey) throws(CredentialError) {
-        do throws(Errno) {
-            for suffix in ["gpg", "expires", "gpg.new", "expires.new"] { try remove(file(key, suffix)) }
-        } catch {
-            throw CredentialError(.failed, "\(file(key, "gpg")) cannot be removed: \(error)")
+        for suffix in ["gpg", "expires", "gpg.new", "expires.new"] {
+            try wrapping(remove(file(key, suffix))) { (error: Errno) in
+                CredentialError(.failed, "\(file(key, "gpg")) cannot be removed: \(error)")
+            }
         }
     }
 
@@ -105,7 +105,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     }
 
     private func remove(_ file: FilePath) throws(Errno) {
-        guard file.withPlatformString({ unlink($0) }) != 0, errno != ENOENT else { return }
+        guard !file.unlink(), errno != ENOENT else { return }
         throw Errno(rawValue: errno)
     }
 

@@ -2,6 +2,7 @@ import CSecret
 import Dispatch
 import Glibc
 public import OpenPGP
+import System
 import SystemPackage
 
 /// Credentials in the Secret Service of the desktop session (gnome-keyring, KWallet, KeePassXC), through libsecret.
@@ -66,10 +67,8 @@ public struct SecretServiceCredentialStore: CredentialStore {
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
         var count = gsize(0)
         let bytes = secret_value_get(value, &count)
-        do throws(Errno) {
-            return try SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: Int(count)))
-        } catch {
-            throw CredentialError(.failed, "there is no memory for the credential")
+        return try wrapping(SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: Int(count)))) {
+            (_: Errno) in CredentialError(.failed, "there is no memory for the credential")
         }
     }
 
