@@ -202,7 +202,8 @@ extension Repository {
             var worktree: OpaquePointer?
             guard git_worktree_lookup(&worktree, pointer, name) == 0 else { return nil }
             defer { git_worktree_free(worktree) }
-            return (String(cString: name), FilePath(platformString: git_worktree_path(worktree)))
+            guard let path = git_worktree_path(worktree) else { return nil }
+            return (String(cString: name), FilePath(platformString: path))
         }
     }
 }

@@ -61,6 +61,8 @@ struct ObjectReader: ~Copyable {
     func header(_ id: ObjectID) throws(GitError) -> (kind: git_object_t, size: Int) {
         var (size, kind, oid) = (0, GIT_OBJECT_INVALID, id.oid)
         try check(git_odb_read_header(&size, &kind, database.pointer, &oid), "cannot read \(id)")
+        // A size of 64 bits is its writer's word; sums of such sizes would end this process.
+        guard size >= 0 else { throw GitError(code: .corrupt, message: "\(id) claims an impossible size") }
         return (kind, size)
     }
 

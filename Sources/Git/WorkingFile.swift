@@ -110,11 +110,13 @@ struct WorkingRoot: ~Copyable {
 
     /// Makes the folders that a path needs, 0700 as pass makes them.
     func makeFolders(above path: FilePath) throws(GitError) {
-        var current = OwnedDescriptor(fcntl(descriptor.raw, F_DUPFD_CLOEXEC, 0))
+        let doing = "cannot make the folder of \(path)"
+        var current = try GitError.wrapping(
+            doing, OwnedDescriptor(opening: FilePath("."), in: descriptor.raw, O_RDONLY | O_DIRECTORY))
         for component in path.removingLastComponent().components {
             _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
             current = try GitError.wrapping(
-                "cannot make the folder of \(path)",
+                doing,
                 OwnedDescriptor(opening: component, in: current.raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
         }
     }

@@ -134,6 +134,7 @@ extension Duration {
     /// For poll(2): rounded up, so that the last wait does not spin; 0 when it is over.
     var wholeMilliseconds: Int32 {
         guard self > .zero else { return 0 }
+        guard self < .seconds(1 << 20) else { return 1 << 30 }
         return Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

@@ -78,11 +78,11 @@ public struct MonotonicTime: Sendable {
     /// This moment.
     public static var now: MonotonicTime { MonotonicTime(secondsFromNow: 0) }
 
-    /// So many seconds from now.
+    /// So many seconds from now: none when they are negative, and no more than 30 years.
     public init(secondsFromNow seconds: Double) {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
-        let nanoseconds = Int64(seconds * 1e9) + Int64(time.tv_nsec)
+        let nanoseconds = Int64(min(max(seconds, 0), 1e9) * 1e9) + Int64(time.tv_nsec)
         systemTime = timespec(
             tv_sec: time.tv_sec + Int(nanoseconds / 1_000_000_000),
             tv_nsec: Int(nanoseconds % 1_000_000_000))
