@@ -27,15 +27,7 @@ extension Repository {
             if !stock.has(id), seen.insert(id).inserted { pack.add(blob) }
         }
         guard pack.count > 0 else { return }
-        let indexer = try Owned("cannot write a pack", free: git_indexer_free) { made in
-            folder.withPlatformString { git_indexer_new(&made, $0, 0, database.pointer, nil) }
-        }
-        let bytes = try pack.finished()
-        var progress = git_indexer_progress()
-        try check(
-            withBytes(bytes) { git_indexer_append(indexer.pointer, $0, bytes.count, &progress) },
-            "cannot write a pack")
-        try check(git_indexer_commit(indexer.pointer, &progress), "cannot write a pack")
+        _ = try pack.write(into: folder, database.pointer)
         // The trees that are written next name its blobs.
         try check(git_odb_refresh(database.pointer), "cannot read the new pack")
     }
@@ -74,6 +66,21 @@ struct BlobPack {
             rest >>= 7
         }
         bytes.append(byte)
+    }
+
+    /// Writes the pack and its index into a folder, durably; gives their name without a suffix.
+    /// - Parameter database: where objects are that the pack does not hold; nil: there are none.
+    func write(into folder: FilePath, _ database: OpaquePointer?) throws(GitError) -> String {
+        let doing = "cannot write a pack"
+        let bytes = try finished()
+        let indexer = try Owned(doing, free: git_indexer_free) { made in
+            folder.withPlatformString { git_indexer_new(&made, $0, 0, database, nil) }
+        }
+        var progress = git_indexer_progress()
+        try check(
+            withBytes(bytes) { git_indexer_append(indexer.pointer, $0, bytes.count, &progress) }, doing)
+        try check(git_indexer_commit(indexer.pointer, &progress), doing)
+        return git_indexer_name(indexer.pointer).map { "pack-" + String(cString: $0) } ?? ""
     }
 
     /// The whole pack, with its number of objects and its checksum.

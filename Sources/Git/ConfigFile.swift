@@ -88,11 +88,6 @@ public final class ConfigFile {
         try reload()
     }
 
-    /// Reads a file; an absent one is empty.
-    public static func open(_ path: FilePath) throws(ConfigFileError) -> ConfigFile {
-        try ConfigFile(path)
-    }
-
     /// The value of a variable; the last one counts where a name is repeated. Section and key are compared without
     /// case, the subsection with it.
     public func string(_ name: String) -> String? {

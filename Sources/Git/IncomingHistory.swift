@@ -71,13 +71,8 @@ private struct IncomingHistoryLook: ~Copyable {
             guard .now < end else {
                 throw GitError(code: .invalid, message: "it takes too long to look through its history")
             }
-            let before = try others.map { other throws(GitError) in
-                Dictionary(
-                    try entries(of: other).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-            }
-            for entry in try entries(of: tree) where !entry.isSubmodule {
-                let there = before.compactMap { $0[entry.name] }
-                if there.contains(entry) { continue }
+            // Of a folder of any number of files, as long as its list can be read: it may be gone from the newest commit.
+            for (entry, there) in try reader.news(in: tree, beside: others) {
                 if entry.isTree {
                     waiting.append((entry.id, there.filter(\.isTree).map(\.id)))
                 } else if seen.insert(entry.id).inserted, !reader.has(entry.id) {
@@ -85,10 +80,5 @@ private struct IncomingHistoryLook: ~Copyable {
                 }
             }
         }
-    }
-
-    /// Of a folder of any number of files, as long as its list can be read: it may be gone from the newest commit.
-    private func entries(of tree: ObjectID) throws(GitError) -> [RawEntry] {
-        try reader.entries(of: tree, atMost: .max)
     }
 }

@@ -22,19 +22,9 @@ final class KeptPack {
         defer { KeptPack.removeFolder(folder) }
         var pack = BlobPack()
         for object in objects { pack.add(object.bytes, kind: object.kind) }
-        let bytes = try pack.finished()
-        let indexer = try Owned("cannot write a pack", free: git_indexer_free) { made in
-            folder.withPlatformString { git_indexer_new(&made, $0, 0, nil, nil) }
-        }
-        var progress = git_indexer_progress()
-        try check(
-            withBytes(bytes) { git_indexer_append(indexer.pointer, $0, bytes.count, &progress) },
-            "cannot write a pack")
-        try check(git_indexer_commit(indexer.pointer, &progress), "cannot write a pack")
-
+        let name = try pack.write(into: folder, nil)
         let place = common.pushing("objects/pack")
         _ = place.withPlatformString { mkdir($0, 0o777) }
-        let name = git_indexer_name(indexer.pointer).map { "pack-" + String(cString: $0) } ?? ""
         let keep = place.appending(name + ".keep")
         let draft = folder.appending("keep")
         let descriptor = try GitError.wrapping(

@@ -64,23 +64,13 @@ public final class NewObjects {
     {
         guard !others.contains(tree), !seen.contains(tree) else { return }
         try hold(tree, stock)
-        let before = try others.map { other throws(GitError) in try names(in: other, stock) }
-        for entry in try stock.reader.entries(of: tree, atMost: .max, bytes: .max) where !entry.isSubmodule {
-            let there = before.compactMap { $0[entry.name] }
-            if there.contains(where: { $0.id == entry.id }) { continue }
+        for (entry, there) in try stock.reader.news(in: tree, beside: others, bytes: .max) {
             if entry.isTree {
                 try gather(entry.id, beside: there.filter(\.isTree).map(\.id), stock)
             } else if !seen.contains(entry.id) {
                 try hold(entry.id, stock)
             }
         }
-    }
-
-    private func names(
-        in tree: ObjectID, _ stock: borrowing FreshStock
-    ) throws(GitError) -> [[UInt8]: RawEntry] {
-        let entries = try stock.reader.entries(of: tree, atMost: .max, bytes: .max)
-        return Dictionary(entries.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func hold(_ id: ObjectID, _ stock: borrowing FreshStock) throws(GitError) {

@@ -80,8 +80,7 @@ extension Repository {
         let base = try tree(of: parent)
         guard plan.changesKind else { return try updated(base.pointer, plan.removals + plan.puts) }
         // libgit2 replaces a thing by one of its own kind only, so a folder goes before a file takes its name.
-        let cleared = try updated(base.pointer, plan.removals)
-        let middle = try tree(of: cleared)
+        let middle = try tree(of: try updated(base.pointer, plan.removals))
         return try updated(middle.pointer, plan.puts)
     }
 
@@ -181,7 +180,8 @@ extension Repository {
         plan.put(path, IndexEntry(blob, stat: facts, readAt: readAt), replacing: old)
     }
 
-    private func updated(_ base: OpaquePointer?, _ edits: [TreePlan.Step]) throws(GitError) -> ObjectID {
+    /// Writes a tree with some paths of another one changed.
+    func updated(_ base: OpaquePointer?, _ edits: [TreePlan.Step]) throws(GitError) -> ObjectID {
         let updates = edits.map { step in
             git_tree_update(
                 action: step.entry == nil ? GIT_TREE_UPDATE_REMOVE : GIT_TREE_UPDATE_UPSERT,

@@ -98,6 +98,23 @@ struct ObjectReader: ~Copyable {
         return entries
     }
 
+    /// What none of the other trees has just so at the same name, submodules left out; each with what these have there.
+    func news(
+        in tree: ObjectID, beside others: [ObjectID], bytes: Int = TreeBounds.list
+    ) throws(GitError) -> [(entry: RawEntry, there: [RawEntry])] {
+        let before = try others.map { other throws(GitError) in
+            Dictionary(
+                try entries(of: other, atMost: .max, bytes: bytes).map { ($0.name, $0) },
+                uniquingKeysWith: { first, _ in first })
+        }
+        var found: [(entry: RawEntry, there: [RawEntry])] = []
+        for entry in try entries(of: tree, atMost: .max, bytes: bytes) where !entry.isSubmodule {
+            let there = before.compactMap { $0[entry.name] }
+            if !there.contains(entry) { found.append((entry, there)) }
+        }
+        return found
+    }
+
     /// Mode in octal digits, space, name, NUL, 20 bytes of id, again and again; one more than the limit at most.
     private static func parse(_ bytes: UnsafeRawBufferPointer, atMost limit: Int) -> [RawEntry]? {
         var entries: [RawEntry] = []

@@ -44,23 +44,21 @@ public final class Repository {
     /// The repository whose git directory, or file with a link to one, is exactly this path.
     /// - Throws: as `open`.
     public static func open(gitDirectory path: FilePath) throws(GitError) -> Repository {
-        LibGit2.start()
-        var made: OpaquePointer?
-        // NO_DOTGIT: else libgit2 would try `PATH/.git` first, and after it the folder itself.
-        let flags = GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue | GIT_REPOSITORY_OPEN_NO_DOTGIT.rawValue
-        let code = path.withPlatformString { git_repository_open_ext(&made, $0, flags, nil) }
-        try check(code, "cannot open the repository at \(path)")
-        return Repository(owning: made!)
+        try open(path, flags: 0)
     }
 
     /// The repository whose git directory is exactly this path, without its working tree, which may be gone.
     /// - Throws: as `open`.
     public static func open(bare path: FilePath) throws(GitError) -> Repository {
+        try open(path, flags: GIT_REPOSITORY_OPEN_BARE.rawValue)
+    }
+
+    private static func open(_ path: FilePath, flags: UInt32) throws(GitError) -> Repository {
         LibGit2.start()
         var made: OpaquePointer?
+        // NO_DOTGIT: else libgit2 would try `PATH/.git` first, and after it the folder itself.
         let flags =
-            GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue | GIT_REPOSITORY_OPEN_NO_DOTGIT.rawValue
-            | GIT_REPOSITORY_OPEN_BARE.rawValue
+            flags | GIT_REPOSITORY_OPEN_NO_SEARCH.rawValue | GIT_REPOSITORY_OPEN_NO_DOTGIT.rawValue
         let code = path.withPlatformString { git_repository_open_ext(&made, $0, flags, nil) }
         try check(code, "cannot open the repository at \(path)")
         return Repository(owning: made!)

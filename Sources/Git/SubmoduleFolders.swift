@@ -37,16 +37,6 @@ public struct SubmoduleFolders {
 extension Repository {
     /// The submodules that the index holds.
     public func stagedSubmodules() throws(GitError) -> Set<FilePath> {
-        let index = try Owned("cannot read the index", free: git_index_free) {
-            git_repository_index(&$0, pointer)
-        }
-        var found: Set<FilePath> = []
-        for position in 0..<git_index_entrycount(index.pointer) {
-            guard let entry = git_index_get_byindex(index.pointer, position)?.pointee,
-                entry.mode == GIT_FILEMODE_COMMIT.rawValue
-            else { continue }
-            found.insert(FilePath(platformString: entry.path))
-        }
-        return found
+        Set(try stagedEntries().filter(\.isSubmodule).map(\.path))
     }
 }

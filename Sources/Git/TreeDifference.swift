@@ -86,41 +86,22 @@ extension Repository {
     ) throws(GitError) -> ObjectID {
         for edit in edits { try checkedPath(edit.path) }
         let base = try tree(of: commit)
-        var removals: [git_tree_update] = []
-        var puts: [git_tree_update] = []
-        defer { for update in removals + puts { free(UnsafeMutablePointer(mutating: update.path)) } }
+        var removals: [TreePlan.Step] = []
+        var puts: [TreePlan.Step] = []
         for (path, item) in edits {
+            // libgit2 puts a submodule into no file's place, nor a file into a submodule's.
+            let old = try entry(path, in: base)
+            let isOtherKind =
+                old.map { !$0.isTree && ($0.mode == GIT_FILEMODE_COMMIT) != (item?.kind == .submodule) }
+            if item == nil || isOtherKind == true { removals.append(TreePlan.Step(path: path, entry: nil)) }
             if let item {
-                // libgit2 puts a submodule into no file's place, nor a file into a submodule's.
-                if let old = try entry(path, in: base), !old.isTree,
-                    (old.mode == GIT_FILEMODE_COMMIT) != (item.kind == .submodule)
-                {
-                    removals.append(Self.removal(of: path))
-                }
                 puts.append(
-                    git_tree_update(
-                        action: GIT_TREE_UPDATE_UPSERT, id: item.id.oid, filemode: item.kind.mode,
-                        path: path.withPlatformString { UnsafePointer(strdup($0)) })
-                )
-            } else {
-                removals.append(Self.removal(of: path))
+                    TreePlan.Step(path: path, entry: TreeEntry(id: item.id, mode: item.kind.mode)))
             }
         }
         // Removals first: a file may take a folder's name, or the other way round.
-        var oid = git_oid()
-        try check(
-            git_tree_create_updated(&oid, pointer, base.pointer, removals.count, removals),
-            "cannot write a tree")
-        let middle = try tree(of: ObjectID(oid))
-        try check(
-            git_tree_create_updated(&oid, pointer, middle.pointer, puts.count, puts), "cannot write a tree")
-        return ObjectID(oid)
-    }
-
-    private static func removal(of path: FilePath) -> git_tree_update {
-        git_tree_update(
-            action: GIT_TREE_UPDATE_REMOVE, id: git_oid(), filemode: GIT_FILEMODE_UNREADABLE,
-            path: path.withPlatformString { UnsafePointer(strdup($0)) })
+        let middle = try tree(of: try updated(base.pointer, removals))
+        return try updated(middle.pointer, puts)
     }
 
     /// What the index holds at some paths; those where it holds nothing are left out.

@@ -17,26 +17,9 @@ public struct StagedEntry: Sendable, Equatable {
 extension Repository {
     /// The files of HEAD's commit with their contents; submodules are left out. Empty on an unborn branch.
     public func committedFiles() throws(GitError) -> [FilePath: ObjectID] {
-        var oid = git_oid()
-        guard git_reference_name_to_id(&oid, pointer, "HEAD") == 0 else { return [:] }
-        let commit = try Owned("cannot read HEAD", free: git_commit_free) {
-            git_commit_lookup(&$0, pointer, &oid)
-        }
-        let root = try Owned("cannot read HEAD", free: git_tree_free) { git_commit_tree(&$0, commit.pointer) }
-        final class Found { var files: [FilePath: ObjectID] = [:] }
-        let found = Found()
-        let code = git_tree_walk(
-            root.pointer, GIT_TREEWALK_PRE,
-            { folder, entry, payload in
-                guard let folder, let entry, let payload, git_tree_entry_type(entry) == GIT_OBJECT_BLOB,
-                    let name = git_tree_entry_name(entry), let id = git_tree_entry_id(entry)
-                else { return 0 }
-                let path = FilePath(platformString: folder).pushing(FilePath(platformString: name))
-                Unmanaged<Found>.fromOpaque(payload).takeUnretainedValue().files[path] = ObjectID(id.pointee)
-                return 0
-            }, Unmanaged.passUnretained(found).toOpaque())
-        try withExtendedLifetime(found) { () throws(GitError) in try check(code, "cannot read HEAD") }
-        return found.files
+        guard let commit = try commit(at: "HEAD") else { return [:] }
+        let files = try leaves(of: FilePath(), commit).filter { $0.entry.mode != GIT_FILEMODE_COMMIT }
+        return Dictionary(files.map { ($0.path, $0.entry.id) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// What is staged, each stage of a conflict too.

@@ -81,18 +81,13 @@ public final class WorkingTreeUpdate {
             let (item, metadata) = try Self.item(found, of: step, repository)
             if isSame(item, step.new), item != nil || !found.isDirectory { continue }
             // A file that a sparse checkout leaves out: it was not removed. What comes is put there.
-            if item == nil, !found.isDirectory, step.old != nil, try excused.contains(step.path) {
-                guard let new = step.new else { continue }
-                let temporary = top.appending(".passdir-\(getpid())-m\(number).tmp")
-                var prepared = Prepared(step: step, asked: asked, found: nil, temporary: temporary)
-                try Self.write(new, from: repository, to: &prepared)
-                prepared.inode = Self.facts(of: temporary).st_ino
-                self.steps.append(prepared)
-                continue
-            }
-            guard isSame(item, step.old), !found.isDirectory || step.old == nil,
-                item == nil || metadata != nil
-            else {
+            var isLeftOut = item == nil && !found.isDirectory && step.old != nil
+            if isLeftOut { isLeftOut = try excused.contains(step.path) }
+            if isLeftOut, step.new == nil { continue }
+            let isAsBefore =
+                isSame(item, step.old) && (!found.isDirectory || step.old == nil)
+                && (item == nil || metadata != nil)
+            guard isLeftOut || isAsBefore else {
                 edited.append(step.path)
                 continue
             }

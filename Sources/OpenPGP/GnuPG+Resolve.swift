@@ -18,15 +18,16 @@ extension GnuPG {
         if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) { return known }
         var expiries: [Int64] = []
         var recipients: [Recipient] = []
-        if let members = try groups(identity)[line.lowercased()] {
+        if let members = try groups(identity, now)[line.lowercased()] {
             for member in members {
                 recipients.append(try resolveOne(member, named: member, now, &expiries))
             }
         } else {
             recipients.append(try resolveOne(line, named: line, now, &expiries))
         }
-        let answer = ResolvedLines.Answer(recipients: recipients, until: expiries.filter { $0 > now }.min())
-        resolved.withLock { $0.remember(answer, for: line, home: identity) }
+        resolved.withLock {
+            $0.remember(recipients, for: line, home: identity, now: now, expiries: expiries)
+        }
         return recipients
     }
 
@@ -96,12 +97,10 @@ extension GnuPG {
         return best.count == 1 ? best[0] : nil
     }
 
-    /// The groups of gpg.conf, by their names in lower case.
-    private func groups(_ identity: HomeIdentity) throws(OpenPGPError) -> [String: [String]] {
-        let known = resolved.withLock { $0.home == identity ? $0.groups : nil }
-        if let known { return known }
-        let groups = try listGroups()
-        resolved.withLock { $0.remember(groups: groups, home: identity) }
-        return groups
+    private func groups(_ identity: HomeIdentity, _ now: Int64) throws(OpenPGPError) -> [String: [String]] {
+        if let known = groups.withLock({ $0.answer("", home: identity, now: now) }) { return known }
+        let found = try listGroups()
+        groups.withLock { $0.remember(found, for: "", home: identity, now: now) }
+        return found
     }
 }

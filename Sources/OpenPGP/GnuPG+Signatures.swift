@@ -3,15 +3,24 @@ import Glibc
 import Synchronization
 import SystemPackage
 
+/// A signature and what it is of.
+struct DetachedSignature: Hashable {
+    let signature: [UInt8]
+    let data: [UInt8]
+
+    /// Files of other sizes are no `.gpg-id`.
+    var isSmall: Bool { signature.count + data.count <= 65_536 }
+}
+
 extension GnuPG {
     /// Verifies a detached signature, binary or armoured.
     ///
     /// Good ones are remembered while the files of the home stay as they are and nothing expires.
     func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
-        let question = VerifiedSignatures.Question(signature: signature, data: data)
+        let question = DetachedSignature(signature: signature, data: data)
         let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
-        if let known = verified.withLock({ $0.signers(question, home: identity, now: now) }) { return known }
+        if let known = verified.withLock({ $0.answer(question, home: identity, now: now) }) { return known }
         let (signers, expiry) = try verifyWithGpg(signature: signature, of: data)
         guard question.isSmall,
             let keys = try? keys(matching: signers.map(\.description), secretOnly: false),
@@ -20,9 +29,9 @@ extension GnuPG {
             HomeIdentity(identityPaths) == identity
         else { return signers }
         let expiries = keys.flatMap { $0.subkeys.compactMap(\.expires) } + [expiry].compactMap(\.self)
-        let answer = VerifiedSignatures.Answer(
-            signers: signers, since: now, until: expiries.filter { $0 > now }.min())
-        verified.withLock { $0.remember(answer, for: question, home: identity) }
+        verified.withLock {
+            $0.remember(signers, for: question, home: identity, now: now, expiries: expiries)
+        }
         return signers
     }
 

@@ -21,8 +21,12 @@ final class GnuPG: Engine {
     /// What a change of the keyring, or of how gpg works, shows in.
     let identityPaths: [String]
     let gate: Gate
-    let resolved = Mutex(ResolvedLines())
-    let verified = Mutex(VerifiedSignatures())
+    /// The keys that lines mean.
+    let resolved = Mutex(HomeCache<String, [Recipient]>(limit: 10_000))
+    /// The groups of gpg.conf, by their names in lower case.
+    let groups = Mutex(HomeCache<String, [String: [String]]>(limit: 1))
+    /// Who signed. `.gpg-id` is verified at every save.
+    let verified = Mutex(HomeCache<DetachedSignature, [Fingerprint]>(limit: 256))
 
     /// How long an operation that asks for nothing may take before gpg is thought to hang.
     static let patience = Duration.seconds(60)

@@ -23,39 +23,36 @@ struct HomeIdentity: Equatable {
     }
 }
 
-/// What recipient lines were resolved to, and while what.
-struct ResolvedLines {
-    struct Answer {
-        let recipients: [Recipient]
-        /// The first moment, in seconds since 1970, at which a key that played a part expires.
+/// What was learned while the files of a home look the same, and nothing that played a part has expired.
+struct HomeCache<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
+    private struct Dated: Sendable {
+        let answer: Answer
+        /// When gpg was asked, in seconds since 1970: a clock that went back may be before a signature.
+        let since: Int64
+        /// The first moment at which something expires.
         let until: Int64?
     }
-    private(set) var home: HomeIdentity?
-    private(set) var groups: [String: [String]]?
-    private var answers: [String: Answer] = [:]
 
-    /// What is known of `line`, when the home is still as it was.
-    mutating func answer(_ line: String, home: HomeIdentity, now: Int64) -> [Recipient]? {
-        guard self.home == home, let answer = answers[line] else { return nil }
-        if let until = answer.until, until <= now { return nil }
-        return answer.recipients
+    /// Questions come from files that others may write: beyond so many, all is forgotten.
+    let limit: Int
+    private var home: HomeIdentity?
+    private var answers: [Question: Dated] = [:]
+
+    init(limit: Int) { self.limit = limit }
+
+    func answer(_ question: Question, home: HomeIdentity, now: Int64) -> Answer? {
+        guard self.home == home, let known = answers[question], known.since <= now,
+            known.until.map({ now < $0 }) ?? true
+        else { return nil }
+        return known.answer
     }
 
-    mutating func remember(_ answer: Answer, for line: String, home: HomeIdentity) {
-        renew(home)
-        // Lines come from files that others may write.
-        if answers.count >= 10_000 { answers = [:] }
-        answers[line] = answer
-    }
-
-    mutating func remember(groups: [String: [String]], home: HomeIdentity) {
-        renew(home)
-        self.groups = groups
-    }
-
-    private mutating func renew(_ home: HomeIdentity) {
-        guard self.home != home else { return }
-        self = ResolvedLines()
+    /// - Parameter expiries: the moments at which something expires that played a part; those that are over do not count.
+    mutating func remember(
+        _ answer: Answer, for question: Question, home: HomeIdentity, now: Int64, expiries: [Int64] = []
+    ) {
+        if self.home != home || answers.count >= limit { answers = [:] }
         self.home = home
+        answers[question] = Dated(answer: answer, since: now, until: expiries.filter { $0 > now }.min())
     }
 }

@@ -5,9 +5,7 @@ extension Configuration {
     /// Sets a general setting (`section.key`).
     /// - Throws: `.unknown`, `.value`, `.locked`, `.access`.
     public func set(_ name: String, _ value: String) throws(SettingsError) {
-        guard let setting = Catalogue.setting(named: name) else {
-            throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
-        }
+        let setting = try Self.general(name)
         guard setting.accepts(value) else { throw .notAllowed(setting.name, value, setting.allowed) }
         try edit { _ in [.set(setting.name, value)] }
     }
@@ -19,9 +17,7 @@ extension Configuration {
 
     /// Takes a general setting out of the file: its default holds again. No error when it isn't there.
     public func unset(_ name: String) throws(SettingsError) {
-        guard let setting = Catalogue.setting(named: name) else {
-            throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
-        }
+        let setting = try Self.general(name)
         try edit { file in file.string(setting.name) == nil ? [] : [.delete(setting.name)] }
     }
 
@@ -30,37 +26,20 @@ extension Configuration {
     /// - Throws: `.storeExists`, `.name` for an empty name or one with a line break or NUL, `.unknown`, `.value`, `.locked`,
     ///   `.access`.
     public func addStore(name: String, values: [(key: String, value: String)]) throws(SettingsError) {
-        guard !name.isEmpty, !name.utf8.contains(0), !name.utf8.contains(UInt8(ascii: "\n")) else {
-            throw SettingsError(code: .name, message: "'\(name)' cannot be the name of a store")
-        }
-        var edits: [ConfigFile.Edit] = []
-        for (key, value) in values {
-            guard let setting = Catalogue.storeSetting(key: key) else {
-                throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
-            }
-            guard setting.accepts(value) else { throw .notAllowed(key, value, setting.allowed) }
-            edits.append(.set("store.\(name).\(key)", value))
-        }
-        try edit { [edits] file throws(SettingsError) in
-            guard !file.subsections(of: "store").contains(name) else {
-                throw SettingsError(code: .storeExists, message: "there is a store '\(name)' already")
-            }
-            return edits
+        try Self.checkName(name)
+        for (key, value) in values { try Self.check(key, value) }
+        try edit { file throws(SettingsError) in
+            try Self.checkIsFree(name, file)
+            return values.map { .set("store.\(name).\($0.key)", $0.value) }
         }
     }
 
     /// Sets keys of a store; nil takes a key out of the file, so that the default holds again.
     /// - Throws: `.noStore` and as `addStore`.
     public func setStore(name: String, values: [(key: String, value: String?)]) throws(SettingsError) {
-        for (key, value) in values {
-            guard let setting = Catalogue.storeSetting(key: key) else {
-                throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
-            }
-            guard let value else { continue }
-            guard setting.accepts(value) else { throw .notAllowed(key, value, setting.allowed) }
-        }
+        for (key, value) in values { try Self.check(key, value) }
         try edit { file throws(SettingsError) in
-            guard file.subsections(of: "store").contains(name) else { throw .noStore(name) }
+            try Self.checkIsThere(name, file)
             return values.compactMap { key, value in
                 let full = "store.\(name).\(key)"
                 if let value { return .set(full, value) }
@@ -78,15 +57,10 @@ extension Configuration {
     /// Gives a store another name; its section stays where it is, with its comments.
     /// - Throws: `.noStore`, `.storeExists`, `.name`, `.locked`, `.access`.
     public func renameStore(name: String, to newName: String) throws(SettingsError) {
-        guard !newName.isEmpty, !newName.utf8.contains(0), !newName.utf8.contains(UInt8(ascii: "\n")) else {
-            throw SettingsError(code: .name, message: "'\(newName)' cannot be the name of a store")
-        }
+        try Self.checkName(newName)
         try edit { file throws(SettingsError) in
-            let names = file.subsections(of: "store")
-            guard names.contains(name) else { throw .noStore(name) }
-            guard !names.contains(newName) else {
-                throw SettingsError(code: .storeExists, message: "there is a store '\(newName)' already")
-            }
+            try Self.checkIsThere(name, file)
+            try Self.checkIsFree(newName, file)
             return [.renameSection("store", from: name, to: newName)]
         }
     }
@@ -95,8 +69,7 @@ extension Configuration {
     /// - Throws: `.noStore`, `.locked`, `.access`.
     public func moveStore(name: String, to place: ConfigPlace) throws(SettingsError) {
         try edit { file throws(SettingsError) in
-            let names = file.subsections(of: "store")
-            for wanted in [name, place.neighbour] where !names.contains(wanted) { throw .noStore(wanted) }
+            for wanted in [name, place.neighbour] { try Self.checkIsThere(wanted, file) }
             return [.moveSection("store", subsection: name, place)]
         }
     }
@@ -105,8 +78,35 @@ extension Configuration {
     /// - Throws: `.noStore`, `.locked`, `.access`.
     public func removeStore(name: String) throws(SettingsError) {
         try edit { file throws(SettingsError) in
-            guard file.subsections(of: "store").contains(name) else { throw .noStore(name) }
+            try Self.checkIsThere(name, file)
             return [.removeSection("store", subsection: name)]
         }
+    }
+
+    private static func general(_ name: String) throws(SettingsError) -> AnySetting {
+        if let setting = Catalogue.setting(named: name) { return setting }
+        throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
+    }
+
+    /// A store's key, and its text where it gets one.
+    private static func check(_ key: String, _ value: String?) throws(SettingsError) {
+        guard let setting = Catalogue.storeSetting(key: key) else {
+            throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
+        }
+        if let value, !setting.accepts(value) { throw .notAllowed(key, value, setting.allowed) }
+    }
+
+    private static func checkName(_ name: String) throws(SettingsError) {
+        guard name.isEmpty || name.utf8.contains(0) || name.utf8.contains(UInt8(ascii: "\n")) else { return }
+        throw SettingsError(code: .name, message: "'\(name)' cannot be the name of a store")
+    }
+
+    private static func checkIsThere(_ name: String, _ file: ConfigFile) throws(SettingsError) {
+        guard file.subsections(of: "store").contains(name) else { throw .noStore(name) }
+    }
+
+    private static func checkIsFree(_ name: String, _ file: ConfigFile) throws(SettingsError) {
+        guard file.subsections(of: "store").contains(name) else { return }
+        throw SettingsError(code: .storeExists, message: "there is a store '\(name)' already")
     }
 }

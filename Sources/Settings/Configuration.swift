@@ -15,8 +15,18 @@ import SystemPackage
 public final class Configuration: Sendable {
     /// The file.
     public let file: FilePath
-    private let state: Mutex<[ConfigFile.Entry]>
-    private let headers: Mutex<[ConfigFile.Section]>
+    private let state: Mutex<State>
+
+    private struct State {
+        var entries: [ConfigFile.Entry]
+        var sections: [ConfigFile.Section]
+
+        init(_ read: ConfigFile) { (entries, sections) = (read.entries, read.sections) }
+
+        func last(_ name: String) -> ConfigFile.Entry? {
+            entries.last { $0.name.lowercased() == name.lowercased() }
+        }
+    }
 
     /// `$XDG_CONFIG_HOME/passdir/config`, or `~/.config/passdir/config`.
     public static func defaultPath(environment: [String: String]) -> FilePath {
@@ -28,8 +38,7 @@ public final class Configuration: Sendable {
     public init(file: FilePath) throws(SettingsError) {
         self.file = file
         let read = try Configuration.read(file)
-        state = Mutex(read.entries)
-        headers = Mutex(read.sections)
+        state = Mutex(State(read))
         try Configuration.checkNames(read)
     }
 
@@ -38,17 +47,13 @@ public final class Configuration: Sendable {
     public func reload() throws(SettingsError) {
         let read = try Configuration.read(file)
         try Configuration.checkNames(read)
-        state.withLock { $0 = read.entries }
-        headers.withLock { $0 = read.sections }
+        state.withLock { $0 = State(read) }
     }
 
     /// The value of a general setting.
     /// - Throws: `.value` with file, line and what is allowed.
     public func value<V>(_ setting: Setting<V>) throws(SettingsError) -> V {
-        let entry = state.withLock { entries in
-            entries.last { $0.name.lowercased() == setting.name.lowercased() }
-        }
-        guard let entry else { return setting.default }
+        guard let entry = state.withLock({ $0.last(setting.name) }) else { return setting.default }
         guard let value = setting.parse(entry.value ?? "") else {
             throw SettingsError.notAllowed(
                 setting.name, entry.value, setting.allowed, file: file, line: entry.line)
@@ -68,18 +73,14 @@ public final class Configuration: Sendable {
 
     /// The line on which a general setting stands; nil while its default holds.
     public func line(of name: String) -> Int? {
-        state.withLock { entries in
-            entries.last { $0.name.lowercased() == name.lowercased() }?.line
-        }
+        state.withLock { $0.last(name)?.line }
     }
 
     /// Looks at every value of the file.
     /// - Throws: `.value` with file, line and what is allowed, for the first value that its setting does not allow.
     public func validate() throws(SettingsError) {
-        for entry in state.withLock({ $0 }) {
-            let setting =
-                entry.section == "store" && entry.subsection != nil
-                ? Catalogue.storeSetting(key: entry.key) : Catalogue.setting(named: entry.name)
+        for entry in state.withLock({ $0.entries }) {
+            let setting = Self.setting(of: entry)
             // A bare name is git's way to say true.
             let text = entry.value ?? (setting?.accepts("true") == true ? "true" : "")
             guard let setting, !setting.accepts(text) else { continue }
@@ -89,11 +90,11 @@ public final class Configuration: Sendable {
 
     /// The stores, in the order of the file; sections of the same name are one store.
     public func stores() throws(SettingsError) -> [StoreSection] {
-        let (entries, headers) = (state.withLock { $0 }, headers.withLock { $0 })
+        let state = state.withLock { $0 }
         var found: [StoreSection] = []
-        for header in headers where header.name == "store" {
+        for header in state.sections where header.name == "store" {
             guard let name = header.subsection, !found.contains(where: { $0.name == name }) else { continue }
-            let values = entries.filter { $0.section == "store" && $0.subsection == name }
+            let values = state.entries.filter { $0.section == "store" && $0.subsection == name }
             found.append(
                 StoreSection(
                     name: name, file: file, line: header.line,
@@ -111,20 +112,21 @@ public final class Configuration: Sendable {
         let read = try Configuration.read(file)
         let wanted = try edits(read)
         if !wanted.isEmpty { try wrapping(read.edit(wanted), SettingsError.init) }
-        state.withLock { $0 = read.entries }
-        headers.withLock { $0 = read.sections }
+        state.withLock { $0 = State(read) }
     }
 
     private static func read(_ file: FilePath) throws(SettingsError) -> ConfigFile {
         try wrapping(ConfigFile(file), SettingsError.init)
     }
 
+    private static func setting(of entry: ConfigFile.Entry) -> AnySetting? {
+        entry.section == "store" && entry.subsection != nil
+            ? Catalogue.storeSetting(key: entry.key) : Catalogue.setting(named: entry.name)
+    }
+
     private static func checkNames(_ read: ConfigFile) throws(SettingsError) {
         for entry in read.entries {
-            let known =
-                entry.section == "store" && entry.subsection != nil
-                ? Catalogue.storeSetting(key: entry.key) : Catalogue.setting(named: entry.name)
-            guard known == nil else { continue }
+            guard setting(of: entry) == nil else { continue }
             throw SettingsError(
                 code: .unknown, message: "'\(entry.name)' is not a setting", file: read.path, line: entry.line
             )

@@ -67,13 +67,13 @@ import Testing
 
     @Test func answersEndWithTime() throws {
         let home = HomeIdentity([])
-        let question = VerifiedSignatures.Question(signature: [1], data: [2])
-        var verified = VerifiedSignatures()
-        verified.remember(.init(signers: [], since: 10, until: 20), for: question, home: home)
-        #expect(verified.signers(question, home: home, now: 9) == nil)
-        #expect(verified.signers(question, home: home, now: 10) == [])
-        #expect(verified.signers(question, home: home, now: 20) == nil)
-        #expect(verified.signers(question, home: HomeIdentity(["/"]), now: 10) == nil)
+        let question = DetachedSignature(signature: [1], data: [2])
+        var verified = HomeCache<DetachedSignature, [Fingerprint]>(limit: 256)
+        verified.remember([], for: question, home: home, now: 10, expiries: [9, 20, 30])
+        #expect(verified.answer(question, home: home, now: 9) == nil)
+        #expect(verified.answer(question, home: home, now: 10) == [])
+        #expect(verified.answer(question, home: home, now: 20) == nil)
+        #expect(verified.answer(question, home: HomeIdentity(["/"]), now: 10) == nil)
     }
 
     @Test func noSignatureIsGood() throws {
