@@ -19,29 +19,11 @@ public struct CommitInfo: Sendable, Equatable {
 }
 
 extension Repository {
-    /// Makes a commit and moves a branch to it, provided the branch still stands at `parent`.
-    /// - Parameters:
-    ///   - parent: the branch's tip; nil for the first commit of an unborn branch.
-    ///   - merged: further parents, for a merge.
-    ///   - message: a final newline is added when it has none.
-    ///   - ref: the branch's full name (`refs/heads/main`).
-    ///   - sign: returns the detached, armoured signature of the bytes it is given; nil leaves the commit unsigned.
-    /// - Throws: `.modified` when the branch moved (the commit object stays behind, unused), `.locked` when another
-    ///   process holds the branch's lock, `.other` with the reason of `sign`.
-    @discardableResult
-    public func commit(
-        tree: ObjectID, parent: ObjectID?, merged: [ObjectID] = [], message: String, author: Signature,
-        committer: Signature, onto ref: String, sign: (([UInt8]) throws -> [UInt8])? = nil
-    ) throws(GitError) -> ObjectID {
-        let parents = (parent.map { [$0] } ?? []) + merged
-        let id = try makeCommit(
-            tree: tree, parents: parents, message: message, author: author, committer: committer, sign: sign)
-        try move(ref, from: parent, to: id, as: committer, reflogMessage(message, parents.count))
-        return id
-    }
-
     /// Makes a commit that no branch points to yet; `move` puts a branch on it.
-    /// - Parameters: as of `commit`.
+    /// - Parameters:
+    ///   - message: a final newline is added when it has none.
+    ///   - sign: returns the detached, armoured signature of the bytes it is given; nil leaves the commit unsigned.
+    /// - Throws: `.other` with the reason of `sign`.
     public func makeCommit(
         tree: ObjectID, parents: [ObjectID], message: String, author: Signature, committer: Signature,
         sign: (([UInt8]) throws -> [UInt8])? = nil
@@ -116,10 +98,5 @@ extension Repository {
         }
         try check(code, "cannot write a commit")
         return ObjectID(oid)
-    }
-
-    private func reflogMessage(_ message: String, _ parents: Int) -> String {
-        let kind = parents == 0 ? "commit (initial)" : parents > 1 ? "commit (merge)" : "commit"
-        return "\(kind): \(message.split(separator: "\n", maxSplits: 1).first ?? "")"
     }
 }

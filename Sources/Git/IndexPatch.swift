@@ -19,10 +19,6 @@ struct IndexPatch {
     private var count = 0
     /// Version 4: the name before, where the next entry that stays cannot rely on the entry before it.
     private var seam: [UInt8]?
-    /// Names came or went, as opposed to entries that changed.
-    private var changesNames = false
-    /// What is put in next has the name of what was taken out last.
-    private var isReplacing = false
 
     /// - Parameters:
     ///   - old: the bytes of the index; entries that would be taken for unchanged by mistake lose their size in it.
@@ -101,10 +97,8 @@ struct IndexPatch {
         if let mark = marks.mark(at: entry.name), mark.settles || entry.stage == 0 {
             // The new entry follows when the scan is behind the last stage of this name.
             drop(after: previous)
-            if mark.entry == nil { changesNames = true } else { isReplacing = true }
         } else if entry.stage == 0, marks.isBelowFile(entry.name) {
             drop(after: previous)
-            changesNames = true
         } else {
             keep(entry)
         }
@@ -145,8 +139,6 @@ struct IndexPatch {
     private mutating func insert(_ mark: IndexMarks.Mark, after previous: UnsafeRawBufferPointer) {
         guard let entry = mark.entry else { return }
         count += 1
-        if !isReplacing { changesNames = true }
-        isReplacing = false
         var bytes = Self.head(entry, nameLength: mark.name.count)
         if version == 4 {
             let before = seam ?? Array(previous)
@@ -207,12 +199,6 @@ struct IndexPatch {
             case "REUC":
                 // How conflicts that are settled looked: of the past, whatever is in the entries now.
                 pieces.append(UnsafeRawBufferPointer(rebasing: bytes[position..<(content + length)]))
-            case "UNTR":
-                // Which files are in no index: git looks at a folder again when the folder's time is another one,
-                // not when an entry came or went.
-                if !changesNames {
-                    pieces.append(UnsafeRawBufferPointer(rebasing: bytes[position..<(content + length)]))
-                }
             default:
                 // What begins with a capital can be left out: offsets into the old index (EOIE, IEOT), which files a
                 // monitor has seen unchanged (FSMN), of which an edited one must not be, and the trees of folders

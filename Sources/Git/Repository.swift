@@ -9,7 +9,8 @@ import SystemPackage
 ///
 ///     let (tree, changes) = try repository.preparedTree(parent: tip, paths: paths)
 ///     try repository.updateIndex(paths: changes.map(\.path), to: tree)   // .locked: all again, later
-///     try repository.commit(tree: tree, parent: tip, …, onto: ref)       // .modified: all again, on the new tip
+///     let commit = try repository.makeCommit(tree: tree, parents: [tip], …)
+///     try repository.move(ref, from: tip, to: commit, …)                 // .modified: all again, on the new tip
 ///
 /// The index goes first: were the branch moved first, a `git commit` of the user in between would take the old
 /// content from the index and so undo the change.

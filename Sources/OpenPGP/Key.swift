@@ -1,4 +1,4 @@
-/// How far a user id or a key's owner is trusted, as gpg computed it.
+/// How far a user id is trusted, as gpg computed it.
 public enum Trust: Int, Sendable, Hashable, Comparable {
     /// Nothing was said.
     case unknown
@@ -41,12 +41,8 @@ public struct Subkey: Sendable, Hashable {
     public let keyID: UInt64
     /// It may be encrypted to.
     public let canEncrypt: Bool
-    /// It may sign.
-    public let canSign: Bool
     /// The owner took it back.
     public let isRevoked: Bool
-    /// It had expired when the key was listed.
-    public let isExpired: Bool
     /// Its binding signature is missing or bad.
     public let isInvalid: Bool
     /// Seconds since 1970 when it was made.
@@ -84,8 +80,6 @@ public struct Key: Sendable, Hashable {
     public let created: Int64
     /// Seconds since 1970 when the primary key expires; nil: never.
     public let expires: Int64?
-    /// How far the owner is trusted to certify others.
-    public let ownerTrust: Trust
     /// The primary key, then the subkeys in the order of the keyring.
     public let subkeys: [Subkey]
 

@@ -24,8 +24,7 @@ extension Key {
             fingerprint: primary.fingerprint, userIDs: userIDs, isRevoked: key.revoked != 0,
             isExpired: key.expired != 0, isDisabled: key.disabled != 0, isInvalid: key.invalid != 0,
             canEncrypt: key.can_encrypt != 0, hasSecret: subkeys.contains(where: \.hasSecret),
-            created: primary.created, expires: primary.expires, ownerTrust: Trust(key.owner_trust),
-            subkeys: subkeys)
+            created: primary.created, expires: primary.expires, subkeys: subkeys)
     }
 }
 
@@ -34,7 +33,7 @@ extension Subkey {
         guard let fingerprint = Fingerprint(string(subkey.fpr)) else { return nil }
         self.init(
             fingerprint: fingerprint, keyID: fingerprint.keyID, canEncrypt: subkey.can_encrypt != 0,
-            canSign: subkey.can_sign != 0, isRevoked: subkey.revoked != 0, isExpired: subkey.expired != 0,
+            isRevoked: subkey.revoked != 0,
             isInvalid: subkey.invalid != 0, created: Int64(subkey.timestamp),
             expires: subkey.expires > 0 ? Int64(subkey.expires) : nil, hasSecret: subkey.secret != 0,
             keygrip: string(subkey.keygrip))

@@ -171,6 +171,20 @@ extension Repository {
             tree: tree, parent: tip, message: message, author: someone, committer: someone, onto: ref)
     }
 
+    /// Makes a commit and moves a branch to it, provided the branch still stands at `parent`.
+    @discardableResult
+    func commit(
+        tree: ObjectID, parent: ObjectID?, merged: [ObjectID] = [], message: String, author: Signature,
+        committer: Signature, onto ref: String, sign: (([UInt8]) throws -> [UInt8])? = nil
+    ) throws(GitError) -> ObjectID {
+        let parents = [parent].compactMap(\.self) + merged
+        let id = try makeCommit(
+            tree: tree, parents: parents, message: message, author: author, committer: committer, sign: sign)
+        let kind = parents.isEmpty ? "commit (initial)" : parents.count > 1 ? "commit (merge)" : "commit"
+        try move(ref, from: parent, to: id, as: committer, "\(kind): \(message.prefix { $0 != "\n" })")
+        return id
+    }
+
     func tip() throws -> ObjectID? {
         guard case .branch(_, _, let tip) = try head() else { return nil }
         return tip

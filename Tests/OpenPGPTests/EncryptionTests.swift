@@ -82,12 +82,10 @@ import Testing
                 fingerprint: real.fingerprint, userIDs: real.userIDs, isRevoked: false, isExpired: false,
                 isDisabled: false, isInvalid: false, canEncrypt: true, hasSecret: true, created: 0,
                 expires: nil,
-                ownerTrust: .unknown,
                 subkeys: real.subkeys.map {
                     Subkey(
                         fingerprint: $0.fingerprint, keyID: $0.keyID, canEncrypt: $0.canEncrypt,
-                        canSign: false,
-                        isRevoked: false, isExpired: false, isInvalid: false, created: 0, expires: nil,
+                        isRevoked: false, isInvalid: false, created: 0, expires: nil,
                         hasSecret: true, keygrip: "")
                 })
             let error = #expect(throws: OpenPGPError.self) {
@@ -102,7 +100,7 @@ import Testing
             isRevoked: false,
             isExpired: false, isDisabled: false, isInvalid: false, canEncrypt: true, hasSecret: false,
             created: 0,
-            expires: nil, ownerTrust: .unknown,
+            expires: nil,
             subkeys: try recipient(keys.bob).key.subkeys)
         let error = #expect(throws: OpenPGPError.self) {
             try engine.encrypt(secret("x"), to: [Recipient(key: gone, named: "gone")])
