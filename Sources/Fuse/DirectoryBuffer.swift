@@ -2,8 +2,25 @@ import CFuse
 import Glibc
 import SystemPackage
 
+/// An entry of a directory, as readdir(3) tells it. It does not raise the inode's lookup count.
+public struct ListedEntry: Sendable {
+    /// Its name.
+    public var name: Name
+    /// The inode that it has, or will have when it is looked up.
+    public var inode: InodeNumber
+    /// What it is.
+    public var kind: FileKind
+
+    /// Makes an entry.
+    public init(name: Name, inode: InodeNumber, kind: FileKind) {
+        self.name = name
+        self.inode = inode
+        self.kind = kind
+    }
+}
+
 /// The entries that one readdir answers. The kernel says how much room there is.
-public struct DirectoryBuffer: ~Copyable {
+struct DirectoryBuffer: ~Copyable {
     private let bytes: UnsafeMutableRawBufferPointer
     private var used = 0
     private let request: fuse_req_t
@@ -15,22 +32,16 @@ public struct DirectoryBuffer: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    /// Adds an entry; false when it didn't fit, and then nothing was added and the answer is complete. "." and
-    /// ".." are names like others here: `add(name: ".", …)`; a directory that doesn't add them doesn't show them.
-    /// An entry here does not raise the inode's lookup count.
-    ///
-    /// - Parameter nextOffset: where a later readdir goes on after this entry. Not zero, which is the beginning.
-    ///   It must stay good while entries come and go, so not an index into what changes.
-    public mutating func add(name: Name, inode: InodeNumber, kind: FileKind, nextOffset: Int64) -> Bool {
+    /// Adds an entry; false when it didn't fit, and then nothing was added.
+    mutating func add(_ entry: ListedEntry, nextOffset: Int64) -> Bool {
         var status = stat()
-        status.st_ino = ino_t(inode.rawValue)
-        status.st_mode = kind.modeBits
+        status.st_ino = ino_t(entry.inode.rawValue)
+        status.st_mode = entry.kind.modeBits
         let room = bytes.count - used
-        let needed = name.withPlatformString { name in
+        let needed = entry.name.withPlatformString { name in
             fuse_add_direntry(
                 request, bytes.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self), room,
-                name,
-                &status, off_t(nextOffset))
+                name, &status, off_t(nextOffset))
         }
         guard needed <= room else { return false }
         used += needed

@@ -20,12 +20,6 @@ func operationTable() -> fuse_lowlevel_ops {
     return table
 }
 
-/// The request, which libfuse never leaves out.
-func present(_ request: fuse_req_t?) -> fuse_req_t {
-    guard let request else { fatalError("libfuse called without a request") }
-    return request
-}
-
 /// Copies a name; nil would be one that the kernel does not send.
 func copyName(_ bytes: UnsafePointer<CChar>?) throws(Errno) -> Name {
     guard let bytes, let name = Name(platformString: bytes) else { throw .invalidArgument }
@@ -48,21 +42,17 @@ func openFlags(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFlags {
 
 private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
     table.lookup = { request, parent, bytes in
-        let request = present(request)
-        let server = Server.of(request)
-        server.answer(request) { request throws(Errno) in
-            .entry(
-                try server.filesystem.lookup(
-                    request, in: InodeNumber(rawValue: parent), name: copyName(bytes)))
+        answer(request) { filesystem throws(Errno) in
+            .entry(try filesystem.lookup(in: InodeNumber(rawValue: parent), name: copyName(bytes)))
         }
     }
     table.forget = { request, inode, count in
-        let request = present(request)
+        guard let request else { return }
         Server.of(request).filesystem.forget(InodeNumber(rawValue: inode), count: count)
         fuse_reply_none(request)
     }
     table.forget_multi = { request, count, all in
-        let request = present(request)
+        guard let request else { return }
         let filesystem = Server.of(request).filesystem
         for one in UnsafeBufferPointer(start: all, count: count) {
             filesystem.forget(InodeNumber(rawValue: one.ino), count: one.nlookup)
@@ -70,37 +60,29 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
         fuse_reply_none(request)
     }
     table.getattr = { request, inode, info in
-        let request = present(request)
-        let server = Server.of(request)
-        server.answer(request) { request throws(Errno) in
-            let (attributes, timeout) = try server.filesystem.attributes(
-                request, of: InodeNumber(rawValue: inode), handle: info.map { openHandle($0) })
+        answer(request) { filesystem throws(Errno) in
+            let (attributes, timeout) = try filesystem.attributes(
+                of: InodeNumber(rawValue: inode), handle: info.map { openHandle($0) })
             return .attributes(attributes, timeout: timeout)
         }
     }
     table.setattr = { request, inode, status, set, info in
-        let request = present(request)
-        let server = Server.of(request)
         let changes = status.map { AttributeChanges($0.pointee, set: set) } ?? AttributeChanges()
         let handle = info.map { openHandle($0) }
-        server.answerLater(request) { request throws(Errno) in
-            let (attributes, timeout) = try server.filesystem.setAttributes(
-                request, of: InodeNumber(rawValue: inode), handle: handle, changes)
+        answerLater(request) { filesystem, caller throws(Errno) in
+            let (attributes, timeout) = try filesystem.setAttributes(
+                of: InodeNumber(rawValue: inode), handle: handle, changes, for: caller)
             return .attributes(attributes, timeout: timeout)
         }
     }
     table.readlink = { request, inode in
-        let request = present(request)
-        let server = Server.of(request)
-        server.answer(request) { request throws(Errno) in
-            .target(try server.filesystem.readSymbolicLink(request, InodeNumber(rawValue: inode)))
+        answer(request) { filesystem throws(Errno) in
+            .target(try filesystem.readSymbolicLink(InodeNumber(rawValue: inode)))
         }
     }
     table.statfs = { request, inode in
-        let request = present(request)
-        let server = Server.of(request)
-        server.answer(request) { request throws(Errno) in
-            .statistics(try server.filesystem.statistics(request, InodeNumber(rawValue: inode)))
+        answer(request) { filesystem throws(Errno) in
+            .statistics(try filesystem.statistics(InodeNumber(rawValue: inode)))
         }
     }
 }
@@ -108,67 +90,54 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
 private func addNameOperations(_ table: inout fuse_lowlevel_ops) {
     table.mkdir = { request, parent, bytes, mode in
         let permissions = UInt16(mode & 0o7777)
-        answerLater(request, bytes) {
-            (server: Server, request: Request, name: Name) throws(Errno) -> Answer in
-            let entry = try server.filesystem.makeDirectory(
-                request, in: InodeNumber(rawValue: parent), name: name, permissions: permissions)
-            return .entry(entry)
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
+            .entry(
+                try filesystem.makeDirectory(
+                    in: InodeNumber(rawValue: parent), name: name, permissions: permissions))
         }
     }
     table.mknod = { request, parent, bytes, mode, _ in
-        answerLater(request, bytes) { server, request, name throws(Errno) in
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
             guard mode & S_IFMT == S_IFREG || mode & S_IFMT == 0 else { throw .notPermitted }
             return .entry(
-                try server.filesystem.makeNode(
-                    request, in: InodeNumber(rawValue: parent), name: name,
-                    permissions: UInt16(mode & 0o7777)))
+                try filesystem.makeNode(
+                    in: InodeNumber(rawValue: parent), name: name, permissions: UInt16(mode & 0o7777)))
         }
     }
     table.symlink = { request, target, parent, bytes in
         let target = copy(target)
-        answerLater(request, bytes) { server, request, name throws(Errno) in
-            return .entry(
-                try server.filesystem.makeSymbolicLink(
-                    request, in: InodeNumber(rawValue: parent), name: name, target: target))
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
+            .entry(
+                try filesystem.makeSymbolicLink(
+                    in: InodeNumber(rawValue: parent), name: name, target: target))
         }
     }
     table.link = { request, inode, parent, bytes in
-        answerLater(request, bytes) { server, request, name throws(Errno) in
-            return .entry(
-                try server.filesystem.link(
-                    request, InodeNumber(rawValue: inode), to: InodeNumber(rawValue: parent), name: name))
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
+            .entry(
+                try filesystem.link(
+                    InodeNumber(rawValue: inode), to: InodeNumber(rawValue: parent), name: name))
         }
     }
     table.unlink = { request, parent, bytes in
-        answerLater(request, bytes) { server, request, name throws(Errno) in
-            try server.filesystem.unlink(request, in: InodeNumber(rawValue: parent), name: name)
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
+            try filesystem.unlink(in: InodeNumber(rawValue: parent), name: name)
             return .done
         }
     }
     table.rmdir = { request, parent, bytes in
-        answerLater(request, bytes) { server, request, name throws(Errno) in
-            try server.filesystem.removeDirectory(request, in: InodeNumber(rawValue: parent), name: name)
+        answerLater(request, bytes) { filesystem, name throws(Errno) in
+            try filesystem.removeDirectory(in: InodeNumber(rawValue: parent), name: name)
             return .done
         }
     }
     table.rename = { request, parent, oldBytes, newParent, newBytes, flags in
         let newName = Result { () throws(Errno) in try copyName(newBytes) }
-        answerLater(request, oldBytes) { server, request, oldName throws(Errno) in
-            try server.filesystem.rename(
-                request, from: InodeNumber(rawValue: parent), oldName, to: InodeNumber(rawValue: newParent),
+        answerLater(request, oldBytes) { filesystem, oldName throws(Errno) in
+            try filesystem.rename(
+                from: InodeNumber(rawValue: parent), oldName, to: InodeNumber(rawValue: newParent),
                 newName.get(), flags: RenameFlags(rawValue: flags))
             return .done
         }
     }
-}
-
-/// Copies the name and goes on on a worker.
-func answerLater(
-    _ request: fuse_req_t?, _ bytes: UnsafePointer<CChar>?,
-    _ operation: @escaping @Sendable (Server, Request, Name) throws(Errno) -> Answer
-) {
-    let request = present(request)
-    let server = Server.of(request)
-    let name = Result { () throws(Errno) in try copyName(bytes) }
-    server.answerLater(request) { request throws(Errno) in try operation(server, request, name.get()) }
 }

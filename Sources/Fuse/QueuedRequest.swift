@@ -9,29 +9,30 @@ final class QueuedRequest: Sendable {
     /// Looking is short, so that one thread does for all.
     private static let looks = DispatchQueue(label: "passdir.queued")
 
-    let request: Request
+    private let caller: Caller
+    private let leave: @Sendable () -> Void
     private let isTaken = Atomic(false)
 
-    init(_ request: Request) {
-        self.request = request
+    /// - Parameter leave: run when the caller is being killed before a worker has taken the request: nothing has been done
+    ///   of what it asked for, and nobody waits for it any more.
+    init(_ caller: Caller, whenKilled leave: @escaping @Sendable () -> Void) {
+        self.caller = caller
+        self.leave = leave
     }
 
     /// Whether whoever calls this is the first to do so, and has to answer the request.
     func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Has `leave` run when the caller is being killed before a worker has taken the request: nothing has been done of
-    /// what it asked for, and nobody waits for it any more.
-    func whenKilled(_ leave: @escaping @Sendable (Request) -> Void) {
-        request.onInterrupt { self.look(leave) }
+    /// Looks whether the caller is being killed whenever a signal comes.
+    func watch() {
+        caller.onInterrupt { self.look() }
     }
 
-    private func look(_ leave: @escaping @Sendable (Request) -> Void) {
+    private func look() {
         guard !isTaken.load(ordering: .acquiring) else { return }
-        guard request.pendingSignals == .fatal else {
-            return Self.looks.asyncAfter(deadline: .now() + Self.interval) { [weak self] in
-                self?.look(leave)
-            }
+        guard caller.pendingSignals == .fatal else {
+            return Self.looks.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.look() }
         }
-        if take() { leave(request) }
+        if take() { leave() }
     }
 }

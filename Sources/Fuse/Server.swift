@@ -14,7 +14,7 @@ final class Server: Sendable {
     let interruptWorkers: WorkerPool
     let openHandles = OpenHandles()
     /// What is not answered yet, but for what the receiving threads answer at once.
-    private let pending = Monitor<[ObjectIdentifier: Request]>([:])
+    private let pending = Monitor<[ObjectIdentifier: Caller]>([:])
     private let initialized = Atomic(false)
     private let ended = Atomic(false)
 
@@ -50,37 +50,27 @@ final class Server: Sendable {
     }
 
     /// Answers a request on the thread that received it.
-    func answer(_ raw: fuse_req_t, _ operation: (Request) throws(Errno) -> Answer) {
-        serve(Request(raw, interruptWorkers: interruptWorkers), operation)
+    func answer(_ raw: fuse_req_t, _ operation: () throws(Errno) -> Answer) {
+        let request = Request(raw, interruptWorkers: interruptWorkers)
+        reply(to: request, Result { () throws(Errno) in try operation() })
     }
 
-    /// Answers a request on a worker, where it may block. `operation` holds copies of all that libfuse passed.
+    /// Answers a request on a worker, where it may block, or later where the operation gives its worker up while it waits.
+    /// `operation` holds copies of all that libfuse passed.
     ///
     /// - Parameter evenForTheKilled: run the operation though its caller was killed while it waited for a worker.
-    func answerLater(
-        _ raw: fuse_req_t, evenForTheKilled: Bool = false,
-        _ operation: @escaping @Sendable (Request) throws(Errno) -> Answer
-    ) {
-        answerWhenReady(raw, evenForTheKilled: evenForTheKilled) { request throws(Errno) in
-            .now(try operation(request))
-        }
-    }
-
-    /// As `answerLater`, of an operation that may give its worker up while it waits for its answer.
     func answerWhenReady(
-        _ raw: fuse_req_t, evenForTheKilled: Bool = false,
-        _ operation: @escaping @Sendable (Request) throws(Errno) -> Reply<Answer>
+        _ raw: fuse_req_t, evenForTheKilled: Bool,
+        _ operation: @escaping @Sendable (Caller) throws(Errno) -> Reply<Answer>
     ) {
         let request = Request(raw, interruptWorkers: interruptWorkers)
-        pending.withLock { $0[ObjectIdentifier(request)] = request }
-        let queued = QueuedRequest(request)
-        if !evenForTheKilled {
-            queued.whenKilled { self.complete($0, .failure(.interrupted)) }
-        }
+        pending.withLock { $0[ObjectIdentifier(request.caller)] = request.caller }
+        let queued = QueuedRequest(request.caller) { self.complete(request, .failure(.interrupted)) }
+        if !evenForTheKilled { queued.watch() }
         workers.submit {
             guard queued.take() else { return }
             do throws(Errno) {
-                switch try operation(request) {
+                switch try operation(request.caller) {
                 case .now(let answer): self.complete(request, .success(answer))
                 case .later(let reply): reply.whenGiven { self.complete(request, $0) }
                 }
@@ -91,36 +81,30 @@ final class Server: Sendable {
     }
 
     private func complete(_ request: Request, _ result: Result<Answer, Errno>) {
-        switch result {
-        case .success(let answer): request.send(answer, from: self)
-        case .failure(let error): request.fail(error)
-        }
+        reply(to: request, result)
         let isLast = pending.withLock { pending in
-            pending[ObjectIdentifier(request)] = nil
+            pending[ObjectIdentifier(request.caller)] = nil
             return pending.isEmpty
         }
         if isLast { pending.broadcast() }
     }
 
-    private func serve(_ request: Request, _ operation: (Request) throws(Errno) -> Answer) {
-        let answer: Answer
-        do throws(Errno) {
-            answer = try operation(request)
-        } catch {
-            return request.fail(error)
+    private func reply(to request: Request, _ result: Result<Answer, Errno>) {
+        switch result {
+        case .success(let answer): request.send(answer, from: self)
+        case .failure(let error): request.fail(error)
         }
-        request.send(answer, from: self)
     }
 
     /// Answers a read with the bytes that `operation` hands to the closure it gets.
     func answerRead(
-        _ raw: fuse_req_t, _ operation: (Request, (UnsafeRawBufferPointer) -> Void) throws(Errno) -> Void
+        _ raw: fuse_req_t, _ operation: ((UnsafeRawBufferPointer) -> Void) throws(Errno) -> Void
     ) {
         let request = Request(raw, interruptWorkers: interruptWorkers)
         var isAnswered = false
         var failure = Errno.ioError
         do throws(Errno) {
-            try operation(request) { bytes in
+            try operation { bytes in
                 precondition(!isAnswered, "a read replies exactly once")
                 isAnswered = true
                 request.send(bytes: bytes)
@@ -139,7 +123,7 @@ final class Server: Sendable {
 
     /// Ends all work: nobody can receive an answer any more, so whoever still waits for one is told.
     func finish() {
-        for request in pending.withLock({ Array($0.values) }) { request.abandon() }
+        for caller in pending.withLock({ Array($0.values) }) { caller.abandon() }
         workers.finish()
         pending.waiting { pending, _ in pending.isEmpty ? .done(()) : .wait(until: nil) }
         interruptWorkers.finish()

@@ -20,6 +20,11 @@ extension Errno {
         }
     }
 
+    /// Runs `body`; what it throws becomes the errno that a program sees.
+    static func catching<Value>(_ body: () throws(StoreError) -> Value) throws(Errno) -> Value {
+        do throws(StoreError) { return try body() } catch { throw Errno(error) }
+    }
+
     private init(_ code: OpenPGPError.Code) {
         switch code {
         case .missingKey, .ambiguousKey: self = .requiredKeyNotAvailable

@@ -10,12 +10,14 @@ extension StoreFilesystem {
         _ store: Store, sink: any ChangeSink, changeRecipients: RecipientChanger? = nil,
         isReadOnly: Bool = false
     ) throws(Errno) {
-        guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
         let mounted = MountedStore(
-            store, sink: sink, changeRecipients: changeRecipients, isReadOnly: isReadOnly,
-            scratchMemory: scratchMemory)
-        stores.withLock { $0.append((name, mounted)) }
-        tree.add(mounted, name: name)
+            store, in: mount, sink: sink, changeRecipients: changeRecipients, isReadOnly: isReadOnly)
+        top.add(mounted, .directory, name: try visibleName(of: store))
+    }
+
+    private func visibleName(of store: Store) throws(Errno) -> Name {
+        guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
+        return name
     }
 
     /// Shows a store no longer. What is edited and not saved is saved first; files that are open can be read and saved
@@ -24,32 +26,35 @@ extension StoreFilesystem {
     /// Not from a thread that serves a request: the kernel is told.
     public func remove(_ store: Store) {
         guard let (name, mounted) = shown(store), let node = tree.child(name, of: tree.root) else { return }
-        saveEverything(of: store)
+        mounted.saveEverything()
         mounted.hasLeft.store(true, ordering: .releasing)
-        stores.withLock { $0.removeAll { $0.store === mounted } }
+        top.state.withLock { state in
+            state.entries.removeAll { $0.subtree === mounted }
+            state.concealed.append((node, mounted))
+        }
         tree.conceal(node)
-        concealed.withLock { $0.append((node, mounted)) }
-        let notifier = notifier.withLock { $0 }
+        let notifier = mount.notifier.withLock { $0 }
         notifier?.deleteEntry(parent: .root, child: node.inode, name: name)
         notifier?.invalidateEntry(parent: .root, name: name)
     }
 
     /// Shows a store again that was removed, with what is unsaved of it.
     public func restore(_ store: Store, isReadOnly: Bool) throws(Errno) {
-        guard let name = Name(store.name), !VisibleName.isHidden(name) else { throw .invalidArgument }
-        let known = concealed.withLock { concealed in
-            concealed.firstIndex { $0.store.store === store }.map { concealed.remove(at: $0) }
-        }
+        let name = try visibleName(of: store)
+        let known = top.state.withLock { $0.concealed.first { $0.store.store === store } }
         guard let (node, mounted) = known else { throw .noSuchFileOrDirectory }
         mounted.isReadOnly.store(isReadOnly, ordering: .relaxed)
         tree.reveal(node, mounted, name: name)
         mounted.hasLeft.store(false, ordering: .releasing)
-        stores.withLock { $0.append((name, mounted)) }
+        top.state.withLock { state in
+            state.concealed.removeAll { $0.store === mounted }
+            state.entries.append((name, mounted))
+        }
     }
 
     /// Whether something of a store is in memory only.
     public func holdsUnsaved(of store: Store) -> Bool {
-        dirty.withLock { $0.values.contains { $0.store?.store === store } }
+        top.allStores.contains { $0.store === store && !$0.dirtyNodes.isEmpty }
     }
 
     /// Shows a store under the name that it has now; files that are open stay so.
@@ -57,14 +62,14 @@ extension StoreFilesystem {
     /// Not from a thread that serves a request: the kernel is told.
     public func showName(of store: Store) throws(Errno) {
         guard let (name, mounted) = shown(store) else { return }
-        guard let newName = Name(store.name), !VisibleName.isHidden(newName) else { throw .invalidArgument }
+        let newName = try visibleName(of: store)
         guard newName != name, let node = tree.child(name, of: tree.root) else { return }
-        stores.withLock { stores in
-            guard let index = stores.firstIndex(where: { $0.store === mounted }) else { return }
-            stores[index].name = newName
+        top.state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0.subtree === mounted }) else { return }
+            state.entries[index].name = newName
         }
         tree.renameStore(node, to: newName)
-        notifier.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
+        mount.notifier.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
     }
 
     /// Whether a store may be changed through the mount from now on.
@@ -72,20 +77,20 @@ extension StoreFilesystem {
         shown(store)?.store.isReadOnly.store(isReadOnly, ordering: .relaxed)
     }
 
-    /// Lists the stores in another order; those that are not named come last.
+    /// Lists the stores in another order; what is not named comes last.
     public func setOrder(_ order: [Store]) {
-        stores.withLock { stores in
-            let sorted = order.compactMap { wanted in stores.first { $0.store.store === wanted } }
-            stores = sorted + stores.filter { entry in !order.contains { $0 === entry.store.store } }
+        func isOf(_ store: Store, _ entry: (name: Name, subtree: any Subtree)) -> Bool {
+            (entry.subtree as? MountedStore)?.store === store
+        }
+        top.state.withLock { state in
+            let sorted = order.compactMap { wanted in state.entries.first { isOf(wanted, $0) } }
+            state.entries = sorted + state.entries.filter { entry in !order.contains { isOf($0, entry) } }
         }
     }
 
-    /// Saves what is edited of one store; what fails stays listed in `unsaved`.
-    public func saveEverything(of store: Store) {
-        saveAll(dirty.withLock { Array($0.values) }.filter { $0.store?.store === store })
-    }
-
     private func shown(_ store: Store) -> (name: Name, store: MountedStore)? {
-        stores.withLock { stores in stores.first { $0.store.store === store } }
+        for case (let name, let mounted as MountedStore) in top.state.withLock({ $0.entries })
+        where mounted.store === store { return (name, mounted) }
+        return nil
     }
 }

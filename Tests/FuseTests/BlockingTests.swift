@@ -15,16 +15,16 @@ struct BlockingTests {
 
         func install(_ mount: TestMount) {
             mount.filesystem.onOpen.withLock {
-                $0 = { [self] request, name throws(Errno) in
+                $0 = { [self] caller, name throws(Errno) in
                     guard name.string.hasPrefix("slow") else { return }
-                    try wait(request, mount.release)
+                    try wait(caller, mount.release)
                 }
             }
         }
 
-        private func wait(_ request: Request, _ release: Gate) throws(Errno) {
+        private func wait(_ caller: Caller, _ release: Gate) throws(Errno) {
             let gate = Gate()
-            request.onInterrupt {
+            caller.onInterrupt {
                 self.counts.withLock { $0.bodies += 1 }
                 self.counts.broadcast()
                 gate.open()
@@ -34,7 +34,7 @@ struct BlockingTests {
             while !gate.wait(seconds: 0.2) {
                 if release.wait(seconds: 0) { return }
             }
-            guard request.isInterrupted else { throw .ioError }
+            guard caller.isInterrupted else { throw .ioError }
             throw .interrupted
         }
 
@@ -82,8 +82,8 @@ struct BlockingTests {
     }
 
     private struct Weak: Sendable {
-        weak let request: Request?
-        init(_ request: Request) { self.request = request }
+        weak let caller: Caller?
+        init(_ caller: Caller) { self.caller = caller }
     }
 
     /// Opens in a thread that a signal can interrupt; returns the errno, 0 for success.
@@ -163,15 +163,15 @@ struct BlockingTests {
         try await TestMount.with { mount in
             let opens = Atomic(0)
             let bodies = Atomic(0)
-            let requests = Mutex<[Weak]>([])
+            let callers = Mutex<[Weak]>([])
             mount.filesystem.onOpen.withLock {
-                $0 = { request, name throws(Errno) in
+                $0 = { caller, name throws(Errno) in
                     guard name.string == "racy" else { return }
                     let gate = Gate()
                     let hasRun = Atomic(false)
                     opens.add(1, ordering: .relaxed)
-                    requests.withLock { $0.append(Weak(request)) }
-                    request.onInterrupt {
+                    callers.withLock { $0.append(Weak(caller)) }
+                    caller.onInterrupt {
                         let before = hasRun.exchange(true, ordering: .relaxed)
                         #expect(!before, "a body runs once")
                         bodies.add(1, ordering: .relaxed)
@@ -195,7 +195,7 @@ struct BlockingTests {
             let hasEnded = try await onThread { mount.ended.wait(seconds: 20) }
             #expect(hasEnded)
             #expect(
-                requests.withLock { $0.allSatisfy { $0.request == nil } }, "no request outlives its answer")
+                callers.withLock { $0.allSatisfy { $0.caller == nil } }, "no caller outlives its answer")
             #expect(opens.load(ordering: .relaxed) > 1000)
             #expect(bodies.load(ordering: .relaxed) > 100)
             #expect(bodies.load(ordering: .relaxed) <= opens.load(ordering: .relaxed))

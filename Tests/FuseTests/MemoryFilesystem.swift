@@ -29,7 +29,7 @@ final class MemoryFilesystem: Filesystem {
 
     let state = Mutex(State())
     /// What happens at an open of the file with this name, before it succeeds.
-    let onOpen = Mutex<(@Sendable (Request, Name) throws(Errno) -> Void)?>(nil)
+    let onOpen = Mutex<(@Sendable (Caller, Name) throws(Errno) -> Void)?>(nil)
     /// Sees every write.
     let onWrite = Mutex<(@Sendable (UnsafeRawBufferPointer) -> Void)?>(nil)
     /// For how long the kernel may believe names and attributes.
@@ -59,7 +59,7 @@ final class MemoryFilesystem: Filesystem {
 
     func unmounted() { state.withLock { $0.isUnmounted = true } }
 
-    func lookup(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
+    func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         // A name "errno-N" fails with N, so that a test can have any error.
         if name.string.hasPrefix("errno-"), let number = Int32(name.string.dropFirst(6)) {
             throw Errno(rawValue: number)
@@ -81,7 +81,7 @@ final class MemoryFilesystem: Filesystem {
     }
 
     func attributes(
-        _ request: Request, of inode: InodeNumber, handle: HandleNumber?
+        of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double) {
         try state.withLock { state throws(Errno) in
             guard let node = state.nodes[inode] else { throw .staleNFSFileHandle }
@@ -90,7 +90,7 @@ final class MemoryFilesystem: Filesystem {
     }
 
     func setAttributes(
-        _ request: Request, of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges
+        of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges, for caller: Caller
     ) throws(Errno) -> (Attributes, timeout: Double) {
         try state.withLock { state throws(Errno) in
             guard var node = state.nodes[inode] else { throw .staleNFSFileHandle }
@@ -106,7 +106,7 @@ final class MemoryFilesystem: Filesystem {
         }
     }
 
-    func readSymbolicLink(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [UInt8] {
+    func readSymbolicLink(_ inode: InodeNumber) throws(Errno) -> [UInt8] {
         try state.withLock { state throws(Errno) in
             guard let node = state.nodes[inode] else { throw .staleNFSFileHandle }
             return node.bytes
@@ -130,29 +130,29 @@ final class MemoryFilesystem: Filesystem {
     }
 
     func makeDirectory(
-        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
+        in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry { try make(.directory, in: parent, name, permissions) }
 
     func makeSymbolicLink(
-        _ request: Request, in parent: InodeNumber, name: Name, target: [UInt8]
+        in parent: InodeNumber, name: Name, target: [UInt8]
     ) throws(Errno) -> Entry { try make(.symbolicLink, in: parent, name, 0o777, bytes: target) }
 
     func makeNode(
-        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16
+        in parent: InodeNumber, name: Name, permissions: UInt16
     ) throws(Errno) -> Entry { try make(.regular, in: parent, name, permissions) }
 
     func link(
-        _ request: Request, _ inode: InodeNumber, to parent: InodeNumber, name: Name
+        _ inode: InodeNumber, to parent: InodeNumber, name: Name
     ) throws(Errno) -> Entry { throw .notPermitted }
 
-    func unlink(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
+    func unlink(in parent: InodeNumber, name: Name) throws(Errno) {
         try state.withLock { state throws(Errno) in
             guard let inode = state.remove(name, from: parent) else { throw .noSuchFileOrDirectory }
             state.drop(inode)
         }
     }
 
-    func removeDirectory(_ request: Request, in parent: InodeNumber, name: Name) throws(Errno) {
+    func removeDirectory(in parent: InodeNumber, name: Name) throws(Errno) {
         try state.withLock { state throws(Errno) in
             guard let inode = state.find(name, in: parent) else { throw .noSuchFileOrDirectory }
             guard state.nodes[inode]?.entries.isEmpty == true else { throw .directoryNotEmpty }
@@ -162,7 +162,7 @@ final class MemoryFilesystem: Filesystem {
     }
 
     func rename(
-        _ request: Request, from parent: InodeNumber, _ oldName: Name, to newParent: InodeNumber,
+        from parent: InodeNumber, _ oldName: Name, to newParent: InodeNumber,
         _ newName: Name, flags: RenameFlags
     ) throws(Errno) {
         try state.withLock { state throws(Errno) in
@@ -175,7 +175,7 @@ final class MemoryFilesystem: Filesystem {
         }
     }
 
-    func statistics(_ request: Request, _ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
+    func statistics(_ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
         FileSystemStatistics(blocks: 1000, freeBlocks: 600, availableBlocks: 500, maximumNameLength: 251)
     }
 }

@@ -5,11 +5,11 @@ import SystemPackage
 
 /// Open files and directories of the file system in memory.
 extension MemoryFilesystem {
-    func open(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Reply<Opened> {
+    func open(_ inode: InodeNumber, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<Opened> {
         let name = state.withLock { state in
             state.nodes[.root]?.entries.first { $0.inode == inode }?.name
         }
-        if let name, let onOpen = onOpen.withLock({ $0 }) { try onOpen(request, name) }
+        if let name, let onOpen = onOpen.withLock({ $0 }) { try onOpen(caller, name) }
         return state.withLock { state in
             if flags.truncates { state.nodes[inode]?.resize(0) }
             return .now(Opened(handle: state.open(inode), keepCache: keepsCache))
@@ -17,14 +17,14 @@ extension MemoryFilesystem {
     }
 
     func create(
-        _ request: Request, in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags
+        in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<(Entry, Opened)> {
-        let entry = try makeNode(request, in: parent, name: name, permissions: permissions)
+        let entry = try makeNode(in: parent, name: name, permissions: permissions)
         return .now((entry, state.withLock { Opened(handle: $0.open(entry.inode)) }))
     }
 
     func read(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, count: Int,
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64, count: Int,
         reply: (UnsafeRawBufferPointer) -> Void
     ) throws(Errno) {
         let bytes = state.withLock { state in
@@ -37,7 +37,7 @@ extension MemoryFilesystem {
     }
 
     func write(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         bytes: UnsafeRawBufferPointer, isFromPageCache: Bool
     ) throws(Errno) -> Int {
         onWrite.withLock { $0 }?(bytes)
@@ -51,7 +51,7 @@ extension MemoryFilesystem {
         }
     }
 
-    func flush(_ request: Request, _ inode: InodeNumber, handle: HandleNumber) throws(Errno) {
+    func flush(_ inode: InodeNumber, handle: HandleNumber, for caller: Caller) throws(Errno) {
         // A file named "unsavable" cannot be closed with success.
         let isUnsavable = state.withLock { $0.find("unsavable", in: .root) == inode }
         if isUnsavable { throw .noSpace }
@@ -64,27 +64,27 @@ extension MemoryFilesystem {
     }
 
     func synchronize(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
+        _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
     ) throws(Errno) {
         if dataOnly { throw .ioError }
     }
 
-    func openDirectory(_ request: Request, _ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+    func openDirectory(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
         state.withLock { Opened(handle: $0.open(inode)) }
     }
 
     func readDirectory(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
-        into buffer: inout DirectoryBuffer
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, Int64) -> Bool
     ) throws(Errno) {
         let (entries, kinds) = state.withLock { state in
             let entries = (state.nodes[inode]?.entries ?? []).filter { $0.offset > offset }
             return (entries, entries.map { state.nodes[$0.inode]?.attributes.kind ?? .regular })
         }
-        if offset < 1, !buffer.add(name: ".", inode: inode, kind: .directory, nextOffset: 1) { return }
-        if offset < 2, !buffer.add(name: "..", inode: .root, kind: .directory, nextOffset: 2) { return }
+        if offset < 1, !add(ListedEntry(name: ".", inode: inode, kind: .directory), 1) { return }
+        if offset < 2, !add(ListedEntry(name: "..", inode: .root, kind: .directory), 2) { return }
         for (entry, kind) in zip(entries, kinds)
-        where !buffer.add(name: entry.name, inode: entry.inode, kind: kind, nextOffset: entry.offset) {
+        where !add(ListedEntry(name: entry.name, inode: entry.inode, kind: kind), entry.offset) {
             return
         }
     }
@@ -93,8 +93,12 @@ extension MemoryFilesystem {
         release(inode, handle: handle, flags: OpenFlags(rawValue: 0))
     }
 
+    func synchronizeDirectory(_ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool) throws(Errno) {
+        throw .noFunction
+    }
+
     func extendedAttribute(
-        _ request: Request, _ inode: InodeNumber, name: [UInt8]
+        _ inode: InodeNumber, name: [UInt8]
     ) throws(Errno) -> [UInt8] {
         try state.withLock { state throws(Errno) in
             guard let value = state.nodes[inode]?.extended[name] else { throw Errno(rawValue: ENODATA) }
@@ -102,12 +106,12 @@ extension MemoryFilesystem {
         }
     }
 
-    func extendedAttributeNames(_ request: Request, _ inode: InodeNumber) throws(Errno) -> [[UInt8]] {
+    func extendedAttributeNames(_ inode: InodeNumber) throws(Errno) -> [[UInt8]] {
         state.withLock { $0.nodes[inode]?.extended.keys.sorted { $0.lexicographicallyPrecedes($1) } ?? [] }
     }
 
     func setExtendedAttribute(
-        _ request: Request, _ inode: InodeNumber, name: [UInt8], value: UnsafeRawBufferPointer,
+        _ inode: InodeNumber, name: [UInt8], value: UnsafeRawBufferPointer,
         flags: ExtendedAttributeFlags
     ) throws(Errno) {
         try state.withLock { state throws(Errno) in
@@ -118,7 +122,7 @@ extension MemoryFilesystem {
         }
     }
 
-    func removeExtendedAttribute(_ request: Request, _ inode: InodeNumber, name: [UInt8]) throws(Errno) {
+    func removeExtendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) {
         try state.withLock { state throws(Errno) in
             guard state.nodes[inode]?.extended.removeValue(forKey: name) != nil else {
                 throw Errno(rawValue: ENODATA)
@@ -127,7 +131,7 @@ extension MemoryFilesystem {
     }
 
     func allocate(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, mode: Int32, offset: Int64,
+        _ inode: InodeNumber, handle: HandleNumber, mode: Int32, offset: Int64,
         length: Int64
     ) throws(Errno) {
         guard mode == 0 else { throw .notSupported }
@@ -138,7 +142,7 @@ extension MemoryFilesystem {
     }
 
     func seek(
-        _ request: Request, _ inode: InodeNumber, handle: HandleNumber, offset: Int64, whence: Int32
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64, whence: Int32
     ) throws(Errno) -> Int64 {
         let size = state.withLock { Int64($0.nodes[inode]?.bytes.count ?? 0) }
         guard offset < size else { throw Errno(rawValue: ENXIO) }

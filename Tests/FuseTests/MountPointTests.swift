@@ -8,18 +8,12 @@ import Testing
 /// Mounting, unmounting, and why they fail.
 @Suite(.timeLimit(.minutes(2)))
 struct MountPointTests {
-    private final class Nothing: Filesystem {
-        func forget(_ inode: InodeNumber, count: UInt64) {}
-        func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {}
-        func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {}
-    }
-
     private func code(
         mounting path: FilePath, options: SessionOptions = SessionOptions()
     ) -> MountError.Code? {
         do throws(MountError) {
             _ = try Session(
-                mountPoint: path, filesystemName: "test", subtype: "passdirtest", filesystem: Nothing(),
+                mountPoint: path, filesystemName: "test", subtype: "passdirtest", filesystem: MemoryFilesystem(),
                 options: options)
             return nil
         } catch {
@@ -131,7 +125,7 @@ struct MountPointTests {
         let directory = try makeTemporaryDirectory()
         defer { rmdir(directory.string) }
         var session: Session? = try Session(
-            mountPoint: directory, filesystemName: "test", subtype: "passdirtest", filesystem: Nothing())
+            mountPoint: directory, filesystemName: "test", subtype: "passdirtest", filesystem: MemoryFilesystem())
         #expect(session != nil)
         #expect(try MountPoint.mounted(at: directory) != nil)
         session = nil
@@ -151,8 +145,8 @@ struct MountPointTests {
             let isWaiting = Gate()
             let wasTold = Gate()
             mount.filesystem.onOpen.withLock {
-                $0 = { request, _ throws(Errno) in
-                    request.onInterrupt { wasTold.open() }
+                $0 = { caller, _ throws(Errno) in
+                    caller.onInterrupt { wasTold.open() }
                     isWaiting.open()
                     wasTold.wait()
                 }

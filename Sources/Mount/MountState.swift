@@ -1,0 +1,44 @@
+import Dispatch
+import Fuse
+import Glibc
+import Stores
+import Synchronization
+import System
+
+/// What the subtrees of one mount share: the nodes that the kernel knows, and the way to tell it of changes.
+final class MountState: Sendable {
+    let tree = Tree()
+    let options: StoreFilesystem.Options
+    let scratchNames: ScratchNames
+    let scratchMemory: ScratchMemory
+    let notifier = Mutex<Notifier?>(nil)
+    /// Notifies the kernel, and ends grace times.
+    let background = DispatchQueue(label: "passdir.background")
+    let userID = geteuid()
+    let groupID = getegid()
+    private let started = FileTime.now
+
+    init(options: StoreFilesystem.Options) {
+        self.options = options
+        scratchNames = ScratchNames(additional: options.scratchPatterns)
+        scratchMemory = ScratchMemory(limit: options.scratchLimit)
+    }
+
+    /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.
+    func attributes(
+        of node: Node, permissions: UInt16, links: UInt64 = 1, size: Int64 = 0, times: FileStatus? = nil
+    ) -> Attributes {
+        let modified = times?.identity.modified ?? started
+        return Attributes(
+            inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
+            userID: userID, groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
+            modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
+    }
+
+    /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.
+    func forgetPages(of node: Node) {
+        guard let notifier = notifier.withLock({ $0 }) else { return }
+        let inode = node.inode
+        background.async { notifier.invalidateInode(inode, offset: 0, length: 0) }
+    }
+}

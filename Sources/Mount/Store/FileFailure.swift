@@ -1,0 +1,53 @@
+import Glibc
+import Stores
+import Synchronization
+import SystemPackage
+
+/// A secret that could not be decrypted, or a `.gpg-id` that could not be saved and is given up. It is told as long as
+/// its cause is there.
+struct FileFailure: Sendable, Equatable {
+    /// As the mount shows it.
+    var path: FilePath
+    var message: String
+    /// What it is about, relative to the store, and what lay there then.
+    var backing: FilePath
+    var seen: FileStatus?
+    /// Where what was to be saved is kept: opening the path does not make up for it.
+    var keptAt: FilePath?
+}
+
+extension MountedStore {
+    /// Notes why a file could not be opened or saved.
+    func note(_ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil) {
+        let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
+        lastFailure.withLock {
+            $0 = FileFailure(path: path, message: message, backing: backing, seen: seen, keptAt: keptAt)
+        }
+    }
+
+    /// The last failure, if its cause is still there. Looks at one file.
+    var standingFailure: FileFailure? {
+        guard let failure = lastFailure.withLock({ $0 }) else { return nil }
+        if stands(failure) { return failure }
+        lastFailure.withLock { if $0 == failure { $0 = nil } }
+        return nil
+    }
+
+    /// What was kept stands until it is fetched; the rest until the file is another one, or gone.
+    private func stands(_ failure: FileFailure) -> Bool {
+        if let place = failure.keptAt { return place.withPlatformString { access($0, F_OK) } == 0 }
+        do throws(Errno) {
+            switch (failure.seen, try store.root.statusIfPresent(of: failure.backing)) {
+            case (nil, nil):
+                // A list that never came to be, for a folder that may be gone.
+                let folder = failure.backing.removingLastComponent()
+                if folder.isEmpty { return true }
+                return try store.root.statusIfPresent(of: folder) != nil
+            case (let then?, let now?): return then.isSameContent(as: now)
+            default: return false
+            }
+        } catch {
+            return error != .noSuchFileOrDirectory && error != .notDirectory
+        }
+    }
+}

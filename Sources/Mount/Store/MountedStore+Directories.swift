@@ -1,0 +1,23 @@
+import Fuse
+import SystemPackage
+import Stores
+
+extension MountedStore {
+    /// What a folder holds on disk and is not hidden or parked, and what of it is in memory only.
+    func entries(of folder: Node) throws(Errno) -> [ListedEntry] {
+        guard let path = tree.backingPath(of: folder) else { return [] }
+        var inMemory = tree.pinnedChildren(of: folder).filter(\.node.isOnlyInMemory)
+        let hasParked = !parked.isEmpty
+        var listing: [ListedEntry] = []
+        for entry in VisibleName.visible(try root.entries(of: path), in: path, keeping: kept.include) {
+            if hasParked, try resolve(entry.name, in: path) == nil { continue }
+            inMemory.removeAll { $0.name == entry.name }
+            listing.append(
+                ListedEntry(
+                    name: entry.name, inode: tree.inode(of: entry.name, in: folder),
+                    kind: FileKind(entry.kind)))
+        }
+        return listing
+            + inMemory.map { ListedEntry(name: $0.name, inode: $0.node.inode, kind: $0.node.fileKind) }
+    }
+}

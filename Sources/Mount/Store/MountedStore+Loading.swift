@@ -1,0 +1,173 @@
+import Fuse
+import OpenPGP
+import Stores
+import Synchronization
+import System
+import SystemPackage
+
+/// What is to be done so that the content of an open secret is in memory.
+private enum LoadingStep {
+    case done
+    /// Others still read the version that was replaced: the kernel is to look the name up anew.
+    case outdated
+    case wait(SharedDecryption)
+    case start(SharedDecryption)
+}
+
+extension SecretFile.State {
+    /// What is to be done with the content that is in memory, when `disk` lies on disk; nil where it has to be read.
+    fileprivate mutating func loadedStep(_ disk: FileStatus?) -> LoadingStep? {
+        guard isLoaded else { return nil }
+        guard !isDirty, let disk else { return .done }
+        if let base, base.isSameContent(as: disk) { return .done }
+        if handles > 1 { return .outdated }
+        drop()
+        return nil
+    }
+}
+
+extension MountedStore {
+    /// Makes sure that the content of an open secret is in memory and is what lies on disk, unless it has unsaved
+    /// edits; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
+    /// `caller` ends the wait with EINTR.
+    func load(
+        _ node: Node, _ file: SecretFile, _ caller: Caller?, attempt: Int = 1,
+        then body: @escaping @Sendable (Result<Void, Errno>) -> Void
+    ) {
+        let decryption: SharedDecryption
+        do throws(Errno) {
+            switch try loadingStep(node, file) {
+            case .done: return body(.success(()))
+            case .outdated: return body(.failure(.staleNFSFileHandle))
+            case .wait(let running): decryption = running
+            case .start(let fresh):
+                decryption = fresh
+                do throws(Errno) {
+                    try PosixThread.start(named: "decryption") { self.decrypt(node, file, fresh) }
+                } catch {
+                    // This one waits for it in any case.
+                    decrypt(node, file, fresh)
+                }
+            }
+        } catch {
+            return body(.failure(error))
+        }
+        decryption.wait(caller) { ending in
+            do throws(Errno) {
+                try self.judge(ending, of: decryption, node, mayRetry: attempt < 16)
+            } catch {
+                return body(.failure(error))
+            }
+            self.load(node, file, caller, attempt: attempt + 1, then: body)
+        }
+    }
+
+    /// As `load(…then:)`, but waits here.
+    func load(_ node: Node, _ file: SecretFile, _ caller: Caller?) throws(Errno) {
+        let outcome = Monitor<Result<Void, Errno>?>(nil)
+        load(node, file, caller) { result in
+            outcome.withLock { $0 = result }
+            outcome.signal()
+        }
+        try outcome.waiting { outcome, _ in outcome.map { .done($0) } ?? .wait(until: nil) }.get()
+    }
+
+    /// As `load`, but asks nobody for a passphrase and waits for nobody who was asked: EXDEV where that would be needed.
+    /// For what the kernel does under locks that everybody needs; mv(1) copies then.
+    func loadWithoutAsking(_ node: Node, _ file: SecretFile) throws(Errno) {
+        let disk = try diskStatusIfNamed(node)
+        if let step = file.state.withLock({ $0.loadedStep(disk) }) {
+            if case .outdated = step { throw .staleNFSFileHandle }
+            return
+        }
+        guard let path = tree.backingPath(of: node) else {
+            throw .noSuchFileOrDirectory
+        }
+        do throws(StoreError) {
+            let plaintext = try store.plaintext(of: path, cancellation: nil, mayAsk: false)
+            file.state.withLock { state in
+                if !state.isLoaded { state.install(plaintext) }
+            }
+        } catch {
+            switch error.code {
+            case .openPGP(.noPinentry), .openPGP(.timedOut): throw .improperLink
+            default: throw Errno(error)
+            }
+        }
+    }
+
+    private func loadingStep(_ node: Node, _ file: SecretFile) throws(Errno) -> LoadingStep {
+        let disk = try diskStatusIfNamed(node)
+        return try file.state.withLock { (state) throws(Errno) in
+            if let step = state.loadedStep(disk) { return step }
+            guard disk != nil else { throw .noSuchFileOrDirectory }
+            if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
+            let decryption = SharedDecryption()
+            state.decryption = decryption
+            return .start(decryption)
+        }
+    }
+
+    private func diskStatusIfNamed(_ node: Node) throws(Errno) -> FileStatus? {
+        try namespace.withLock { _ throws(Errno) in
+            guard let path = self.tree.backingPath(of: node) else { return nil }
+            return try root.statusIfPresent(of: path)
+        }
+    }
+
+    private func decrypt(_ node: Node, _ file: SecretFile, _ decryption: SharedDecryption) {
+        guard let path = tree.backingPath(of: node) else {
+            decryption.finish(
+                .failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
+            return
+        }
+        let outcome: Result<Void, StoreError>
+        do {
+            let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation)
+            outcome = .success(())
+            file.state.withLock { state in
+                guard state.decryption === decryption else { return }
+                state.decryption = nil
+                if !state.isLoaded, state.handles > 0 { state.install(plaintext) }
+            }
+        } catch {
+            outcome = .failure(error)
+            file.state.withLock { state in
+                if state.decryption === decryption { state.decryption = nil }
+            }
+        }
+        decryption.finish(outcome)
+    }
+
+    /// Returns when it is worth another look at what is loaded: after success, and after a failure that was not this
+    /// reader's, while there may be another attempt.
+    private func judge(
+        _ ending: SharedDecryption.Ending, of decryption: SharedDecryption, _ node: Node, mayRetry: Bool
+    ) throws(Errno) {
+        let path = tree.visiblePath(of: node)
+        switch ending {
+        case .interrupted: throw .interrupted
+        case .decrypted:
+            lastFailure.withLock { if $0?.path == path, $0?.keptAt == nil { $0 = nil } }
+        case .failed(let error) where mayRetry && error.isOfAnother(decryption): return
+        case .failed(let error):
+            let errno = Errno(error)
+            if let path, let backing = tree.backingPath(of: node), errno != .interrupted {
+                note(error.message, about: path, at: backing)
+            }
+            throw errno
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether somebody else's doing ended a decryption: the last of those who waited gave it up at the moment
+    /// when this reader came to wait, or the file was renamed before it was opened.
+    fileprivate func isOfAnother(_ decryption: SharedDecryption) -> Bool {
+        switch code {
+        case .openPGP(.canceled): decryption.isAbandoned
+        case .system(.noSuchFileOrDirectory): true
+        default: false
+        }
+    }
+}

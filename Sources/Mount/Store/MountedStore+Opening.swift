@@ -1,0 +1,178 @@
+import Dispatch
+import Fuse
+import Glibc
+import Stores
+import Synchronization
+import System
+import SystemPackage
+
+extension MountedStore {
+    func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
+        switch node.kind {
+        case .root, .directory: throw .isDirectory
+        case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
+        case .plain: return .now(try openPlain(node, flags))
+        case .secret:
+            if flags.isWritable || flags.truncates { try checkWritable() }
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            guard flags.isWritable, flags.truncates else {
+                return .later(openLoaded(node, file, flags, caller))
+            }
+            do throws(Errno) {
+                try truncate(node, file)
+            } catch {
+                endHandle(node, file)
+                throw error
+            }
+            return .now(OpenSecret(self, node, file, flags))
+        }
+    }
+
+    private func openLoaded(
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller
+    ) -> PendingReply<any OpenFile> {
+        let reply = PendingReply<any OpenFile>()
+        load(node, file, caller) { result in
+            if case .failure = result { self.endHandle(node, file) }
+            reply.give(result.map { OpenSecret(self, node, file, flags) })
+        }
+        return reply
+    }
+
+    /// The content of a secret with one more handle; nil when the node is none.
+    func beginHandle(_ node: Node) -> SecretFile? {
+        let file = node.beginUse(mount.scratchMemory)
+        file?.state.withLock { $0.handles += 1 }
+        return file
+    }
+
+    /// One handle less; after the last one a saved content is forgotten, here and in the kernel.
+    func endHandle(_ node: Node, _ file: SecretFile) {
+        let isForgotten = file.state.withLock { state in
+            state.handles -= 1
+            guard state.handles == 0, !state.isDirty, !state.isScratch, state.isLoaded else { return false }
+            state.drop()
+            return true
+        }
+        if isForgotten { mount.forgetPages(of: node) }
+        node.endUse()
+    }
+
+    private func openPlain(_ node: Node, _ flags: OpenFlags) throws(Errno) -> PlainFile {
+        guard !flags.isWritable else { throw .permissionDenied }
+        guard let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
+        return PlainFile(bytes: try store.read(path, limit: mount.options.secretLimit))
+    }
+
+    /// Makes an open secret empty without looking at what it held.
+    func truncate(_ node: Node, _ file: SecretFile) throws(Errno) {
+        let isScratch = file.state.withLock { $0.isScratch }
+        let disk = isScratch ? nil : try? diskStatus(of: node)
+        file.state.withLock { state in
+            if !state.isLoaded { state.base = disk }
+            state.truncate(at: .now)
+        }
+        if !isScratch { markDirty(node) }
+    }
+
+    func create(
+        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<(Entry, any OpenFile)> {
+        try checkShown(folder)
+        let (node, isNew) = try inNamespace(of: folder) { place throws(Errno) -> (Node, Bool) in
+            if let known = try findIfPresent(name, in: place) { return (known, false) }
+            try checkWritable()
+            do throws(Errno) {
+                return (try make(name, in: place), true)
+            } catch .fileExists {
+                // Put there just now, by another program or with another folder that took the store's path.
+                guard let known = try findIfPresent(name, in: place) else { throw .fileExists }
+                return (known, false)
+            }
+        }
+        do throws(Errno) {
+            guard isNew else {
+                // Somebody made it between the kernel's look-up and now.
+                guard !flags.isExclusive else { throw .fileExists }
+                let entry = try entry(node)
+                return try open(node, flags: flags, for: caller).map { opened in
+                    if case .failure = opened { self.tree.forget(node.inode, count: 1) }
+                    return opened.map { (entry, $0) }
+                }
+            }
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            do throws(Errno) {
+                // Nothing will ever flush it: what flock(1) makes must be on disk when it is open.
+                try keep(node, file, isComplete: !flags.isWritable)
+                return .now((try entry(node), OpenSecret(self, node, file, flags)))
+            } catch {
+                endHandle(node, file)
+                throw error
+            }
+        } catch {
+            tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
+    func makeFile(_ name: Name, in folder: Node) throws(Errno) -> Entry {
+        let node = try inNamespace(of: folder) { place throws(Errno) in
+            guard try isFree(name, in: place) else { throw .fileExists }
+            return try make(name, in: place)
+        }
+        do throws(Errno) {
+            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            defer { endHandle(node, file) }
+            try keep(node, file, isComplete: true)
+            return try entry(node)
+        } catch {
+            tree.forget(node.inode, count: 1)
+            throw error
+        }
+    }
+
+    /// Takes care of a file that was just made: a scratch file stays in memory; any other is to be saved, and, when it
+    /// is complete as it is, saved right now. One that cannot be saved is not there.
+    private func keep(_ node: Node, _ file: SecretFile, isComplete: Bool) throws(Errno) {
+        guard !file.state.withLock({ $0.isScratch }) else { return keepScratch(node) }
+        markDirty(node)
+        guard isComplete else { return }
+        do throws(Errno) {
+            try save(node, file)
+        } catch {
+            tree.detach(node)
+            file.state.withLock { $0.abandonEdits() }
+            unmarkIfSaved(node, file)
+            throw error
+        }
+    }
+
+    /// A new file, in memory so far. Under the namespace lock; counts a lookup.
+    private func make(_ name: Name, in folder: FolderPlace) throws(Errno) -> Node {
+        let isScratch = mount.scratchNames.match(name)
+        let file = SecretFile(newAt: .now, isScratch: isScratch, scratchMemory: mount.scratchMemory)
+        guard !isScratch else {
+            return tree.insert(.secret, name: name, backing: name, in: folder.node, file: file)
+        }
+        let backing = try newBackingName(name, in: folder.path)
+        // What an editor has just renamed away is what this one replaces.
+        let replaced = parked.status(at: folder.path.appending(backing))
+        file.state.withLock { $0.base = replaced }
+        return tree.insert(.secret, name: name, backing: backing, in: folder.node, file: file)
+    }
+
+    /// As `find`, but nil where there is nothing.
+    func findIfPresent(
+        _ name: Name, in folder: FolderPlace
+    ) throws(Errno) -> Node? {
+        do throws(Errno) {
+            return try find(name, in: folder).0
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+    }
+
+    func entry(_ node: Node) throws(Errno) -> Entry {
+        Entry(inode: node.inode, attributes: try attributes(of: node))
+    }
+}

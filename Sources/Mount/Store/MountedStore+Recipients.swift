@@ -1,0 +1,99 @@
+import Fuse
+import OpenPGP
+import Stores
+import Synchronization
+import SystemPackage
+
+extension MountedStore {
+    /// Whether a node is a `.gpg-id`, whose content is no secret.
+    func isRecipientFile(_ node: Node) -> Bool {
+        tree.backingPath(of: node).map(Store.isRecipientFile) ?? false
+    }
+
+    /// Saves a `.gpg-id`: what is below is encrypted to the keys that it names, then it is put in place.
+    func saveRecipients(
+        _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile
+    ) throws(StoreError) {
+        let now = try store.appliedList(of: path.removingLastComponent())
+        let tried = file.state.withLock { $0.triedFrom } ?? now
+        do throws(StoreError) {
+            let status = try changeRecipients(snapshot, at: path, from: tried)
+            file.state.withLock { $0.markSaved(snapshot.version, as: status) }
+            parked.remove(path)
+            lastFailure.withLock { if $0?.path == path { $0 = nil } }
+        } catch {
+            file.state.withLock { state in
+                state.triedFrom = tried
+                if error.isKept { state.abandonEdits(through: snapshot.version) }
+            }
+            if error.isKept {
+                // No program may be there any more that could be told.
+                note(error.message, about: path, at: path, keptAt: error.place)
+            }
+            throw error
+        }
+    }
+
+    private func changeRecipients(
+        _ snapshot: Snapshot, at path: FilePath, from tried: AppliedList
+    ) throws(StoreError) -> FileStatus {
+        guard let change = changeRecipients else {
+            throw StoreError(.system(.permissionDenied), "\(path.string) cannot be changed here.")
+        }
+        // It is no secret, and who reads it must parse it.
+        let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
+        try change(path.removingLastComponent(), bytes, tried)
+        do {
+            return try root.status(of: path)
+        } catch {
+            throw StoreError(error, "look at", path)
+        }
+    }
+
+    /// A file gets the name `.gpg-id`, as editors and tools do that write a new file and rename it: its content is the
+    /// new `.gpg-id`. Returns false when what was looked at has changed.
+    func renameToRecipients(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
+        try loadWithoutAsking(move.node, file)
+        let isScratch = file.state.withLock { $0.isScratch }
+        do throws(StoreError) {
+            try file.saving.withLock { _ throws(StoreError) in
+                let snapshot = try file.snapshot()
+                let list = try store.appliedList(of: move.destination.removingLastComponent())
+                let status = try self.changeRecipients(
+                    snapshot, at: move.destination, from: list)
+                file.state.withLock { state in
+                    state.isScratch = false
+                    state.markSaved(snapshot.version, as: status)
+                }
+            }
+        } catch {
+            // Seen in status although the program may not say why it could not rename.
+            let path = move.destination
+            note(error.message, about: path, at: path)
+            throw Errno(error)
+        }
+        let folders = try namespace.withLock { _ throws(Errno) -> [ChangedFolder]? in
+            guard self.tree.backingPath(of: move.node) == move.source else { return nil }
+            let folders = move.sourceStatus == nil ? [] : try self.changedFolders(move)
+            if move.sourceStatus != nil { try root.unlink(move.source) }
+            self.settle(move)
+            return folders
+        }
+        guard let folders else { return true }
+        if isScratch {
+            file.returnScratchMemory()
+            endScratch(move.node)
+        }
+        unmarkIfSaved(move.node, file)
+        if move.sourceStatus != nil {
+            for folder in folders { try folder.synchronize() }
+            sink.note(.removed(move.source))
+        }
+        return true
+    }
+}
+
+extension StoreError {
+    /// Whether what was to be saved is kept elsewhere, and is not to be tried again.
+    var isKept: Bool { code == .keptElsewhere || code == .overtaken }
+}

@@ -1,0 +1,174 @@
+import Glibc
+import OpenPGP
+import Stores
+import Synchronization
+import SystemPackage
+
+extension MountedStore {
+    /// Encrypts what is edited and puts it in place; returns when it is durable on disk (rule 1 of the map). On
+    /// failure the old ciphertext stays, the content stays in memory, and the failure is kept for `status`.
+    func save(_ node: Node, _ file: SecretFile) throws(Errno) {
+        do {
+            try file.saving.withLock { _ throws(StoreError) in
+                try self.saveInTurn(node, file)
+            }
+        } catch {
+            let errno = Errno(error)
+            if error.isKept { unmarkIfSaved(node, file) }
+            file.state.withLock { state in
+                guard state.isDirty else { return }
+                state.failure = SecretFile.Failure(
+                    errno: errno, message: error.message, since: state.failure?.since ?? .now)
+            }
+            if tree.backingPath(of: node).map(Store.isRecipientFile) == true {
+                failedLists.withLock { $0[node.inode] = node }
+            }
+            throw errno
+        }
+        unmarkIfSaved(node, file)
+    }
+
+    private func saveInTurn(_ node: Node, _ file: SecretFile) throws(StoreError) {
+        for _ in 0..<16 {
+            try root.follow(as: store.name)
+            let generation = root.generation
+            do throws(StoreError) {
+                try saveInFolder(node, file)
+            } catch {
+                if root.generation == generation { throw error }
+            }
+            // What reached a folder that is not the store's any more is not saved.
+            do throws(StoreError) {
+                try root.follow(as: store.name)
+            } catch {
+                file.state.withLock { $0.requireSave() }
+                throw error
+            }
+            if root.generation == generation { return }
+            file.state.withLock { $0.requireSave() }
+        }
+        throw StoreError(.unstable, "the store's folder is replaced again and again: save it again.")
+    }
+
+    private func saveInFolder(_ node: Node, _ file: SecretFile) throws(StoreError) {
+        // Renamed while it was encrypted: other recipients may apply there.
+        for _ in 0..<16 {
+            guard let path = tree.backingPath(of: node) else {
+                file.state.withLock { $0.abandonEdits() }
+                return
+            }
+            guard let snapshot = try file.dirtySnapshot() else { return }
+            let version = snapshot.version
+            if Store.isRecipientFile(path) {
+                return try saveRecipients(snapshot, at: path, file)
+            }
+            try checkListsAreSaved(for: path)
+            let staged = try store.stage(
+                snapshot.bytes, for: path, accessed: snapshot.accessed, modified: snapshot.modified)
+            let conflict = try namespace.withLock { _ throws(StoreError) -> Placed? in
+                guard self.tree.backingPath(of: node) == path else { return nil }
+                let folder = try folder(holding: path)
+                let kept = try self.keepForeignVersion(at: path, file)
+                let placed = try staged.publish(as: path) { status, place in
+                    self.isOurs(status, at: place, file)
+                } keepingOthersAt: { () throws(Errno) in
+                    try freeConflictPath(beside: path)
+                }
+                file.state.withLock { $0.markSaved(version, as: placed.status) }
+                parked.remove(path)
+                return Placed(
+                    folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),
+                    links: self.settleLinks(to: node))
+            }
+            guard let conflict else { continue }
+            do {
+                try conflict.folder.synchronize()
+            } catch {
+                // It may not survive a power cut: it is not saved yet.
+                file.state.withLock { $0.requireSave() }
+                throw StoreError(error, "make durable the folder of", path)
+            }
+            for kept in conflict.keptAs { sink.note(.saved(kept)) }
+            sink.note(.saved(path))
+            tell(conflict.links)
+            if store.isForItsRecipients(staged, at: path) { return }
+            // Their list changed while it was encrypted.
+            file.state.withLock { $0.requireSave() }
+        }
+        throw StoreError(
+            .unstable,
+            "the secret is renamed, or its recipients change, faster than it can be saved: save it again.")
+    }
+
+    private func folder(holding path: FilePath) throws(StoreError) -> ChangedFolder {
+        do throws(Errno) {
+            return try root.folder(holding: path)
+        } catch {
+            throw StoreError(error, "open the folder of", path)
+        }
+    }
+
+    /// Refuses while the list that applies, as the mount shows it, could not be saved: what is encrypted by the one on disk may
+    /// be for somebody whom the user has just taken out.
+    private func checkListsAreSaved(for secret: FilePath) throws(StoreError) {
+        for node in failedLists.withLock({ Array($0.values) }) {
+            guard let failure = node.secret?.state.withLock({ $0.failure }) else {
+                failedLists.withLock { $0[node.inode] = nil }
+                continue
+            }
+            guard let list = tree.backingPath(of: node), Store.isRecipientFile(list),
+                secret.starts(with: list.removingLastComponent())
+            else { continue }
+            // A list between the two is what counts for the secret.
+            let nearer = try? store.recipientFile(for: secret)
+            if let nearer, nearer != list,
+                nearer.removingLastComponent().starts(with: list.removingLastComponent())
+            {
+                continue
+            }
+            throw StoreError(
+                .badRecipientFile,
+                "\(list.string) is not saved, and whom it is for is not known before that: \(failure.message)"
+            )
+        }
+    }
+
+    private struct Placed {
+        var folder: ChangedFolder
+        var keptAs: [FilePath]
+        var links: [Change]
+    }
+
+    /// Somebody else put another version in place since ours was read: theirs gets a name beside it, so that
+    /// nothing is lost, not even when this is killed. What comes after this look, the exchange keeps. Under the namespace lock.
+    private func keepForeignVersion(
+        at path: FilePath, _ file: SecretFile
+    ) throws(StoreError) -> FilePath? {
+        do throws(Errno) {
+            guard let disk = try root.statusIfPresent(of: path), !isOurs(disk, at: path, file) else {
+                return nil
+            }
+            let kept = try freeConflictPath(beside: path)
+            try root.rename(path, to: kept, flags: .noReplace)
+            return kept
+        } catch {
+            throw StoreError(error, "keep the other version of", path)
+        }
+    }
+
+    /// Whether a ciphertext is the one that was read, or the same one only encrypted to other recipients meanwhile: nobody's
+    /// words are lost with it.
+    private func isOurs(_ status: FileStatus, at path: FilePath, _ file: SecretFile) -> Bool {
+        guard let base = file.state.withLock({ $0.base }) else { return false }
+        return base.isSameContent(as: status) || store.isReencryption(of: base.identity, at: path)
+    }
+
+    private func freeConflictPath(beside path: FilePath) throws(Errno) -> FilePath {
+        for attempt in 0..<100 {
+            let candidate = ConflictName.path(
+                beside: path, at: FileTime.now.seconds, attempt: attempt, isSecret: true)
+            if try root.statusIfPresent(of: candidate) == nil { return candidate }
+        }
+        throw .fileExists
+    }
+}

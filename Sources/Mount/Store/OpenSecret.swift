@@ -1,0 +1,122 @@
+import Fuse
+import Stores
+import Synchronization
+import SystemPackage
+
+/// A secret or scratch file that a program has open; in use until the handle is closed.
+struct OpenSecret: OpenFile {
+    let store: MountedStore
+    let node: Node
+    let file: SecretFile
+    let isWritable: Bool
+    /// Every write goes to the end.
+    let appends: Bool
+
+    init(_ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags) {
+        self.store = store
+        self.node = node
+        self.file = file
+        isWritable = flags.isWritable
+        appends = flags.appends
+    }
+
+    private var limit: Int { store.mount.options.secretLimit }
+
+    var size: Int64 { Int64(file.state.withLock { $0.count }) }
+
+    func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) {
+        // Pages of a file that is mapped are read for writers, too: the kernel has checked the mode.
+        file.state.withLock { $0.read(at: offset, count: count, reply) }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
+        guard isWritable else { throw .badFileDescriptor }
+        try file.state.withLock { (state) throws(Errno) in
+            let start = appends && !isFromPageCache ? state.count : offset
+            guard start >= 0 else { throw .invalidArgument }
+            guard start <= limit, bytes.count <= limit - start else { throw .fileTooLarge }
+            try file.takeScratchMemory(for: start + bytes.count, &state)
+            try state.write(bytes, at: start, time: .now)
+        }
+        store.markDirty(node)
+    }
+
+    func flush(for caller: Caller) throws(Errno) {
+        guard isWritable else { return }
+        let (isDirty, isOnlyTruncated) = file.state.withLock { ($0.isDirty, $0.isOnlyTruncated) }
+        guard isDirty else { return }
+        if isOnlyTruncated {
+            // A shell closes a copy of the descriptor before it writes: nothing is to be saved yet.
+            guard !caller.mayStillHold(node.inode), !store.isUnusedProbe(node, file) else { return }
+        }
+        try store.save(node, file)
+    }
+
+    func synchronize() throws(Errno) {
+        try store.save(node, file)
+    }
+
+    func close() {
+        // What was not saved by a FLUSH: a file that was only truncated, or pages of a mapping. Nobody can be told of
+        // a failure any more; it is kept, listed and tried again.
+        if isWritable, !store.isUnusedProbe(node, file) { try? store.save(node, file) }
+        store.endHandle(node, file)
+    }
+
+    func allocate(mode: Int32, offset: Int64, length: Int64) throws(Errno) {
+        guard isWritable else { throw .badFileDescriptor }
+        guard offset >= 0, length > 0 else { throw .invalidArgument }
+        let (end, overflow) = offset.addingReportingOverflow(length)
+        guard !overflow, end <= Int64(limit) else { throw .fileTooLarge }
+        // FALLOC_FL_KEEP_SIZE 1, PUNCH_HOLE 2, ZERO_RANGE 16; memory has no blocks to keep for later.
+        switch mode {
+        case 0: try store.grow(node, file, to: Int(end), canShrink: false)
+        case 1: return
+        case 2 | 1, 16 | 1: try zero(from: Int(offset), to: Int(end))
+        case 16:
+            try store.grow(node, file, to: Int(end), canShrink: false)
+            try zero(from: Int(offset), to: Int(end))
+        default: throw .notSupportedOnSocket
+        }
+    }
+
+    private func zero(from start: Int, to end: Int) throws(Errno) {
+        try file.state.withLock { (state) throws(Errno) in
+            let end = min(end, state.count)
+            guard start < end else { return }
+            try state.write(zeroes: end - start, at: start, time: .now)
+        }
+        store.markDirty(node)
+    }
+}
+
+extension MountedStore {
+    /// truncate(2), ftruncate(2).
+    func resize(_ node: Node, to size: Int64, isOpen: Bool, _ caller: Caller) throws(Errno) {
+        guard size >= 0 else { throw .invalidArgument }
+        guard size <= Int64(mount.options.secretLimit) else { throw .fileTooLarge }
+        guard let file = beginHandle(node) else {
+            throw node.fileKind == .directory ? .isDirectory : .permissionDenied
+        }
+        defer { endHandle(node, file) }
+        if size == 0 {
+            try truncate(node, file)
+        } else {
+            // What is open keeps what it opened; a path is looked at anew.
+            if !isOpen { try load(node, file, caller) }
+            try grow(node, file, to: Int(size), canShrink: true)
+        }
+        // Nobody will close a file that truncate(2) named by its path.
+        if !isOpen { try save(node, file) }
+    }
+
+    fileprivate func grow(_ node: Node, _ file: SecretFile, to size: Int, canShrink: Bool) throws(Errno) {
+        let isChanged = try file.state.withLock { (state) throws(Errno) in
+            guard state.count < size || (canShrink && state.count > size) else { return false }
+            try file.takeScratchMemory(for: size, &state)
+            try state.resize(to: size, at: .now)
+            return true
+        }
+        if isChanged { markDirty(node) }
+    }
+}

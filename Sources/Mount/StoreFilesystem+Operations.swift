@@ -1,0 +1,259 @@
+public import Fuse
+import Stores
+import Synchronization
+public import SystemPackage
+
+/// Each operation of the kernel goes to the subtree that its inode lies in, or to the file that is open.
+extension StoreFilesystem: Filesystem {
+    /// The kernel can be notified from now on.
+    public func mounted(_ notifier: Notifier) {
+        mount.notifier.withLock { $0 = notifier }
+    }
+
+    /// The kernel is gone; nothing is notified any more.
+    public func unmounted() {
+        mount.notifier.withLock { $0 = nil }
+    }
+
+    /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
+    public func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
+        let (folder, subtree) = try find(parent)
+        return try subtree.lookup(name, in: folder)
+    }
+
+    /// The kernel gives back lookups of a node.
+    public func forget(_ inode: InodeNumber, count: UInt64) {
+        tree.forget(inode, count: count)
+    }
+
+    /// stat(2): decrypts nothing and prompts for nothing. The kernel keeps none of it.
+    public func attributes(
+        of inode: InodeNumber, handle: HandleNumber?
+    ) throws(Errno) -> (Attributes, timeout: Double) {
+        let (node, subtree) = try find(inode)
+        return (try subtree.attributes(of: node), 0)
+    }
+
+    /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
+    ///
+    /// Owner and mode are fixed: what asks for no other owner and leaves the owner's own access alone succeeds and
+    /// changes nothing, as programs that copy modes expect; anything else would be a promise we don't keep.
+    public func setAttributes(
+        of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges, for caller: Caller
+    ) throws(Errno) -> (Attributes, timeout: Double) {
+        let (node, subtree) = try find(inode)
+        try (subtree as? MountedStore)?.checkWritable()
+        if let user = changes.userID, user != mount.userID { throw .notPermitted }
+        if let group = changes.groupID, group != mount.groupID { throw .notPermitted }
+        if let permissions = changes.permissions, permissions & 0o7000 != 0 { throw .notPermitted }
+        try subtree.setAttributes(of: node, isOpen: handle != nil, changes, for: caller)
+        return (try subtree.attributes(of: node), 0)
+    }
+
+    /// readlink(2): a link that leads out of its store is EACCES.
+    public func readSymbolicLink(_ inode: InodeNumber) throws(Errno) -> [UInt8] {
+        let (node, subtree) = try find(inode)
+        return try subtree.target(of: node)
+    }
+
+    /// mkdir(2), durable on return.
+    public func makeDirectory(
+        in parent: InodeNumber, name: Name, permissions: UInt16
+    ) throws(Errno) -> Entry {
+        let (folder, subtree) = try findWritable(parent)
+        return try subtree.makeDirectory(name, in: folder)
+    }
+
+    /// symlink(2): inside the store, else EPERM; a link to a secret is made as pass would make it.
+    public func makeSymbolicLink(
+        in parent: InodeNumber, name: Name, target: [UInt8]
+    ) throws(Errno) -> Entry {
+        let (folder, subtree) = try findWritable(parent)
+        return try subtree.makeSymbolicLink(name, in: folder, to: target)
+    }
+
+    /// mknod(2) of a regular file: nobody closes it, so it is saved right now, empty.
+    public func makeNode(in parent: InodeNumber, name: Name, permissions: UInt16) throws(Errno) -> Entry {
+        let (folder, subtree) = try findWritable(parent)
+        return try subtree.makeFile(name, in: folder)
+    }
+
+    /// link(2): EPERM. One secret, one name: programs fall back to rename.
+    public func link(_ inode: InodeNumber, to parent: InodeNumber, name: Name) throws(Errno) -> Entry {
+        throw .notPermitted
+    }
+
+    /// unlink(2), durable on return; open handles go on with what they have.
+    public func unlink(in parent: InodeNumber, name: Name) throws(Errno) {
+        let (folder, subtree) = try findWritable(parent)
+        try subtree.unlink(name, in: folder)
+    }
+
+    /// rmdir(2): only what is empty on disk, too.
+    public func removeDirectory(in parent: InodeNumber, name: Name) throws(Errno) {
+        let (folder, subtree) = try findWritable(parent)
+        try subtree.removeDirectory(name, in: folder)
+    }
+
+    /// rename(2), durable on return: EXDEV between stores, for a folder to where other recipients apply, and for
+    /// a secret for which a passphrase would have to be asked.
+    public func rename(
+        from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name, flags: RenameFlags
+    ) throws(Errno) {
+        let (source, subtree) = try findWritable(from)
+        let (destination, other) = try findWritable(to)
+        guard subtree === other else { throw .improperLink }
+        try subtree.rename(oldName, in: source, to: newName, in: destination, flags: flags)
+    }
+
+    /// Opens a secret: decrypts it, unless it is truncated (waits for a passphrase, EINTR ends the wait); a plain file is
+    /// read-only (EACCES).
+    public func open(
+        _ inode: InodeNumber, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<Opened> {
+        let (node, subtree) = try find(inode)
+        return try subtree.open(node, flags: flags, for: caller).map { $0.map { self.opened($0) } }
+    }
+
+    /// Makes a secret or scratch file; it reaches the disk when it is flushed, synchronized or closed.
+    public func create(
+        in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<(Entry, Opened)> {
+        let (folder, subtree) = try find(parent)
+        return try subtree.create(name, in: folder, flags: flags, for: caller).map { created in
+            created.map { ($0.0, self.opened($0.1)) }
+        }
+    }
+
+    private func opened(_ file: any OpenFile) -> Opened {
+        Opened(handle: handles.add(.file(file)), noFlush: !file.isWritable)
+    }
+
+    /// Hands out bytes of what was opened.
+    public func read(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64, count: Int,
+        reply: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) {
+        if case .directory = handles[handle] { throw .isDirectory }
+        try handles.file(handle).read(at: Int(clamping: offset), count: count, reply)
+    }
+
+    /// Changes the content in memory: EFBIG beyond `limits.secret`, ENOSPC where scratch files take too much.
+    public func write(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64, bytes: UnsafeRawBufferPointer,
+        isFromPageCache: Bool
+    ) throws(Errno) -> Int {
+        try handles.file(handle).write(bytes, at: Int(clamping: offset), isFromPageCache: isFromPageCache)
+        return bytes.count
+    }
+
+    /// One descriptor of a file is closed: what was written is saved, and the save's error is close()'s.
+    public func flush(_ inode: InodeNumber, handle: HandleNumber, for caller: Caller) throws(Errno) {
+        guard case .file(let file) = handles[handle] else { return }
+        try file.flush(for: caller)
+    }
+
+    /// fsync(2): saves what was edited, also an empty content.
+    public func synchronize(_ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool) throws(Errno) {
+        guard case .file(let file) = handles[handle] else { return }
+        try file.synchronize()
+    }
+
+    /// The last descriptor is closed: what no flush has saved is saved.
+    public func release(_ inode: InodeNumber, handle: HandleNumber, flags: OpenFlags) {
+        guard case .file(let file) = handles.remove(handle) else { return }
+        file.close()
+    }
+
+    /// fallocate(2): makes a file longer, or zeroes a part of it.
+    public func allocate(
+        _ inode: InodeNumber, handle: HandleNumber, mode: Int32, offset: Int64, length: Int64
+    ) throws(Errno) {
+        try handles.file(handle).allocate(mode: mode, offset: offset, length: length)
+    }
+
+    /// lseek(2) for data and holes: all is data, up to the one hole at the end.
+    public func seek(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64, whence: Int32
+    ) throws(Errno) -> Int64 {
+        let size = try handles.file(handle).size
+        guard offset >= 0, offset < size else { throw .noSuchAddressOrDevice }
+        // SEEK_DATA 3, SEEK_HOLE 4.
+        switch whence {
+        case 3: return offset
+        case 4: return size
+        default: throw .invalidArgument
+        }
+    }
+
+    /// opendir(3).
+    public func openDirectory(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+        guard try tree.node(inode).fileKind == .directory else { throw .notDirectory }
+        return Opened(handle: handles.add(.directory([])))
+    }
+
+    /// readdir(3): a listing is taken at its beginning and holds until rewinddir(3).
+    public func readDirectory(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, _ nextOffset: Int64) -> Bool
+    ) throws(Errno) {
+        guard case .directory(var listing) = handles[handle] else { throw .badFileDescriptor }
+        if offset == 0 {
+            // From the beginning, first or again (rewinddir): a new look. Offsets into it hold until the next one.
+            let (node, subtree) = try find(inode)
+            let parent = tree.parent(of: node) ?? node
+            listing = [
+                ListedEntry(name: Name("."), inode: node.inode, kind: .directory),
+                ListedEntry(name: Name(".."), inode: parent.inode, kind: .directory),
+            ]
+            listing += try subtree.entries(of: node)
+            handles[handle] = .directory(listing)
+        }
+        var index = Int(clamping: offset)
+        while index >= 0, index < listing.count {
+            guard add(listing[index], Int64(index + 1)) else { return }
+            index += 1
+        }
+    }
+
+    /// closedir(3).
+    public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
+        handles.remove(handle)
+    }
+
+    /// fsync(2) of a folder: every change of one is durable before it is acknowledged.
+    public func synchronizeDirectory(
+        _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
+    ) throws(Errno) {}
+
+    /// statvfs(2) of the file system that holds the store.
+    public func statistics(_ inode: InodeNumber) throws(Errno) -> FileSystemStatistics {
+        try find(inode).subtree.statistics()
+    }
+
+    /// getxattr(2): ENODATA for what a thing does not have.
+    public func extendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) -> [UInt8] {
+        let (node, subtree) = try find(inode)
+        return try subtree.extendedAttribute(name, of: node)
+    }
+
+    /// listxattr(2): none. `mv` and `cp -a` copy what is listed, and fail where it cannot be set; these tell of this file in
+    /// this place, so that a copy of them would be wrong anywhere. Ceph does not list its own either.
+    public func extendedAttributeNames(_ inode: InodeNumber) throws(Errno) -> [[UInt8]] {
+        _ = try tree.node(inode)
+        return []
+    }
+
+    /// setxattr(2): EOPNOTSUPP, a ciphertext has no place for it; also of what tells of a secret, which mv(1) then leaves
+    /// out without a word.
+    public func setExtendedAttribute(
+        _ inode: InodeNumber, name: [UInt8], value: UnsafeRawBufferPointer, flags: ExtendedAttributeFlags
+    ) throws(Errno) {
+        throw .notSupportedOnSocket
+    }
+
+    /// removexattr(2): what tells of a secret cannot be taken away.
+    public func removeExtendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) {
+        throw TellingAttribute(name) == nil ? .noExtendedAttribute : .notPermitted
+    }
+}

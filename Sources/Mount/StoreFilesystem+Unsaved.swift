@@ -1,0 +1,65 @@
+public import Stores
+import SystemPackage
+
+/// What a person may want to know, and do, about what the mount holds that is not on disk; by the names of stores.
+extension StoreFilesystem {
+    private func stores(named name: String) -> [MountedStore] {
+        top.allStores.filter { $0.store.name == name }
+    }
+
+    /// The secrets whose save failed.
+    public var unsaved: [UnsavedSecret] {
+        top.allStores.flatMap(\.unsaved).sorted { ($0.store, $0.path) < ($1.store, $1.path) }
+    }
+
+    /// Secrets of a store that a program is writing: what it wrote is not saved before it closes or syncs the file.
+    public func beingWritten(ofStore name: String) -> [String] {
+        stores(named: name).flatMap(\.beingWritten).sorted()
+    }
+
+    /// Secrets of a store that a program has open and may still write to.
+    public func openForWriting(ofStore name: String) -> [String] {
+        let paths = handles.files.compactMap { file -> String? in
+            guard let secret = file as? OpenSecret, secret.isWritable, secret.store.store.name == name,
+                !secret.store.isScratch(secret.node)
+            else { return nil }
+            return tree.visiblePath(of: secret.node)?.string
+        }
+        return Set(paths).sorted()
+    }
+
+    /// The sentence of the last secret of a store that could not be opened; nil when the last one could, or its cause is
+    /// gone.
+    public func lastFailedOpen(ofStore name: String) -> String? {
+        let store = top.stores.first { $0.store.name == name }
+        return store?.standingFailure.map { "\($0.path.string): \($0.message)" }
+    }
+
+    /// Tries again what failed; returns how many secrets are saved now that were not before.
+    @discardableResult
+    public func retryFailedSaves() -> Int {
+        top.allStores.map { $0.saveAll($0.failedNodes) }.reduce(0, +)
+    }
+
+    /// Saves everything that is newer than the disk; what fails stays listed in `unsaved`.
+    @discardableResult
+    public func saveEverything() -> Int {
+        top.allStores.map { $0.saveEverything() }.reduce(0, +)
+    }
+
+    /// Saves what is edited of one store; what fails stays listed in `unsaved`.
+    public func saveEverything(of store: Store) {
+        for mounted in top.allStores where mounted.store === store { mounted.saveEverything() }
+    }
+
+    /// Gives up the texts of a store that could not be saved: each file is again what lies on disk, or is gone where nothing
+    /// does.
+    ///
+    /// Not from a thread that serves a request: the kernel is told.
+    /// - Parameter path: of one of them, as the mount shows it; nil gives up all.
+    /// - Returns: those that were given up, as the mount shows them. One that a program has open is not among them, unless all
+    ///   are given up.
+    public func discardUnsaved(ofStore name: String, _ path: String?) -> [String] {
+        stores(named: name).flatMap { $0.discardUnsaved(path) }.sorted()
+    }
+}

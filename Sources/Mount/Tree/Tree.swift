@@ -1,0 +1,278 @@
+import Fuse
+import Stores
+import Synchronization
+import SystemPackage
+
+/// Which nodes exist, under which names, and how often the kernel holds each.
+///
+/// A node lives while the kernel holds a lookup of it, while it is pinned because its content is not on disk, or
+/// while it has such children. As inode numbers are made from names, the number of a name is where its node is
+/// looked for; only nodes whose number was taken are kept by name.
+final class Tree: Sendable {
+    fileprivate struct ChildKey: Hashable {
+        var parent: InodeNumber
+        var name: [UInt8]
+    }
+
+    fileprivate struct State {
+        var nodes: [InodeNumber: Node] = [:]
+        /// Nodes that do not have the number of their name.
+        var displaced: [ChildKey: InodeNumber] = [:]
+        /// Nodes whose content is only in memory.
+        var pinned: [InodeNumber: Int] = [:]
+    }
+
+    private let state = Mutex(State())
+    /// The mount point itself.
+    let root = Node(inode: .root, kind: .root, subtree: nil)
+
+    init() {
+        state.withLock { $0.nodes[.root] = root }
+    }
+
+    /// The node of a number that the kernel named.
+    func node(_ inode: InodeNumber) throws(Errno) -> Node {
+        guard let node = state.withLock({ $0.nodes[inode] }) else { throw .staleNFSFileHandle }
+        return node
+    }
+
+    /// Shows the topmost node of a subtree in the mount point.
+    func add(_ subtree: any Subtree, _ kind: Node.Kind, name: Name) {
+        state.withLock { _ = addTop(subtree, kind, name, &$0) }
+    }
+
+    private func addTop(
+        _ subtree: any Subtree, _ kind: Node.Kind, _ name: Name, _ state: inout State
+    ) -> Node {
+        let place = NodePlace(parent: root, name: name.bytes, backing: .none)
+        let node = Node(inode: state.freeNumber(place), kind: kind, subtree: subtree)
+        state.nodes[node.inode] = node
+        state.pinned[node.inode] = 1
+        state.link(node, place)
+        return node
+    }
+
+    /// Takes a store out of the mount point; what is open below it keeps its path on disk, so that it can be saved.
+    func conceal(_ node: Node) {
+        state.withLock { state in
+            state.unlink(node)
+            // No name that a program can say has a NUL in it.
+            let hidden = [0] + Array("\(node.inode.rawValue)".utf8)
+            state.link(node, NodePlace(parent: root, name: hidden, backing: .none))
+            // The pin of `add`.
+            state.pinned[node.inode] = nil
+            state.removeIfUnused(node)
+        }
+    }
+
+    /// Shows a store again that was concealed, with what is open or unsaved of it. Its top is another node: the kernel
+    /// was told that the old one is gone, and whoever still stands in it is to notice.
+    func reveal(_ concealed: Node, _ subtree: any Subtree, name: Name) {
+        state.withLock { state in
+            let node = addTop(subtree, .directory, name, &state)
+            for child in state.nodes.values.filter({ $0.record.place?.parent === concealed }) {
+                guard let old = child.record.place else { continue }
+                state.unlink(child)
+                state.link(child, NodePlace(parent: node, name: old.name, backing: old.backing))
+            }
+            state.unlink(concealed)
+        }
+    }
+
+    /// Shows a store under another name.
+    func renameStore(_ node: Node, to name: Name) {
+        state.withLock { state in
+            state.unlink(node)
+            state.link(node, NodePlace(parent: root, name: name.bytes, backing: .none))
+        }
+    }
+
+    /// The path on disk of a node, relative to its store; nil when it has no name any more.
+    func backingPath(of node: Node) -> FilePath? {
+        path(of: node) { $0.backing == .suffixed ? $0.name + Name.secretSuffix : $0.name }
+    }
+
+    /// What a node is called on disk; nil when it has no name any more.
+    func backingName(of node: Node) -> Name? { backingPath(of: node)?.lastComponent }
+
+    /// The path of a node below its store as the mount shows it; nil when it has no name any more.
+    func visiblePath(of node: Node) -> FilePath? {
+        path(of: node, \.name)
+    }
+
+    private func path(of node: Node, _ component: (NodePlace) -> [UInt8]) -> FilePath? {
+        state.withLock { state -> FilePath? in
+            var components: [[UInt8]] = []
+            var node = node
+            while node !== root {
+                guard let place = node.record.place else { return nil }
+                if place.backing != .none { components.append(component(place)) }
+                node = place.parent
+            }
+            return FilePath(joining: components.reversed())
+        }
+    }
+
+    /// Whether a node lies in a folder or in one of its folders.
+    func isBelow(_ node: Node, _ folder: Node) -> Bool {
+        state.withLock { _ in
+            var node = node
+            while let place = node.record.place {
+                node = place.parent
+                if node === folder { return true }
+            }
+            return false
+        }
+    }
+
+    /// Whether a secret anywhere below a folder is open, or newer than the disk.
+    func hasOpenFile(below folder: Node) -> Bool {
+        let files = state.withLock { state in state.nodes.values.filter { $0.secret != nil } }
+        return files.contains { node in
+            node.secret?.state.withLock { $0.handles > 0 || $0.isDirty } == true && isBelow(node, folder)
+        }
+    }
+
+    /// The number that the entry of a folder has, or will have when it is looked up.
+    func inode(of name: Name, in parent: Node) -> InodeNumber {
+        state.withLock { state in
+            let place = NodePlace(parent: parent, name: name.bytes, backing: .same)
+            return state.child(place)?.inode ?? state.freeNumber(place)
+        }
+    }
+
+    /// The known node under a name.
+    func child(_ name: Name, of parent: Node) -> Node? {
+        state.withLock { $0.child(NodePlace(parent: parent, name: name.bytes, backing: .same)) }
+    }
+
+    /// The nodes of a folder that are pinned, with their names.
+    func pinnedChildren(of parent: Node) -> [(name: Name, node: Node)] {
+        state.withLock { state in
+            state.pinned.keys.compactMap { inode in
+                guard let node = state.nodes[inode], let place = node.record.place, place.parent === parent,
+                    let name = Name(bytes: place.name)
+                else { return nil }
+                return (name, node)
+            }
+        }
+    }
+
+    /// A new node under a name, in place of any other; the kernel is told of it, so a lookup is counted.
+    func insert(
+        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil
+    ) -> Node {
+        state.withLock { state in
+            let place = NodePlace(parent: parent, name: name, backing: backing)
+            if let old = state.child(place) { state.unlink(old) }
+            let node = Node(inode: state.freeNumber(place), kind: kind, subtree: parent.subtree, file: file)
+            node.record.lookups = 1
+            state.nodes[node.inode] = node
+            state.link(node, place)
+            return node
+        }
+    }
+
+    /// Counts one more lookup by the kernel.
+    func countLookup(of node: Node) {
+        state.withLock { _ in node.record.lookups += 1 }
+    }
+
+    /// The kernel gives back lookups.
+    func forget(_ inode: InodeNumber, count: UInt64) {
+        state.withLock { state in
+            guard let node = state.nodes[inode] else { return }
+            let lookups = node.record.lookups
+            node.record.lookups = lookups > count ? lookups - count : 0
+            state.removeIfUnused(node)
+        }
+    }
+
+    /// Keeps a node although the kernel may forget it.
+    func pin(_ node: Node) {
+        state.withLock { $0.pinned[node.inode, default: 0] += 1 }
+    }
+
+    /// Ends a `pin`.
+    func unpin(_ node: Node) {
+        state.withLock { state in
+            guard let pins = state.pinned[node.inode] else { return }
+            state.pinned[node.inode] = pins > 1 ? pins - 1 : nil
+            state.removeIfUnused(node)
+        }
+    }
+
+    /// Takes a node's name away. Open handles go on.
+    func detach(_ node: Node) {
+        state.withLock { $0.unlink(node) }
+    }
+
+    /// Gives a node another name, in place of any other node there.
+    func move(_ node: Node, to parent: Node, name: Name, backing: Name) {
+        state.withLock { state in
+            let place = NodePlace(parent: parent, name: name, backing: backing)
+            state.unlink(node)
+            if let old = state.child(place) { state.unlink(old) }
+            state.link(node, place)
+        }
+    }
+
+    /// Swaps the names of two nodes, in the mount and on disk.
+    func exchange(_ one: Node, _ other: Node) {
+        state.withLock { state in
+            guard let first = one.record.place, let second = other.record.place else { return }
+            state.unlink(one)
+            state.unlink(other)
+            state.link(one, second)
+            state.link(other, first)
+        }
+    }
+
+    /// The parent of a node; nil when it has no name any more.
+    func parent(of node: Node) -> Node? {
+        state.withLock { _ in node.record.place?.parent }
+    }
+}
+
+extension Tree.State {
+    /// The node at a place.
+    fileprivate func child(_ place: NodePlace) -> Node? {
+        if let node = nodes[InodeHash.of(place.name, in: place.parent.inode)], node.record.place == place {
+            return node
+        }
+        guard !displaced.isEmpty else { return nil }
+        return displaced[Tree.ChildKey(parent: place.parent.inode, name: place.name)].flatMap { nodes[$0] }
+    }
+
+    /// A number that no known node has.
+    fileprivate func freeNumber(_ place: NodePlace) -> InodeNumber {
+        var candidate = InodeHash.of(place.name, in: place.parent.inode)
+        while nodes[candidate] != nil { candidate = InodeHash.next(candidate) }
+        return candidate
+    }
+
+    fileprivate mutating func link(_ node: Node, _ place: NodePlace) {
+        node.record.place = place
+        place.parent.record.children += 1
+        if node.inode != InodeHash.of(place.name, in: place.parent.inode) {
+            displaced[Tree.ChildKey(parent: place.parent.inode, name: place.name)] = node.inode
+        }
+    }
+
+    fileprivate mutating func unlink(_ node: Node) {
+        guard let place = node.record.place else { return }
+        node.record.place = nil
+        let key = Tree.ChildKey(parent: place.parent.inode, name: place.name)
+        if displaced[key] == node.inode { displaced[key] = nil }
+        place.parent.record.children -= 1
+        removeIfUnused(place.parent)
+    }
+
+    fileprivate mutating func removeIfUnused(_ node: Node) {
+        guard node.record.lookups == 0, node.record.children == 0, pinned[node.inode] == nil,
+            node.inode != .root
+        else { return }
+        nodes[node.inode] = nil
+        unlink(node)
+    }
+}
