@@ -187,7 +187,7 @@ public final class Root: Sendable {
     /// Sets access and modification time of a file; nil leaves one as it is.
     public func setTimes(of path: FilePath, accessed: FileTime?, modified: FileTime?) throws(Errno) {
         let times = [timespec(settingTo: accessed), timespec(settingTo: modified)]
-        try inParent(of: path) { utimensat($0, $1, times, AT_SYMLINK_NOFOLLOW) }
+        try inParent(of: path.isEmpty ? "." : path) { utimensat($0, $1, times, AT_SYMLINK_NOFOLLOW) }
     }
 
     /// The folder that holds `path`.
