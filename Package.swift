@@ -53,7 +53,7 @@ let package = Package(
                 "CLinux", "OpenPGP", "Git", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
-        + part("Mount", ["Fuse", "OpenPGP", "Stores", "System", systemPackage])
+        + part("Mount", ["Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
         + part(
             "Sync",
             [

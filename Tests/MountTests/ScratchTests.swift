@@ -1,0 +1,134 @@
+import Fuse
+import Glibc
+import Stores
+import SystemPackage
+import TestKit
+import Testing
+
+@testable import Mount
+
+/// Files that live in memory only, and secrets that an editor renames away for a moment.
+@Suite struct ScratchTests {
+    @Test(arguments: [
+        ".a.swp", "a~", ".#a", "#a#", ".goutputstream-ABC123", "4914~", ".~lock.a#", "lu12.tmp",
+    ])
+    func aScratchFileReachesNoDisk(_ name: String) throws {
+        try TestMount.with { mount in
+            let path = "work/" + name
+            try mount.save("draft", path)
+            #expect(try mount.read(path) == "draft")
+            #expect(try mount.names() == [name] && mount.onDisk() == [])
+            #expect(try mount.attribute("state", of: path) == "scratch")
+            try mount.truncate(path, to: 3)
+            #expect(try mount.read(path) == "dra" && mount.size(path) == 3)
+            try mount.unlink(path)
+            #expect(try mount.names() == [])
+            #expect(mount.changes == [])
+        }
+    }
+
+    @Test(arguments: ["a", "a.swp", "sedAbCdEf", ".a.AbCdEf", "a.tmp", "a.bak", "~a", "#a"])
+    func whatMayBeASecretsNameIsSaved(_ name: String) throws {
+        try TestMount.with { mount in
+            try mount.save("secret", "work/" + name)
+            #expect(try mount.onDisk() == [name + ".gpg"])
+        }
+    }
+
+    @Test func allScratchFilesShareTheirMemory() throws {
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.scratchLimit = 1000
+        try TestMount.with(options) { mount in
+            try mount.save(String(repeating: "x", count: 900), "work/a~")
+            #expect(
+                mount.failure { () throws(Errno) in
+                    try mount.save(String(repeating: "x", count: 101), "home/b~")
+                } == .noSpace)
+            try mount.save(String(repeating: "x", count: 100), "home/b~")
+            try mount.unlink("work/a~")
+            try mount.save(String(repeating: "x", count: 900), "home/c~")
+            // What becomes a secret gives its memory back.
+            try mount.rename("home/c~", "home/c")
+            try mount.save(String(repeating: "x", count: 900), "work/a~")
+        }
+    }
+
+    @Test func ownPatternsCount() throws {
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.scratchPatterns = ["*.draft"]
+        try TestMount.with(options) { mount in
+            try mount.save("x", "work/a.draft")
+            #expect(try mount.onDisk() == [])
+        }
+    }
+
+    @Test func aFolderWithAScratchFileIsNotEmpty() throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.save("x", "work/d/a~")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.removeDirectory("work/d") }
+                    == .directoryNotEmpty)
+            try mount.unlink("work/d/a~")
+            try mount.removeDirectory("work/d")
+        }
+    }
+
+    /// As vim saves: the file becomes a backup, a new one takes its place. That is one edit.
+    @Test func aBackupAndANewFileAreOneEdit() throws {
+        try TestMount.with { mount in
+            try mount.save("old", "work/f")
+            try mount.rename("work/f", "work/f~")
+            #expect(try mount.names() == ["f~"], "its name is gone")
+            #expect(try mount.onDisk() == ["f.gpg"], "its ciphertext is not")
+            try mount.save("new", "work/f")
+            try mount.unlink("work/f~")
+            #expect(try mount.onDisk() == ["f.gpg"] && mount.decrypt("work/f.gpg") == "new")
+            #expect(mount.changes == [.saved("f.gpg"), .saved("f.gpg")])
+        }
+    }
+
+    /// An editor that gives up takes its backup back: nothing has changed.
+    @Test func aBackupThatComesBackIsTheSecret() throws {
+        try TestMount.with { mount in
+            try mount.save("old", "work/f")
+            let before = try mount.attributes("work/f")
+            try mount.rename("work/f", "work/f~")
+            try mount.rename("work/f~", "work/f")
+            #expect(
+                try mount.attributes("work/f").modificationTime.seconds == before.modificationTime.seconds)
+            #expect(mount.changes == [.saved("f.gpg")])
+        }
+    }
+
+    @Test func aSecretThatStaysAwayIsRemovedAfterTheGrace() throws {
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.grace = .zero
+        try TestMount.with(options) { mount in
+            try mount.save("old", "work/f")
+            try mount.rename("work/f", "work/f~")
+            try mount.keys.home.waitUntil("it is removed") { try mount.onDisk() == [] }
+            #expect(try mount.read("work/f~") == "old")
+            try mount.keys.home.waitUntil("that is told") {
+                mount.changes == [.saved("f.gpg"), .removed("f.gpg")]
+            }
+        }
+    }
+
+    /// An editor's lock is a link to a name that is no file's.
+    @Test func aLockIsALinkInMemory() throws {
+        try TestMount.with { mount in
+            try mount.link("work/.#a", to: "me@host.123:456")
+            #expect(try mount.target("work/.#a") == "me@host.123:456" && mount.onDisk() == [])
+            #expect(mount.failure { () throws(Errno) in try mount.link("work/.#a", to: "x") } == .fileExists)
+            #expect(
+                mount.failure { () throws(Errno) in try mount.link("work/.#b", to: "/etc/passwd") }
+                    == .notPermitted)
+            #expect(
+                mount.failure { () throws(Errno) in try mount.rename("work/.#a", "work/a") } == .notPermitted)
+            try mount.rename("work/.#a", "work/.#c")
+            try mount.unlink("work/.#c")
+            #expect(try mount.names() == [])
+        }
+    }
+}
