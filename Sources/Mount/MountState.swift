@@ -4,6 +4,7 @@ import Glibc
 import Stores
 import Synchronization
 import System
+import SystemPackage
 
 /// What the subtrees of one mount share: the nodes that the kernel knows, and the way to tell it of changes.
 final class MountState: Sendable {
@@ -33,6 +34,14 @@ final class MountState: Sendable {
             inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
             userID: userID, groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
             modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
+    }
+
+    /// Owner and mode are fixed: what asks for no other owner and leaves the owner's own access alone succeeds and
+    /// changes nothing, as programs that copy modes expect; anything else would be a promise we don't keep.
+    func checkOwnership(_ changes: AttributeChanges) throws(Errno) {
+        if let user = changes.userID, user != userID { throw .notPermitted }
+        if let group = changes.groupID, group != groupID { throw .notPermitted }
+        if let permissions = changes.permissions, permissions & 0o7000 != 0 { throw .notPermitted }
     }
 
     /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.

@@ -60,9 +60,7 @@ extension Subtree {
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) {
-        if changes.size != nil { throw node.fileKind == .directory ? .isDirectory : .permissionDenied }
-    }
+    ) throws(Errno) { throw .notPermitted }
     func target(of link: Node) throws(Errno) -> [UInt8] { throw .invalidArgument }
     func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
         throw .noExtendedAttribute

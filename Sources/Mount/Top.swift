@@ -53,6 +53,13 @@ final class Top: Subtree {
         mount.attributes(of: node, permissions: 0o700, links: 2 + UInt64(state.withLock { $0.entries.count }))
     }
 
+    func setAttributes(
+        of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
+    ) throws(Errno) {
+        try mount.checkOwnership(changes)
+        if changes.size != nil { throw .isDirectory }
+    }
+
     /// Of the first store's disk.
     func statistics() throws(Errno) -> FileSystemStatistics {
         try stores.first?.statistics() ?? FileSystemStatistics(maximumNameLength: 251)

@@ -13,7 +13,8 @@ struct MountPointTests {
     ) -> MountError.Code? {
         do throws(MountError) {
             _ = try Session(
-                mountPoint: path, filesystemName: "test", subtype: "passdirtest", filesystem: MemoryFilesystem(),
+                mountPoint: path, filesystemName: "test", subtype: "passdirtest",
+                filesystem: MemoryFilesystem(),
                 options: options)
             return nil
         } catch {
@@ -125,7 +126,8 @@ struct MountPointTests {
         let directory = try makeTemporaryDirectory()
         defer { rmdir(directory.string) }
         var session: Session? = try Session(
-            mountPoint: directory, filesystemName: "test", subtype: "passdirtest", filesystem: MemoryFilesystem())
+            mountPoint: directory, filesystemName: "test", subtype: "passdirtest",
+            filesystem: MemoryFilesystem())
         #expect(session != nil)
         #expect(try MountPoint.mounted(at: directory) != nil)
         session = nil

@@ -139,6 +139,26 @@ import Testing
         }
     }
 
+    /// A secret that is still to be saved has its name on disk already: nothing else may take it.
+    @Test(arguments: [true, false])
+    func anUnsavedSecretKeepsItsPlaceOnDisk(_ isRename: Bool) throws {
+        try TestMount.with { mount in
+            let file = try mount.open("work/a", O_RDWR | O_CREAT)
+            try file.write("x")
+            if isRename { try mount.makeDirectory("work/d") }
+            let failure = mount.failure { () throws(Errno) in
+                if isRename {
+                    try mount.rename("work/d", "work/a.gpg")
+                } else {
+                    try mount.makeDirectory("work/a.gpg")
+                }
+            }
+            #expect(failure == .fileExists)
+            try file.close()
+            #expect(try mount.decrypt("work/a.gpg") == "x")
+        }
+    }
+
     /// The secret beside a folder of its name goes on being called `foo.gpg` when that has gone.
     @Test func aNameStaysWhenWhatWasInItsWayGoes() throws {
         try TestMount.with { mount in

@@ -115,6 +115,24 @@ import Testing
         }
     }
 
+    /// What is in the way of a rename is told, whatever else would be in the way on disk.
+    @Test func whatIsInTheWayIsTold() throws {
+        try TestMount.with { mount in
+            for name in ["d", "d.gpg"] { try mount.makeDirectory("work/" + name) }
+            try mount.save("x", "work/a")
+            try mount.save("x", "work/s~")
+            for name in ["a", "s~"] {
+                #expect(
+                    mount.failure { () throws(Errno) in try mount.rename("work/" + name, "work/d") }
+                        == .isDirectory)
+                #expect(
+                    mount.failure { () throws(Errno) in try mount.rename("work/d", "work/" + name, .noReplace)
+                    }
+                        == .fileExists)
+            }
+        }
+    }
+
     /// Where other recipients apply, the ciphertext is theirs.
     @Test func aSecretIsEncryptedForItsNewPlace() throws {
         try TestMount.with { mount in

@@ -101,6 +101,74 @@ import Testing
         }
     }
 
+    /// A folder has the name of what was renamed away: what is made as `f.gpg` beside it keeps that name.
+    @Test func aFolderInThePlaceOfABackedUpSecretEndsItsGrace() throws {
+        try TestMount.with { mount in
+            try mount.save("old", "work/f")
+            try mount.rename("work/f", "work/f~")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.makeDirectory("work/f.gpg") } == .fileExists)
+            try mount.makeDirectory("work/d")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.rename("work/d", "work/f.gpg") } == .fileExists)
+            try mount.removeDirectory("work/d")
+            try mount.makeDirectory("work/f")
+            #expect(try mount.onDisk() == ["f"])
+            try mount.save("other", "work/f.gpg")
+            #expect(try mount.names() == ["f", "f.gpg", "f~"])
+            #expect(try mount.read("work/f.gpg") == "other" && mount.read("work/f~") == "old")
+        }
+    }
+
+    /// What was renamed away does not come back with its folder.
+    @Test func anExchangedFolderShowsNothingThatWasRenamedAway() throws {
+        try TestMount.with { mount in
+            for name in ["d", "e"] { try mount.makeDirectory("work/" + name) }
+            try mount.save("old", "work/d/f")
+            try mount.rename("work/d/f", "work/f~")
+            try mount.rename("work/d", "work/e", .exchange)
+            #expect(try mount.names("work/d") == [] && mount.names("work/e") == [])
+            #expect(try mount.read("work/f~") == "old")
+        }
+    }
+
+    /// A folder that shows nothing can be replaced, whatever was renamed away from it.
+    @Test func aFolderThatWasBackedUpFromIsReplaced() throws {
+        try TestMount.with { mount in
+            for name in ["d", "e"] { try mount.makeDirectory("work/" + name) }
+            try mount.save("old", "work/d/f")
+            try mount.save("in", "work/e/in")
+            try mount.rename("work/d/f", "work/f~")
+            try mount.rename("work/e", "work/d")
+            #expect(try mount.names("work/d") == ["in"] && mount.onDisk() == ["d", "d/in.gpg"])
+        }
+    }
+
+    /// What was not asked to go stays on disk for its grace time.
+    @Test func aRemovalThatFailsEndsNoGrace() throws {
+        try TestMount.with { mount in
+            try mount.save("old", "work/f")
+            try mount.rename("work/f", "work/f~")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.removeDirectory("work/f.gpg") }
+                    == .noSuchFileOrDirectory)
+            #expect(try mount.onDisk() == ["f.gpg"])
+        }
+    }
+
+    /// What was edited and not saved when it was renamed away is not lost when it comes back.
+    @Test func aBackupWithEditsComesBackWithThem() throws {
+        try TestMount.with { mount in
+            try mount.save("old", "work/f")
+            let file = try mount.open("work/f")
+            try file.write("new")
+            try mount.rename("work/f", "work/f~")
+            try mount.rename("work/f~", "work/f")
+            try file.close()
+            #expect(try mount.read("work/f") == "new" && mount.decrypt("work/f.gpg") == "new")
+        }
+    }
+
     @Test func aSecretThatStaysAwayIsRemovedAfterTheGrace() throws {
         var options = StoreFilesystem.Options(secretLimit: 1 << 20)
         options.grace = .zero

@@ -38,13 +38,20 @@ extension MountedStore {
         let grace = mount.options.grace.components
         let pause = Double(grace.seconds) + Double(grace.attoseconds) * 1e-18
         mount.background.asyncAfter(deadline: .now() + pause + 0.05) { [weak self] in
-            self?.expireParked()
+            self.map { $0.expire($0.parked.takeExpired()) }
         }
     }
 
-    /// Removes parked ciphertexts whose grace time is over, or all below a folder.
-    func expireParked(below folder: FilePath? = nil) {
-        for (path, status) in parked.takeExpired(below: folder) {
+    /// A folder or link has the name of a secret that was renamed away, which cannot come back there: were its ciphertext
+    /// to stay, what is made as `x.gpg` beside a folder `x` would be shown by another name.
+    func expireBeside(_ node: Node) {
+        guard !parked.isEmpty, let path = tree.backingPath(of: node) else { return }
+        expire(parked.take(beside: path))
+    }
+
+    /// Removes ciphertexts that are parked no more.
+    func expire(_ secrets: [(path: FilePath, status: FileStatus)]) {
+        for (path, status) in secrets {
             let isRemoved = namespace.withLock { _ in
                 // A new one may have come a moment ago.
                 guard let disk = try? root.status(of: path), disk.isSameContent(as: status) else {

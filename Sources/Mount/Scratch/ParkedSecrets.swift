@@ -29,13 +29,29 @@ final class ParkedSecrets: Sendable {
         parked.withLock { _ = $0.removeValue(forKey: path) }
     }
 
-    /// Paths whose grace time is over; all below `folder` when one is given. They are not parked any more.
-    func takeExpired(below folder: FilePath? = nil) -> [(path: FilePath, status: FileStatus)] {
+    /// Paths whose grace time is over. They are not parked any more.
+    func takeExpired() -> [(path: FilePath, status: FileStatus)] {
         let now = ContinuousClock.now
-        return parked.withLock { parked in
-            let due = parked.filter { path, entry in
-                if let folder { path.starts(with: folder) } else { entry.deadline <= now }
-            }
+        return take { $1.deadline <= now }
+    }
+
+    /// All in a folder, as if their grace time were over.
+    func take(below folder: FilePath) -> [(path: FilePath, status: FileStatus)] {
+        take { path, _ in path != folder && path.starts(with: folder) }
+    }
+
+    /// As `take(below:)`, of the secret that a folder or link stands beside, which has its name now.
+    func take(beside path: FilePath) -> [(path: FilePath, status: FileStatus)] {
+        guard let name = path.lastComponent else { return [] }
+        let secret = path.removingLastComponent().appending(name.appendingSuffix())
+        return take { path, _ in path == secret }
+    }
+
+    private func take(
+        where isDue: (FilePath, Parked) -> Bool
+    ) -> [(path: FilePath, status: FileStatus)] {
+        parked.withLock { parked in
+            let due = parked.filter { isDue($0.key, $0.value) }
             for path in due.keys { parked[path] = nil }
             return due.map { ($0.key, $0.value.status) }
         }

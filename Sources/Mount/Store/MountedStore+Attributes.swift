@@ -90,6 +90,8 @@ extension MountedStore {
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
     ) throws(Errno) {
+        try checkWritable()
+        try mount.checkOwnership(changes)
         if let size = changes.size { try resize(node, to: size, isOpen: isOpen, caller) }
         guard changes.accessTime != nil || changes.modificationTime != nil else { return }
         try setTimes(

@@ -48,6 +48,8 @@ extension MountedStore {
         try checkPlace(of: second, from: otherPath, to: onePath, isNew: false)
         let links: [Change]?
         if first.kind == .directory {
+            // As for a rename: the names of what is parked below would not follow.
+            for path in [onePath, otherPath] { expire(parked.take(below: path)) }
             links = try withLists(of: onePath, movedTo: otherPath, isExchange: true) { () throws(Errno) in
                 try exchange(first, at: onePath, with: second, at: otherPath)
             }

@@ -71,6 +71,7 @@ extension MountedStore {
             return (node, linkPath, changes + self.settleLinks(to: node), changed)
         }
         try changed.synchronize()
+        expireBeside(node)
         sink.note(.saved(linkPath))
         tell(others)
         return try entry(node)

@@ -10,7 +10,9 @@ extension MountedStore {
         let (node, changed) = try inNamespace(of: folder) { place throws(Errno) in
             let child = place.path.appending(name)
             try self.checkPlace(child, of: .directory)
-            guard try self.isFree(name, in: place) else { throw .fileExists }
+            guard try self.isFree(name, in: place), !isClaimed(name, in: place) else {
+                throw .fileExists
+            }
             let changed = try root.folder(holding: child)
             try root.makeDirectory(child)
             // A folder that was removed behind our back stays known while something below it is not saved.
@@ -21,6 +23,7 @@ extension MountedStore {
             return (self.tree.insert(.directory, name: name, backing: name, in: folder), changed)
         }
         try changed.synchronize()
+        expireBeside(node)
         return try entry(node)
     }
 
@@ -71,7 +74,7 @@ extension MountedStore {
     func removeDirectory(_ name: Name, in folder: Node) throws(Errno) {
         // What was renamed away from this folder is not shown any more, and is not to keep it.
         if !parked.isEmpty, let path = tree.backingPath(of: folder) {
-            expireParked(below: path.appending(name))
+            expire(parked.take(below: path.appending(name)))
         }
         let changed = try inNamespace(of: folder) { place throws(Errno) in
             let removed = place.path.appending(name)

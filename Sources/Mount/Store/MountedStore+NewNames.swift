@@ -31,6 +31,14 @@ extension MountedStore {
         }
     }
 
+    /// Whether a secret in a folder will have a name on disk that is not saved yet, so that nothing may take it.
+    func isClaimed(_ name: Name, in folder: FolderPlace) -> Bool {
+        guard let visible = name.strippingSuffix(), let secret = tree.child(visible, of: folder.node) else {
+            return false
+        }
+        return secret.isOnlyInMemory && tree.backingName(of: secret) == name
+    }
+
     /// The name on disk for a secret that is to be made.
     func newBackingName(_ name: Name, in directory: FilePath) throws(Errno) -> Name {
         guard !VisibleName.isHidden(name), name != Store.signatureFileName else { throw .notPermitted }

@@ -43,11 +43,7 @@ extension MountedStore {
         // It is no secret, and who reads it must parse it.
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
         try change(path.removingLastComponent(), bytes, tried)
-        do {
-            return try root.status(of: path)
-        } catch {
-            throw StoreError(error, "look at", path)
-        }
+        return try StoreError.wrapping("look at", path) { () throws(Errno) in try root.status(of: path) }
     }
 
     /// A file gets the name `.gpg-id`, as editors and tools do that write a new file and rename it: its content is the
@@ -94,6 +90,13 @@ extension MountedStore {
 }
 
 extension StoreError {
+    /// Runs `body`; what it throws is what could not be done to a path.
+    static func wrapping<Value>(
+        _ deed: String, _ path: FilePath, _ body: () throws(Errno) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(Errno) { return try body() } catch { throw StoreError(error, deed, path) }
+    }
+
     /// Whether what was to be saved is kept elsewhere, and is not to be tried again.
     var isKept: Bool { code == .keptElsewhere || code == .overtaken }
 }

@@ -18,12 +18,12 @@ extension MountedStore {
                 continue
             }
             let move = try namespace.withLock { _ throws(Errno) in
-                try self.look(
-                    oldName, in: self.place(of: source), newName, in: self.place(of: destination))
+                try look(
+                    oldName, in: place(of: source), newName, in: place(of: destination),
+                    mayReplace: !flags.contains(.noReplace))
             }
             defer { forgetLook(move) }
             if move.replaced === move.node { return }
-            if move.replaced != nil, flags.contains(.noReplace) { throw .fileExists }
             if try perform(move) { return }
         }
         throw .resourceBusy
@@ -36,19 +36,22 @@ extension MountedStore {
 
     /// Under the namespace lock; counts a lookup of the source and of what is to be replaced.
     private func look(
-        _ oldName: Name, in from: FolderPlace, _ newName: Name, in to: FolderPlace
+        _ oldName: Name, in from: FolderPlace, _ newName: Name, in to: FolderPlace, mayReplace: Bool
     ) throws(Errno) -> Move {
         let (node, status) = try find(oldName, in: from)
+        var move = Move(
+            node: node, sourceStatus: status, source: from.path.appending(oldName), folder: to, name: newName,
+            destination: to.path.appending(newName), isToScratch: false)
         do throws(Errno) {
             guard let source = tree.backingPath(of: node) else { throw .noSuchFileOrDirectory }
-            var move = Move(
-                node: node, sourceStatus: status, source: source, folder: to, name: newName,
-                destination: to.path.appending(newName), isToScratch: false)
+            move.source = source
             move.replaced = try findIfPresent(newName, in: to)
+            if move.replaced === node { return move }
+            if move.replaced != nil, !mayReplace { throw .fileExists }
             try lookAtDestination(&move)
             return move
         } catch {
-            tree.forget(node.inode, count: 1)
+            forgetLook(move)
             throw error
         }
     }
@@ -56,6 +59,11 @@ extension MountedStore {
     private func lookAtDestination(_ move: inout Move) throws(Errno) {
         let isFile = move.node.fileKind != .directory
         if let replaced = move.replaced {
+            switch (isFile, replaced.fileKind == .directory) {
+            case (false, false): throw .notDirectory
+            case (true, true): throw .isDirectory
+            default: break
+            }
             move.isToScratch = isFile && isScratch(replaced)
             guard let path = tree.backingPath(of: replaced) else { throw .noSuchFileOrDirectory }
             if isFile { try replace(path, of: replaced, &move) }
@@ -66,13 +74,14 @@ extension MountedStore {
                 try newBackingName(move.name, in: move.folder.path))
         }
         guard !move.isToScratch else { return }
+        if !isFile, isClaimed(move.name, in: move.folder) { throw .fileExists }
         try checkPlace(
             of: move.node, from: move.source, to: move.destination, isNew: move.replaced == nil)
         move.replacedStatus = try root.statusIfPresent(of: move.destination)
         // Something lies there that is shown under another name: a secret `x` where a folder is to become `x.gpg`.
         let isHeldByAnother = move.replaced == nil || move.superseded != nil
         if isHeldByAnother, move.replacedStatus != nil,
-            parked.status(at: move.destination) == nil
+            !isFile || parked.status(at: move.destination) == nil
         {
             throw .fileExists
         }
@@ -108,14 +117,7 @@ extension MountedStore {
 
     /// Returns false when what was looked at has changed.
     private func perform(_ move: Move) throws(Errno) -> Bool {
-        if let replaced = move.replaced {
-            switch (move.node.fileKind == .directory, replaced.fileKind == .directory) {
-            case (true, false): throw .notDirectory
-            case (false, true): throw .isDirectory
-            default: break
-            }
-            if replaced.kind == .plain { throw .notPermitted }
-        }
+        if move.replaced?.kind == .plain { throw .notPermitted }
         switch move.node.kind {
         case .root, .plain: throw .notPermitted
         case .directory: return try renameDirectory(move)
@@ -135,10 +137,10 @@ extension MountedStore {
     }
 
     private func renameDirectory(_ move: Move) throws(Errno) -> Bool {
-        if let replaced = move.replaced, hasMemoryChildren(replaced) { throw .directoryNotEmpty }
+        if let replaced = move.replaced, try !entries(of: replaced).isEmpty { throw .directoryNotEmpty }
         guard try haveSameRecipientsBelow(move) else { throw .improperLink }
-        // Their names would not follow.
-        if !parked.isEmpty { expireParked(below: move.source) }
+        // Their names would not follow, and a folder in which they lie is not empty to the disk.
+        for path in [move.source, move.destination] { expire(parked.take(below: path)) }
         return try withLists(of: move.source, movedTo: move.destination) { () throws(Errno) in
             try renameOnDisk(move)
         }
@@ -163,6 +165,7 @@ extension MountedStore {
         }
         guard let done else { return false }
         try done.synchronize()
+        if move.node.kind != .secret { expireBeside(move.node) }
         sink.note(.renamed(from: move.source, to: move.destination))
         if let path = move.superseded { sink.note(.removed(path)) }
         tell(done.links)

@@ -32,7 +32,9 @@ extension MountedStore {
     /// stays on disk, parked, until a new one takes its place or the grace time is over.
     private func demote(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {
         try loadWithoutAsking(move.node, file)
-        try file.state.withLock { (state) throws(Errno) in
+        // The version that lies on disk as it is; nil when edits came since.
+        let onDisk = try file.state.withLock { (state) throws(Errno) in
+            let onDisk = state.isDirty ? nil : state.version
             state.isScratch = true
             do throws(Errno) {
                 try file.takeScratchMemory(for: state.count, &state)
@@ -40,6 +42,7 @@ extension MountedStore {
                 state.isScratch = false
                 throw error
             }
+            return onDisk
         }
         keepScratch(move.node)
         let isDone = namespace.withLock { _ in
@@ -47,7 +50,7 @@ extension MountedStore {
             settle(move)
             if let status = move.sourceStatus {
                 parked.add(move.source, status, grace: mount.options.grace)
-                file.state.withLock { $0.origin = (move.source, $0.version) }
+                file.state.withLock { state in state.origin = onDisk.map { (move.source, $0) } }
             }
             return true
         }
@@ -170,22 +173,17 @@ extension MountedStore {
     ) throws(StoreError) -> DoneMove? {
         try namespace.withLock { _ throws(StoreError) in
             guard self.stands(move) else { return nil }
-            let folders: [ChangedFolder]
-            do throws(Errno) {
-                folders = try self.changedFolders(move)
-            } catch {
-                throw StoreError(error, "open the folder of", move.destination)
+            let folders = try StoreError.wrapping("open the folder of", move.destination) {
+                () throws(Errno) in try changedFolders(move)
             }
             let status = try staged.publish(as: move.destination)
-            do throws(Errno) {
+            try StoreError.wrapping("remove", move.source) { () throws(Errno) in
                 if move.sourceStatus != nil {
                     // The new name must survive a power cut before the old one is gone.
                     try folders.first?.synchronize()
                     try root.unlink(move.source)
                 }
-                try self.removeSuperseded(move)
-            } catch {
-                throw StoreError(error, "remove", move.source)
+                try removeSuperseded(move)
             }
             self.settle(move)
             file.state.withLock { state in

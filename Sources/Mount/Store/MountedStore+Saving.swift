@@ -101,10 +101,8 @@ extension MountedStore {
     }
 
     private func folder(holding path: FilePath) throws(StoreError) -> ChangedFolder {
-        do throws(Errno) {
-            return try root.folder(holding: path)
-        } catch {
-            throw StoreError(error, "open the folder of", path)
+        try StoreError.wrapping("open the folder of", path) { () throws(Errno) in
+            try root.folder(holding: path)
         }
     }
 
@@ -144,15 +142,13 @@ extension MountedStore {
     private func keepForeignVersion(
         at path: FilePath, _ file: SecretFile
     ) throws(StoreError) -> FilePath? {
-        do throws(Errno) {
+        try StoreError.wrapping("keep the other version of", path) { () throws(Errno) in
             guard let disk = try root.statusIfPresent(of: path), !isOurs(disk, at: path, file) else {
                 return nil
             }
             let kept = try freeConflictPath(beside: path)
             try root.rename(path, to: kept, flags: .noReplace)
             return kept
-        } catch {
-            throw StoreError(error, "keep the other version of", path)
         }
     }
 
