@@ -1,0 +1,245 @@
+import Fuse
+import Glibc
+import Stores
+import SystemPackage
+import TestKit
+
+@testable import Fuse
+@testable import Mount
+
+/// What is made, removed and renamed.
+extension MountModel {
+    func makeDirectory() throws {
+        guard folders.count < 12 else { return try removeDirectory() }
+        let folder = anyFolder()
+        let name = one(of: Self.names)
+        guard folder === top || folder.parent === top else { return }
+        let isTaken =
+            folder.children[name] != nil || folder.hasOnDisk(name, exceptFor: name, countsParked: true)
+        let made = ModelNode(isFolder: true)
+        let isDone = try compare("mkdir \(path(folder, name))", isTaken ? .fileExists : nil) {
+            () throws(Errno) in
+            made.inode = try filesystem.makeDirectory(
+                in: folder.inode, name: Name(name)!, permissions: 0o700
+            ).inode
+        }
+        guard isDone else { return }
+        folder.put(made, name)
+        folder.parked.remove(name + ".gpg")
+        folders.append(made)
+    }
+
+    func makeNode() throws {
+        let folder = anyFolder()
+        let name = anyName()
+        let isScratch = Self.scratchNames.contains(name)
+        let isTaken =
+            folder.children[name] != nil
+            || !isScratch && folder.hasOnDisk(name + ".gpg", exceptFor: name, countsParked: false)
+        let isDone = try compare("mknod \(path(folder, name))", isTaken ? .fileExists : nil) {
+            () throws(Errno) in
+            mount.forget(
+                try filesystem.makeNode(in: folder.inode, name: Name(name)!, permissions: 0o600))
+        }
+        guard isDone else { return }
+        let node = ModelNode(isFolder: false)
+        node.isScratch = isScratch
+        node.isEdited = true
+        folder.put(node, name)
+        saved(node)
+    }
+
+    func unlink(scratchOnly: Bool = false) throws {
+        let folder = anyFolder()
+        let name = scratchOnly ? one(of: Self.scratchNames) : anyName()
+        let node = folder.children[name]
+        let expected: Errno? = node.map { $0.isFolder ? .isDirectory : nil } ?? .noSuchFileOrDirectory
+        let isDone = try compare("unlink \(path(folder, name))", expected) { () throws(Errno) in
+            try filesystem.unlink(in: folder.inode, name: Name(name)!)
+        }
+        if isDone, let node = folder.take(name) { unlinked(node) }
+    }
+
+    func removeDirectory() throws {
+        let folder = anyFolder()
+        let name = one(of: Self.names)
+        let node = folder.children[name]
+        let expected: Errno? =
+            if let node {
+                !node.isFolder ? .notDirectory : node.children.isEmpty ? nil : .directoryNotEmpty
+            } else {
+                .noSuchFileOrDirectory
+            }
+        let isDone = try compare("rmdir \(path(folder, name))", expected) { () throws(Errno) in
+            try filesystem.removeDirectory(in: folder.inode, name: Name(name)!)
+        }
+        // What was renamed away from it was given up before.
+        if node?.isFolder == true { node.map(giveUpParked) }
+        if isDone, let node = folder.take(name) { unlinked(node) }
+    }
+
+    private func giveUpParked(_ folder: ModelNode) {
+        for each in folders where each.isBelow(folder) { each.parked = [] }
+    }
+
+    func renameAway() throws {
+        let folder = anyFolder()
+        try compare("rename to another store", .improperLink) { () throws(Errno) in
+            try filesystem.rename(from: folder.inode, Name(anyName())!, to: other, "a", flags: [])
+        }
+    }
+
+    func rename(scratchOnly: Bool = false) throws {
+        let (from, to) = (anyFolder(), anyFolder())
+        let oldName = scratchOnly ? one(of: Self.scratchNames) : anyName()
+        let newName = scratchOnly ? one(of: Self.scratchNames) : anyName()
+        let keeps = below(4) == 0
+        let node = from.children[oldName]
+        let replaced = to.children[newName]
+        // What the kernel sees to by itself.
+        if from === to, oldName == newName { return }
+        if let node, node.isFolder {
+            if to.isBelow(node) || Self.scratchNames.contains(newName) { return }
+            if to !== top, to.parent !== top { return }
+        }
+        if let replaced, from.isBelow(replaced) { return }
+        let toScratch =
+            node?.isFolder == false && (replaced?.isScratch ?? Self.scratchNames.contains(newName))
+        let newDiskName = node?.isFolder == true ? newName : newName + ".gpg"
+        let expected: Errno? =
+            if node == nil {
+                .noSuchFileOrDirectory
+            } else if let replaced, let node {
+                keeps
+                    ? .fileExists
+                    : node.isFolder && !replaced.isFolder
+                        ? .notDirectory
+                        : !node.isFolder && replaced.isFolder
+                            ? .isDirectory : replaced.children.isEmpty ? nil : .directoryNotEmpty
+            } else if !toScratch,
+                to.hasOnDisk(newDiskName, exceptFor: newName, countsParked: node?.isFolder == true)
+            {
+                .fileExists
+            } else {
+                nil
+            }
+        let what = "rename \(path(from, oldName)) \(path(to, newName)) \(keeps)"
+        let isDone = try compare(what, expected) { () throws(Errno) in
+            try filesystem.rename(
+                from: from.inode, Name(oldName)!, to: to.inode, Name(newName)!, flags: keeps ? .noReplace : []
+            )
+        }
+        guard isDone, let node = from.children[oldName] else { return }
+        let oldDiskName = node.diskName
+        _ = from.take(oldName)
+        if let replaced { unlinked(replaced) }
+        if node.isFolder { giveUpParked(node) }
+        to.put(node, newName)
+        if node.isFolder {
+            to.parked.remove(newName + ".gpg")
+            return
+        }
+        if toScratch {
+            if !node.isScratch, node.isOnDisk { from.parked.insert(oldDiskName) }
+            node.isScratch = true
+            node.isOnDisk = false
+            node.isEdited = false
+        } else {
+            to.parked.remove(node.name + ".gpg")
+            let wasInMemory = node.isScratch || node.isEdited
+            node.isScratch = false
+            // What is in memory is saved by its rename; only what is empty and open may wait for its close.
+            if wasInMemory { try learnState(of: node) }
+        }
+    }
+
+    /// Whether a rename has saved what was in memory only, as the mount tells.
+    private func learnState(of node: ModelNode) throws {
+        guard let folder = node.parent else { return }
+        var state = ""
+        try compare("getxattr \(node.path)", nil) { () throws(Errno) in
+            state = try at(folder, node.name) { inode throws(Errno) in
+                String(
+                    decoding: try filesystem.extendedAttribute(inode, name: Array("user.passdir.state".utf8)),
+                    as: UTF8.self)
+            }
+        }
+        guard state == "saved" || state == "unsaved" && node.bytes.isEmpty && node.handles > 0 else {
+            throw fail("\(node.path) is \(state) after its rename")
+        }
+        node.isEdited = state != "saved"
+        node.isOnDisk = !node.isEdited
+    }
+
+    func exchange() throws {
+        let (from, to) = (anyFolder(), anyFolder())
+        let (oldName, newName) = (anyName(), anyName())
+        let (first, second) = (from.children[oldName], to.children[newName])
+        if let first, to.isBelow(first) { return }
+        if let second, from.isBelow(second) { return }
+        if first != nil, first === second { return }
+        let expected: Errno? =
+            if let first, let second {
+                first.isFolder != second.isFolder || first.isScratch || second.isScratch
+                    ? .invalidArgument : nil
+            } else {
+                .noSuchFileOrDirectory
+            }
+        let isDone = try compare("exchange \(path(from, oldName)) \(path(to, newName))", expected) {
+            () throws(Errno) in
+            try filesystem.rename(
+                from: from.inode, Name(oldName)!, to: to.inode, Name(newName)!, flags: .exchange)
+        }
+        guard isDone, let first, let second else { return }
+        // Both were saved before.
+        for node in [first, second] { node.isFolder ? giveUpParked(node) : saved(node) }
+        _ = from.take(oldName)
+        _ = to.take(newName)
+        from.put(second, oldName)
+        to.put(first, newName)
+    }
+
+    /// What `git pull` and others do behind the mount's back: a file goes, or gets another name.
+    func changeOutside() throws {
+        let folder = anyFolder()
+        let closed = folder.children.filter {
+            !$0.value.isFolder && $0.value.isOnDisk && !$0.value.isEdited && $0.value.handles == 0
+        }
+        guard let (name, node) = closed.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else {
+            return
+        }
+        // Its number may be another's then.
+        for (inode, known) in held where known === node { filesystem.forget(inode, count: 1) }
+        held.removeAll { $0.node === node }
+        let place = mount.disk("\(store.name)/\(path(folder, node.diskName))").string
+        _ = folder.take(name)
+        let newName = one(of: Self.names)
+        let isFree =
+            folder.children[newName] == nil
+            && !folder.hasOnDisk(newName + ".gpg", exceptFor: name, countsParked: true)
+        if isFree, below(2) == 0 {
+            let new = mount.disk("\(store.name)/\(path(folder, newName + ".gpg"))").string
+            guard Glibc.rename(place, new) == 0 else { throw fail("cannot rename \(place)") }
+            let moved = ModelNode(isFolder: false)
+            moved.bytes = node.bytes
+            moved.isOnDisk = true
+            folder.put(moved, newName)
+        } else {
+            guard Glibc.unlink(place) == 0 else { throw fail("cannot remove \(place)") }
+        }
+    }
+
+    /// Takes the store out of the mount, and shows it again: what is open goes on, what is edited is saved.
+    func hide() throws {
+        filesystem.remove(store)
+        try compare("lookup of a hidden store", .noSuchFileOrDirectory) { () throws(Errno) in
+            _ = try filesystem.lookup(in: .root, name: Name(store.name)!)
+        }
+        for folder in folders { for node in folder.children.values { saved(node) } }
+        mount.forget(Entry(inode: top.inode, attributes: try mount.attributes("")))
+        try compare("the store is shown again", nil) { () throws(Errno) in
+            try filesystem.restore(store, isReadOnly: false)
+            top.inode = try mount.look(store.name).inode
+        }
+    }
+}

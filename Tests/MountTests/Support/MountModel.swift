@@ -1,0 +1,207 @@
+import Fuse
+import Glibc
+import Stores
+import SystemPackage
+import TestKit
+
+@testable import Fuse
+@testable import Mount
+
+/// Random operations on a store in a mount, each compared with what a plain tree in memory says. The sequence depends on the
+/// seed alone.
+///
+/// As the kernel does, it keeps the numbers of folders and some others that it has looked up, and gives them back later.
+final class MountModel {
+    struct Handle {
+        var node: ModelNode
+        var file: TestFile
+        var isWritable: Bool
+        var appends: Bool
+    }
+
+    static let names = ["a", "b", "c", "d", "a.gpg", "d.gpg"]
+    static let scratchNames = ["a~", "b~", ".c.swp"]
+    static let flags: [(Int32, UInt64)] = [
+        (O_RDONLY, 2), (O_RDWR, 3), (O_RDWR | O_TRUNC, 2), (O_WRONLY | O_TRUNC, 2), (O_RDWR | O_APPEND, 1),
+    ]
+
+    let mount: TestMount
+    let store: Store
+    let seed: UInt64
+    var random: SeededGenerator
+    var number = 0
+    let top = ModelNode(isFolder: true)
+    var folders: [ModelNode]
+    var handles: [Handle] = []
+    var held: [(inode: InodeNumber, node: ModelNode)] = []
+    /// How often each was done, and what time it took in all.
+    private(set) var done: [String: (count: Int, time: Duration)] = [:]
+    private var recent: [String] = []
+    private var step = ""
+    let other: InodeNumber
+
+    var filesystem: StoreFilesystem { mount.filesystem }
+
+    init(_ mount: TestMount, _ store: Store, seed: UInt64) throws {
+        self.mount = mount
+        self.store = store
+        self.seed = seed
+        random = SeededGenerator(state: seed)
+        top.inode = try mount.look(store.name).inode
+        other = try mount.look("home").inode
+        folders = [top]
+    }
+
+    // MARK: Choices
+
+    func below(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+    func one<Value>(of values: [Value]) -> Value { values[below(values.count)] }
+    func anyFolder() -> ModelNode { below(2) == 0 ? top : one(of: folders) }
+    func anyName() -> String { below(4) == 0 ? one(of: Self.scratchNames) : one(of: Self.names) }
+    func anyHandle() -> Handle? { handles.isEmpty ? nil : one(of: handles) }
+    func anyBytes() -> [UInt8] {
+        let count = one(of: [0, 1, 3, 100, 1000, 4096, 9000])
+        return [UInt8](repeating: UInt8(truncatingIfNeeded: random.next()), count: count)
+    }
+
+    // MARK: Comparing
+
+    func fail(_ what: String) -> TestFailure {
+        TestFailure(
+            "seed \(seed), operation \(number): \(what). Before that: \(recent.joined(separator: "; "))")
+    }
+
+    /// Remembers what has changed names or handles, to be told beside a failure.
+    private func remember(_ what: @autoclosure () -> String) {
+        guard !Self.frequent.contains(step) else { return }
+        if recent.count > 80 { recent.removeFirst(40) }
+        recent.append("\(number) \(what())")
+    }
+
+    private static let frequent: Set<String> = [
+        "lookup", "read", "write", "getattr", "hold", "list", "ftruncate", "fallocate", "getxattr",
+        "rename between stores",
+    ]
+
+    /// Does something in the mount; its end must be what the model says. Returns whether it succeeded.
+    @discardableResult
+    func compare(
+        _ what: @autoclosure () -> String, _ expected: Errno?, _ real: () throws(Errno) -> Void
+    ) throws -> Bool {
+        let got = mount.failure { () throws(Errno) in try real() }
+        guard got == expected else {
+            throw fail(
+                "\(what()): \(got.map { "\($0)" } ?? "done"), but the model says \(expected.map { "\($0)" } ?? "done")"
+            )
+        }
+        if got == nil { remember(what()) }
+        return got == nil
+    }
+
+    func same<Value: Equatable>(
+        _ what: @autoclosure () -> String, _ expected: Value, _ real: () throws(Errno) -> Value
+    ) throws {
+        let got: Value
+        do throws(Errno) { got = try real() } catch { throw fail("\(what()): \(error)") }
+        guard got == expected else { throw fail("\(what()): \(got), but the model says \(expected)") }
+    }
+
+    func path(_ folder: ModelNode, _ name: String) -> String {
+        folder === top ? name : "\(folder.path)/\(name)"
+    }
+
+    /// Does something with the inode of a name, which must be there.
+    func at<Value>(
+        _ folder: ModelNode, _ name: String, _ body: (InodeNumber) throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        let entry = try filesystem.lookup(in: folder.inode, name: Name(name)!)
+        defer { mount.forget(entry) }
+        return try body(entry.inode)
+    }
+
+    /// A thing is gone from where it was. What it was in memory only is gone with its name.
+    func unlinked(_ node: ModelNode) {
+        node.parent = nil
+        node.isOnDisk = false
+        node.isEdited = false
+        if node.isFolder {
+            mount.forget(Entry(inode: node.inode, attributes: MountModel.nothing))
+            folders.removeAll { $0 === node }
+        }
+    }
+
+    private static let nothing = Attributes(
+        inode: .root, kind: .directory, permissions: 0, userID: 0, groupID: 0, size: 0,
+        modificationTime: Timestamp(seconds: 0))
+
+    // MARK: The run
+
+    /// What is done how often, out of ten thousand.
+    private static let weights: [(weight: Int, name: String, step: @Sendable (MountModel) throws -> Void)] = [
+        (3000, "lookup", { try $0.look() }), (2200, "read", { try $0.read() }),
+        (1500, "write", { try $0.write() }), (1400, "getattr", { try $0.stat() }),
+        (500, "hold", { try $0.hold() }), (300, "list", { try $0.list() }),
+        (250, "ftruncate", { try $0.resize() }), (150, "fallocate", { try $0.allocate() }),
+        (120, "scratch", { try $0.open(scratchOnly: true) }),
+        (100, "close scratch", { try $0.close(scratchOnly: true) }),
+        (100, "getxattr", { try $0.attribute() }),
+        (80, "rename in memory", { try $0.rename(scratchOnly: true) }),
+        (50, "unlink scratch", { try $0.unlink(scratchOnly: true) }),
+        (60, "rename between stores", { try $0.renameAway() }),
+        (35, "open", { try $0.open() }), (30, "close", { try $0.close() }),
+        (30, "rename", { try $0.rename() }),
+        (20, "unlink", { try $0.unlink() }), (20, "mkdir", { try $0.makeDirectory() }),
+        (20, "rmdir", { try $0.removeDirectory() }), (10, "fsync", { try $0.synchronize() }),
+        (5, "mknod", { try $0.makeNode() }), (3, "truncate", { try $0.truncate() }),
+        (3, "outside", { try $0.changeOutside() }), (2, "hide", { try $0.hide() }),
+        (12, "exchange", { try $0.exchange() }),
+    ]
+
+    func run(_ count: Int, say: (String) -> Void = { _ in }) throws {
+        let table = Self.weights.indices.flatMap { [Int](repeating: $0, count: Self.weights[$0].weight) }
+        for number in 0..<count {
+            self.number = number
+            let chosen = Self.weights[one(of: table)]
+            self.step = chosen.name
+            let start = ContinuousClock.now
+            try chosen.step(self)
+            done[chosen.name, default: (0, .zero)].count += 1
+            done[chosen.name]?.time += .now - start
+            if number % 100_000 == 99_999 { say("\(number + 1) operations") }
+        }
+        try finish()
+    }
+
+    /// Closes everything; then the disk holds what the model does, and nothing else.
+    private func finish() throws {
+        number += 1
+        while let handle = handles.popLast() {
+            try compare("close", nil) { () throws(Errno) in try handle.file.close() }
+            handle.node.handles -= 1
+        }
+        for (inode, _) in held { filesystem.forget(inode, count: 1) }
+        held = []
+        filesystem.saveEverything()
+        guard filesystem.unsaved.isEmpty else { throw fail("unsaved: \(filesystem.unsaved)") }
+        let found = Set(try mount.onDisk(store.name))
+        let expected = Set(
+            folders.flatMap { folder in
+                folder.children.values.filter { !$0.isScratch }.map { path(folder, $0.diskName) }
+            })
+        let parked = Set(folders.flatMap { folder in folder.parked.map { path(folder, $0) } })
+        guard expected.isSubset(of: found), found.isSubset(of: expected.union(parked)) else {
+            throw fail(
+                "on disk: \(found.sorted()), but the model says \(expected.sorted()), parked \(parked.sorted())"
+            )
+        }
+        for folder in folders {
+            for (name, node) in folder.children where !node.isFolder {
+                try same("at the end \(path(folder, name))", node.bytes) { () throws(Errno) in
+                    let file = try mount.open("\(store.name)/\(path(folder, name))", O_RDONLY)
+                    defer { file.release() }
+                    return try file.read()
+                }
+            }
+        }
+    }
+}
