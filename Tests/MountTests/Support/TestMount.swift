@@ -21,7 +21,7 @@ final class TestMount: Sendable {
         func isIgnored(_ path: FilePath) -> Bool { path.string.hasPrefix("ignored") }
     }
 
-    let keys: Keyring
+    let keys: MountKeys
     let folder: FilePath
     let filesystem: StoreFilesystem
     private let sink = Sink()
@@ -39,7 +39,7 @@ final class TestMount: Sendable {
     }
 
     private init(_ options: StoreFilesystem.Options) throws {
-        keys = try Keyring.shared.get()
+        keys = try MountKeys.shared.get()
         folder = keys.home.path("m\(UInt64.random(in: 0 ... .max))")
         filesystem = StoreFilesystem(options: options)
         try keys.home.succeed(["mkdir", folder.string])

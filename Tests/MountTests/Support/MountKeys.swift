@@ -5,7 +5,7 @@ import SystemPackage
 import TestKit
 
 /// A home with the keys that all tests of the mount share: making keys is what costs time. It goes when the process ends.
-struct Keyring: Sendable {
+struct MountKeys: Sendable {
     let home: TestHome
     /// Who reads the stores.
     let ann: TestKey
@@ -14,16 +14,16 @@ struct Keyring: Sendable {
     let revoked: TestKey
     /// Its passphrase is known to nobody here: what would need it fails.
     let locked: TestKey
-    let engine: GnuPG
+    let engine: OpenPGPEngine
 
-    static let shared = Result { try Keyring() }
+    static let shared = Result { try MountKeys() }
 
     private static let open = Mutex<TestHome?>(nil)
 
     private init() throws {
         home = try TestHome()
         Self.open.withLock { [home] in $0 = home }
-        atexit { Keyring.open.withLock { try? $0?.close() } }
+        atexit { MountKeys.open.withLock { try? $0?.close() } }
         // What asks for a passphrase fails at once.
         try home.write("pinentry-program /bin/false\nallow-loopback-pinentry\n", to: "gnupg/gpg-agent.conf")
         ann = try home.makeKey("ann@example.org")
@@ -32,6 +32,6 @@ struct Keyring: Sendable {
         revoked = try home.makeRevokedKey("gone@example.org")
         locked = try home.makeKey("locked@example.org", passphrase: "unknown")
         try home.succeed(["gpgconf", "--kill", "gpg-agent"])
-        engine = try GnuPG(home: home.path("gnupg"))
+        engine = try OpenPGPEngine(home: home.path("gnupg"))
     }
 }
