@@ -109,7 +109,8 @@ struct ControlDispatch: Sendable {
     private func answer<Parameters: Decodable>(
         _ message: [UInt8], _ names: String, _ body: (Parameters?) throws(ControlError) -> [UInt8]?
     ) -> [UInt8]? {
-        guard let call = VarlinkMessage.decode(VarlinkOptionalParameters<Parameters>.self, from: message) else {
+        guard let call = VarlinkMessage.decode(VarlinkOptionalParameters<Parameters>.self, from: message)
+        else {
             return error(ControlInterface.invalidParameter, ["parameter": names])
         }
         do throws(ControlError) {
