@@ -101,19 +101,17 @@ extension Committer {
         guard let parts = try? state.repositories(state.ownRepository()) else { return false }
         var isWhole = true
         defer { writer.ownMoves = nil }
-        let before = state.withLock { values in
-            values.staged = []
-            return values.pending.count
-        }
+        state.withLock { $0.staged = [] }
+        var found = 0
         for part in parts {
             writer.ownMoves = [:]
             let look = UncommittedLook(part)
             let result = await PosixThread.run(named: "recovery") { look.result() }
-            if !writer.take(result, part) { isWhole = false }
+            if let count = writer.take(result, part) { found += count } else { isWhole = false }
         }
         hasLooked = isWhole
         // What was saved just now waits its time.
-        if state.withLock({ $0.pending.count }) > before { commitPending() }
+        if found > 0 { commitPending() }
         return isWhole
     }
 

@@ -5,34 +5,36 @@ import SystemPackage
 
 extension CommitWriter {
     /// Secrets in the working tree that are not as in the newest commit. What the user has staged is the user's.
-    /// - Returns: false when the look tells nothing, because others were at work.
-    func take(_ result: UncommittedLook.Result, _ part: RepositoryPart) -> Bool {
+    /// - Returns: how many there are that were not waiting already; nil when the look tells nothing, because others were at
+    ///   work.
+    func take(_ result: UncommittedLook.Result, _ part: RepositoryPart) -> Int? {
         switch result {
-        case .disturbed: return false
+        case .disturbed: return nil
         case .failed(let error):
             log.warning("\(error.message)")
             state.withLock {
                 $0.lookError =
                     "what lies uncommitted in the store cannot be looked for because \(error.message)."
             }
-            return true
+            return 0
         case .found(let changes, let refused, let before, let after):
-            guard moved(from: before, to: after) else { return false }
+            guard moved(from: before, to: after) else { return nil }
             state.withLock { $0.lookError = nil }
             note(ignored: changes, part)
             note(refused: refused, part, after)
             note(staged: changes, part)
             // What a change of recipients that was killed has put in place is that change's to commit or to take back.
             let inChange = Reencryption.paths(underWayIn: store)
+            var count = 0
             for change in changes where change.unstaged && !change.alsoStaged && change.kind != .conflicted {
                 let path = part.inStore(change.path)
                 guard let name = path.lastComponent, path.isCommitted || change.isLink,
                     !VisibleName.isHidden(name), !inChange.contains(path)
                 else { continue }
                 // git may have taken a file away for a moment: what is missing is decided when it is committed.
-                state.noteFound(.saved(path))
+                if state.noteFound(.saved(path)) { count += 1 }
             }
-            return true
+            return count
         }
     }
 

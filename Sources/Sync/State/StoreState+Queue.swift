@@ -11,15 +11,19 @@ extension StoreState {
     }
 
     /// As `note`, of what was found in the working tree: whoever has changed it may have been git.
-    func noteFound(_ change: Change, _ text: SavedCiphertexts.Saved? = nil) {
+    /// - Returns: whether nothing of its path was waiting.
+    @discardableResult
+    func noteFound(_ change: Change, _ text: SavedCiphertexts.Saved? = nil) -> Bool {
         let now = FileTime.now.seconds
         setAsideWhatWasLeftBehind()
-        let mustSchedule = withLock { values in
+        let (mustSchedule, isNew) = withLock { values in
+            let before = values.pending.count
             values.pending.add(change, at: now, text: text)
             values.lastChange = .now
-            return values.mustSchedule()
+            return (values.mustSchedule(), values.pending.count > before)
         }
         if mustSchedule { schedule(after: options.delay) }
+        return isNew
     }
 
     /// Plans a commit, for who was told by `mustSchedule`.
