@@ -44,14 +44,6 @@ struct ConflictsListCommand: ParsableCommand {
 
 /// `passdir conflicts settle`.
 struct ConflictsSettleCommand: ParsableCommand {
-    /// Whose version stays.
-    enum Side: String, ExpressibleByArgument, CaseIterable {
-        /// The conflict file's.
-        case conflict
-        /// The one that has the name.
-        case named
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "settle", abstract: "Keep one of the two versions under the secret's name.")
 
@@ -59,39 +51,20 @@ struct ConflictsSettleCommand: ParsableCommand {
     var path: String
 
     @Option(help: "'named' keeps the version that has the name now, 'conflict' the other one.")
-    var keep: Side
+    var keep: ConflictList.Side
 
     func run() throws {
         let access = try StoreAccess.open(
             path, for: .writing, environment: CallerEnvironment.variables())
-        let list = ConflictList(access.store).find()
-        guard let entry = list.first(where: { $0.path == access.backingPath }) else {
+        let list = ConflictList(access.store)
+        guard let entry = list.find().first(where: { $0.path == access.backingPath }) else {
             throw CommandFailure("\(path) is no conflict; 'passdir conflicts' lists them")
         }
-        try settle(entry, access)
-    }
-
-    private func settle(_ entry: ConflictList.Entry, _ access: StoreAccess) throws {
-        let root = access.store.root
-        let loser = keep == .named ? entry.path : entry.original
-        let known = (try? root.statusIfPresent(of: loser)) ?? nil
-        // The version that gives way must be in the history before.
-        try access.commit([.saved(entry.path), .saved(entry.original)], pushing: false)
-        var isSettled = true
-        do throws(Errno) {
-            if keep == .conflict { _ = try root.takePlace(of: entry.original, movingOldTo: entry.path) }
-            // The loser has the conflict's name now, whichever it was.
-            if let found = try root.statusIfPresent(of: entry.path) {
-                isSettled = known?.isSameContent(as: found) ?? false
-                if isSettled { try root.unlink(entry.path) }
-            }
-            try root.synchronizeParent(of: entry.path)
-        } catch {
-            throw CommandFailure("\(path) cannot be settled: \(error)")
-        }
-        try access.commit([.saved(entry.original), .saved(entry.path)])
+        let isSettled = try list.settle(entry, keeping: keep) { try access.commit($0, pushing: $1) }
         guard !isSettled else { return }
         StandardError.print(
             "passdir: \(path) stays a conflict: a version that was saved meanwhile has that name now")
     }
 }
+
+extension ConflictList.Side: ExpressibleByArgument {}

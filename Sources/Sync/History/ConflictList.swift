@@ -16,7 +16,7 @@ public struct ConflictList: Sendable {
     }
 
     private static let fact = "conflicts"
-    private let store: Store
+    let store: Store
 
     /// The conflicts of a store.
     public init(_ store: Store) {
