@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Logging
 import Mount
@@ -163,7 +162,7 @@ final class LiveStores: Sendable {
         departed.withLock { $0.removeAll { $0 === served } }
         do throws(Errno) {
             try filesystem.restore(store, isReadOnly: served.definition.isReadOnly)
-            Task { await committer.comeBack() }
+            ActorCall { await committer.comeBack() }
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")
         }
@@ -207,7 +206,7 @@ final class LiveStores: Sendable {
         guard let store = served.store, let committer = served.committer else { return }
         filesystem.remove(store)
         departed.withLock { $0.append(served) }
-        Task { await committer.leave() }
+        ActorCall { await committer.leave() }
     }
 
     /// Saves, commits and pushes what waits in a store, as far as that is possible in `limit`.
@@ -216,12 +215,8 @@ final class LiveStores: Sendable {
             let committer = served.committer
         else { return }
         filesystem.saveEverything(of: store)
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            await committer.commitAndPush()
-            done.signal()
-        }
-        _ = done.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
+        _ = ActorCall { await committer.commitAndPush() }
+            .value(until: MonotonicTime(secondsFromNow: limit / .seconds(1)))
     }
 
     /// Looks into every store that nobody has used yet for what a crash left uncommitted: one after the other, so that
@@ -233,9 +228,7 @@ final class LiveStores: Sendable {
         try PosixThread.start(named: "recovery") { [weak self] in
             usleep(UInt32(pause / .microseconds(1)))
             for served in self?.all ?? [] {
-                let done = DispatchSemaphore(value: 0)
-                served.start { done.signal() }
-                _ = done.wait(timeout: .now() + .seconds(60))
+                _ = served.start()?.value(until: MonotonicTime(secondsFromNow: 60))
             }
         }
     }
@@ -243,16 +236,11 @@ final class LiveStores: Sendable {
     /// Commits and pushes what waits in all stores, also in those that have left.
     /// - Returns: what that did not come to, a sentence a store.
     func finish(timeout: Duration) -> [String] {
-        let done = DispatchGroup()
         let served = all + departed.withLock { $0 }
-        for committer in served.compactMap(\.committer) {
-            done.enter()
-            Task {
-                await committer.finish(timeout: timeout)
-                done.leave()
-            }
+        let calls = served.compactMap(\.committer).map { committer in
+            ActorCall { await committer.finish(timeout: timeout) }
         }
-        done.wait()
+        for call in calls { call.value() }
         var told: Set<FilePath> = []
         return served.compactMap { store in
             // One that has left and come back is there twice.

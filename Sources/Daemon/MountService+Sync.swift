@@ -1,9 +1,8 @@
-import Dispatch
 import Logging
 import Mount
 import Stores
 import Sync
-import Synchronization
+import System
 
 extension MountService {
     func synchronize(
@@ -25,16 +24,19 @@ extension MountService {
         let wanted = all.filter { names?.contains($0.name) ?? true }
         // What can be saved belongs to what is brought together.
         filesystem.retryFailedSaves()
-        let results = Results()
-        synchronize(wanted, choice, results)
+        var results = synchronize(wanted, choice)
         // The remote may have brought what a save waited for.
-        if filesystem.retryFailedSaves() > 0 { synchronize(wanted, nil, results) }
-        return wanted.map { store in
+        if filesystem.retryFailedSaves() > 0 {
+            for (index, again) in synchronize(wanted, nil).enumerated() {
+                results[index].complaint = again.complaint
+            }
+        }
+        return zip(wanted, results).map { store, result in
             let unsaved = unsavedSentence(store.name).map { "\($0)." }
-            let complaints = [unsaved, results.complaint(of: store.name)].compactMap(\.self)
+            let complaints = [unsaved, result.complaint].compactMap(\.self)
             return SyncReport(
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
-                chosen: results.chosen(by: store.name),
+                chosen: result.chosen,
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil)
         }
             + (names == nil ? unsavedRest : []).map { store in
@@ -65,27 +67,20 @@ extension MountService {
             : "it is not configured any more: what is unsaved is tried again until passdir unmount --discard-unsaved"
     }
 
-    private func synchronize(_ wanted: [ServedStore], _ choice: HistoryChoice?, _ results: Results) {
-        let done = DispatchGroup()
-        for store in wanted {
-            guard let committer = store.committer else {
-                results.note(store.failure ?? "the store could not be opened", of: store.name)
-                continue
-            }
-            done.enter()
-            let name = store.name
-            Task {
-                if let choice {
-                    let (complaint, chosen) = await committer.synchronizeNow(choosing: choice)
-                    results.note(complaint, of: name)
-                    results.note(chosen: chosen, of: name)
-                } else {
-                    results.note(await committer.synchronizeNow(looking: true), of: name)
+    /// What went wrong with each store, and what became of a choice.
+    private func synchronize(
+        _ wanted: [ServedStore], _ choice: HistoryChoice?
+    ) -> [(complaint: String?, chosen: [String])] {
+        let calls = wanted.map { store in
+            ActorCall { () async -> (complaint: String?, chosen: [String]) in
+                guard let committer = store.committer else {
+                    return (store.failure ?? "the store could not be opened", [])
                 }
-                done.leave()
+                guard let choice else { return (await committer.synchronizeNow(looking: true), []) }
+                return await committer.synchronizeNow(choosing: choice)
             }
         }
-        done.wait()
+        return calls.map { $0.value() }
     }
 
     /// What of a store is not even saved, so that it cannot be in step, as one sentence without a full stop; nil when there is
@@ -101,27 +96,5 @@ extension MountService {
         guard let first = written.first else { return nil }
         let more = written.count > 1 ? ", as \(written.count - 1) more are" : ""
         return "\(first) is being written and not saved yet\(more): close it in the program that has it open"
-    }
-}
-
-/// What went wrong, and what became of a choice, by store.
-private final class Results: Sendable {
-    private let all = Mutex<[String: String]>([:])
-    private let choices = Mutex<[String: [String]]>([:])
-
-    func note(chosen sentences: [String], of store: String) {
-        choices.withLock { $0[store] = sentences }
-    }
-
-    func chosen(by store: String) -> [String] {
-        choices.withLock { $0[store] ?? [] }
-    }
-
-    func note(_ complaint: String?, of store: String) {
-        all.withLock { $0[store] = complaint }
-    }
-
-    func complaint(of store: String) -> String? {
-        all.withLock { $0[store] }
     }
 }

@@ -61,18 +61,16 @@ final class ServedStore: Sendable {
     private var isInUse: Bool { store?.root.isOpen ?? false }
 
     /// Starts the committer unless that was done: it mends what a crash left, and finds what was saved but never
-    /// committed. Returns at once; `done` is called when that is over.
-    func start(_ done: @escaping @Sendable () -> Void = {}) {
+    /// committed. Returns at once; nil when it was done.
+    @discardableResult
+    func start() -> ActorCall<Void>? {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        guard isFirst, let committer else { return done() }
+        guard isFirst, let committer else { return nil }
         if isInUse { recipients?.start() }
-        Task {
-            await committer.start()
-            done()
-        }
+        return ActorCall { await committer.start() }
     }
 
     /// Works by other settings from now on, and stays as it is otherwise: mounted, with what is open and unsaved of it.
@@ -84,7 +82,7 @@ final class ServedStore: Sendable {
         store.use(engine, options)
         var committing = committing
         committing.branchFolders = committer.options.branchFolders
-        Task { [committing] in await committer.use(committing) }
+        ActorCall { [committing] in await committer.use(committing) }
     }
 
     private static let lookNote =

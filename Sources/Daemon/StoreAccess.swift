@@ -1,10 +1,10 @@
-import Dispatch
 import Glibc
 import Logging
 import OpenPGP
 import Settings
 public import Stores
 import Sync
+import System
 public import SystemPackage
 
 /// A store as a command works on it by itself, whether it is mounted or not, and a place in it.
@@ -61,12 +61,7 @@ public struct StoreAccess: Sendable {
         committing.recovers = false
         let committer = Committer(store: store, options: committing, log: StoreOpener.quietLog)
         for change in changes { committer.note(change) }
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            await committer.finish(timeout: .seconds(10), pushing: pushing)
-            done.signal()
-        }
-        done.wait()
+        ActorCall { await committer.finish(timeout: .seconds(10), pushing: pushing) }.value()
         let status = committer.status
         if status.pendingChanges > 0 {
             throw DaemonError(message: status.lastError ?? "the changes could not be committed in time")

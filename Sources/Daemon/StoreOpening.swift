@@ -127,6 +127,6 @@ private final class FirstUse: Sendable {
 
     func branchMayHaveMoved() {
         guard let committer = served.withLock({ $0.store })?.committer else { return }
-        Task { await committer.branchMayHaveMoved() }
+        ActorCall { await committer.branchMayHaveMoved() }
     }
 }

@@ -37,7 +37,7 @@ enum RecipientSaving {
                 }
                 throw error
             }
-            Task { await committer.pushCommits() }
+            ActorCall { await committer.pushCommits() }
         }
     }
 

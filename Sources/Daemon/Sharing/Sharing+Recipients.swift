@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 public import OpenPGP
 public import Stores
@@ -251,21 +250,13 @@ extension Sharing {
     static func wait<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(CommitError) -> Value
     ) throws(StoreError) -> Value {
-        let done = DispatchSemaphore(value: 0)
-        let result = HandedOver<Result<Value, CommitError>>()
-        Task {
-            do throws(CommitError) {
-                result.value = .success(try await work())
-            } catch {
-                result.value = .failure(error)
-            }
-            done.signal()
+        let call = ActorCall { () async -> Result<Value, CommitError> in
+            do throws(CommitError) { return .success(try await work()) } catch { return .failure(error) }
         }
-        done.wait()
-        switch result.value {
-        case .success(let value)?: return value
-        case .failure(let error)?: throw StoreError(.system(.ioError), error.message)
-        case nil: throw StoreError(.system(.ioError), "the committer gave no answer")
+        do throws(CommitError) {
+            return try call.value().get()
+        } catch {
+            throw StoreError(.system(.ioError), error.message)
         }
     }
 }

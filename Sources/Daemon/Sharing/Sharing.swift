@@ -92,9 +92,3 @@ public struct Sharing: Sendable {
         return Committer(store: store, options: options, log: StoreOpener.quietLog)
     }
 }
-
-/// A value that another thread hands over before a semaphore is signalled.
-final class HandedOver<Value: Sendable>: @unchecked Sendable {
-    // Written before, and read after, the semaphore that orders the two.
-    var value: Value?
-}
