@@ -210,7 +210,7 @@ final class LiveStores: Sendable {
     }
 
     /// Saves, commits and pushes what waits in a store, as far as that is possible in `limit`.
-    func settle(_ name: String, limit: Duration) {
+    func saveAndPush(_ name: String, limit: Duration) {
         guard let served = all.first(where: { $0.name == name }), let store = served.store,
             let committer = served.committer
         else { return }

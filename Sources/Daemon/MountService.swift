@@ -241,8 +241,8 @@ extension MountService: ControlService {
             })
     }
 
-    func reload(settling: String?, reopening: String?) throws(ControlError) {
-        if let settling { stores.settle(settling, limit: .seconds(30)) }
+    func reload(pushing: String?, reopening: String?) throws(ControlError) {
+        if let pushing { stores.saveAndPush(pushing, limit: .seconds(30)) }
         do throws(DaemonError) {
             try stores.follow(reopening: reopening)
         } catch {

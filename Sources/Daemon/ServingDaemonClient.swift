@@ -13,7 +13,7 @@ public struct ServingDaemonClient: ServingDaemon {
     /// As the protocol says; what is wrong with the configuration the caller has seen itself.
     public func reload() { try? client.reload() }
     /// As the protocol says.
-    public func settle(store: String) { try? client.reload(settling: store) }
+    public func saveAndPush(store: String) { try? client.reload(pushing: store) }
     /// As the protocol says.
     public func reopen(store: String) { try? client.reload(reopening: store) }
     /// As the protocol says.

@@ -25,7 +25,7 @@ final class ChosenService: ControlService {
 
     func status() -> StatusReport { report }
 
-    func reload(settling: String?, reopening: String?) throws(ControlError) {
+    func reload(pushing: String?, reopening: String?) throws(ControlError) {
         if let failure { throw failure }
     }
 

@@ -48,14 +48,14 @@ public struct ControlClient: Sendable {
     /// Makes the daemon follow the configuration; returns when it does.
     ///
     /// - Parameters:
-    ///   - settling: the name of a store whose changes are saved, committed and pushed before.
+    ///   - pushing: the name of a store whose changes are saved, committed and pushed before.
     ///   - reopening: the id of a store whose folder was replaced.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` with what is wrong in the configuration.
     public func reload(
-        settling: String? = nil, reopening: String? = nil, limit: Duration = .seconds(60)
+        pushing: String? = nil, reopening: String? = nil, limit: Duration = .seconds(60)
     ) throws(ControlError) {
         _ = try call(
-            ControlInterface.reload, ["settle": settling, "reopen": reopening].compactMapValues(\.self),
+            ControlInterface.reload, ["settle": pushing, "reopen": reopening].compactMapValues(\.self),
             limit: limit, returning: NoParameters.self)
     }
 

@@ -76,7 +76,7 @@ struct ControlDispatch: Sendable {
             let reopen: String?
         }
         return answer(message, "settle") { (parameters: Parameters?) throws(ControlError) in
-            try service.reload(settling: parameters?.settle, reopening: parameters?.reopen)
+            try service.reload(pushing: parameters?.settle, reopening: parameters?.reopen)
             return result(NoParameters())
         }
     }

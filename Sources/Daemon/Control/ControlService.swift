@@ -16,10 +16,10 @@ public protocol ControlService: Sendable {
     /// Follows the configuration as it is now; returns when that is done.
     ///
     /// - Parameters:
-    ///   - settling: a store whose changes are saved, committed and pushed before, as far as that is possible soon.
+    ///   - pushing: a store whose changes are saved, committed and pushed before, as far as that is possible soon.
     ///   - reopening: the id of a store whose folder was replaced.
     /// - Throws: `failed` with what is wrong in the configuration.
-    func reload(settling: String?, reopening: String?) throws(ControlError)
+    func reload(pushing: String?, reopening: String?) throws(ControlError)
 
     /// Tries again what could not be saved; returns when that is done.
     func retrySaves()

@@ -203,12 +203,12 @@ public final class WorkingTreeUpdate {
         }
         // What was there is looked at once nobody else can reach it.
         guard try rename(step, parent, name, flags: PASSDIR_RENAME_EXCHANGE) else { return false }
-        return try settle(step, parent, name, expected)
+        return try keepOrTakeBack(step, parent, name, expected)
     }
 
     /// What the exchange took out must be what was looked at, and stays beside until all is done. If it is not, it goes
     /// back.
-    private func settle(
+    private func keepOrTakeBack(
         _ step: Prepared, _ parent: borrowing OwnedDescriptor, _ name: FilePath.Component, _ expected: stat
     ) throws(GitError) -> Bool {
         if Self.facts(of: step.temporary).isSameContent(as: expected) { return true }

@@ -11,7 +11,7 @@ extension StoreAdministration {
     /// - Parameter purge: as for `remove`.
     public func unsharedWork(ofStore name: String, purge: Bool) throws(LifecycleError) -> UnsharedWork {
         let store = try configured(name)
-        daemon?.settle(store: store.name)
+        daemon?.saveAndPush(store: store.name)
         guard store.isCloned || purge else { return UnsharedWork() }
         return unsharedWork(of: store)
     }

@@ -44,7 +44,7 @@ extension StoreAdministration {
         }
         try checkPlace(store)
         try checkIsWholeRepository(store)
-        daemon?.settle(store: store.name)
+        daemon?.saveAndPush(store: store.name)
         if !force { try checkCanBePutAway(store) }
         var operation = StoreOperation(kind: .reclone, id: id, name: store.name, folder: store.path)
         noteLogin(of: store, in: &operation)
@@ -88,7 +88,7 @@ extension StoreAdministration {
         let (count, warnings) = inspect(operation.newFolder, keyring: store.keyring)
         try keep(wish.secrets, for: operation.newID)
         // What was saved while it was cloned.
-        daemon?.settle(store: store.name)
+        daemon?.saveAndPush(store: store.name)
         return CloneReport(id: operation.id, secrets: count, warnings: warnings)
     }
 

@@ -22,7 +22,7 @@ extension StoreAdministration {
         let store = try configured(name)
         let removesFolder = store.isCloned || purge
         if removesFolder { try checkPlace(store) }
-        daemon?.settle(store: store.name)
+        daemon?.saveAndPush(store: store.name)
         if !force { try checkSaved(store) }
         if removesFolder, !force { try checkCanBePutAway(store) }
         var operation = StoreOperation(

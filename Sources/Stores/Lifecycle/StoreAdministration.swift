@@ -11,7 +11,7 @@ public protocol ServingDaemon: Sendable {
     /// Follows the configuration as it is now.
     func reload()
     /// Saves, commits and pushes what waits in a store, as far as that is possible in a short while.
-    func settle(store: String)
+    func saveAndPush(store: String)
     /// The secrets of a store whose saving failed, and which are in its memory only: their paths.
     func unsaved(store: String) -> [String]
     /// Gives up what could not be saved of a store.

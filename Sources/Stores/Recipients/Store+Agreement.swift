@@ -10,7 +10,7 @@ extension Store {
     }
 
     var agreement: RecipientRecord.Agreement {
-        settleMoves()
+        endLeftMoves()
         return options.record?.agreement(of: recordNames) ?? .never
     }
 

@@ -52,7 +52,7 @@ public struct ListMove: Sendable, Equatable {
 
     /// The record after the move.
     /// - Parameter isOver: whoever makes the move has ended: what still waits did not go.
-    func settled(_ entries: [RecordContent.Entry], in root: Root, isOver: Bool) -> [RecordContent.Entry] {
+    func recorded(_ entries: [RecordContent.Entry], in root: Root, isOver: Bool) -> [RecordContent.Entry] {
         guard entries.contains(note) else { return entries }
         let state = state(in: root)
         if state == .waiting, !isOver { return entries }
@@ -120,16 +120,16 @@ extension Store {
         FaultPoint.mayDie("move.made")
         let root = root
         // What cannot be written now is settled by whoever reads the record next.
-        try? updateRecord { move.settled($0, in: root, isOver: true) }
+        try? updateRecord { move.recorded($0, in: root, isOver: true) }
     }
 
     /// Ends moves that a crash has left.
-    func settleMoves() {
+    func endLeftMoves() {
         guard let notes = options.record?.moves(of: recordNames), !notes.isEmpty else { return }
         let root = root
         let moves = notes.map { ListMove($0) }
         try? updateRecord { entries in
-            moves.reduce(entries) { $1.settled($0, in: root, isOver: $1.isLeft) }
+            moves.reduce(entries) { $1.recorded($0, in: root, isOver: $1.isLeft) }
         }
     }
 

@@ -104,8 +104,8 @@ private struct FuzzService: ControlService {
         return ["a: 1 commit is not pushed"]
     }
 
-    func reload(settling: String?, reopening: String?) throws(ControlError) {
-        if settling == nil { throw ControlError(.failed, "no") }
+    func reload(pushing: String?, reopening: String?) throws(ControlError) {
+        if pushing == nil { throw ControlError(.failed, "no") }
     }
 
     func synchronize(
