@@ -65,6 +65,12 @@ static inline int passdir_accept(int socket) {
     return (int)syscall(SYS_accept4, socket, (void *)0, (void *)0, SOCK_CLOEXEC);
 }
 
+/// Has all threads share two heaps, where glibc takes up to eight for each core. Memory at the end of a heap other than the
+/// first is not given back by malloc_trim(3): each heap from which the index of a large store was once read keeps as much.
+static inline void passdir_share_heaps(void) {
+    mallopt(M_ARENA_MAX, 2);
+}
+
 /// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.
 static inline void passdir_return_freed_memory(void) {
     malloc_trim(0);

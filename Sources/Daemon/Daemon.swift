@@ -1,3 +1,4 @@
+import CLinux
 import Fuse
 import OpenPGP
 import Settings
@@ -13,6 +14,7 @@ public enum Daemon {
     public static func run(
         mountPoint: FilePath, environment: [String: String], ready: (Result<Void, DaemonError>) -> Void
     ) throws(DaemonError) {
+        passdir_share_heaps()
         let service: MountService
         do {
             service = try MountService(mountPoint: mountPoint, environment: environment)

@@ -13,8 +13,6 @@ extension Committer {
         guard !state.withLock({ $0.hasLeft }) else { return }
         if hasRepository, regular == nil { exchangeRegularly() }
         if !hasLooked, await !lookForUncommitted() { Task { await self.lookAgain() } }
-        // Comparing everything with the index took more memory than all that follows.
-        passdir_return_freed_memory()
         guard hasRepository else { return }
         await synchronize(options.interval == nil ? .push : .everything)
     }
@@ -109,6 +107,8 @@ extension Committer {
             let result = await PosixThread.run(named: "recovery") { look.result() }
             if let count = writer.take(result, part) { found += count } else { isWhole = false }
         }
+        // Comparing everything with the index took more memory than all else.
+        passdir_return_freed_memory()
         hasLooked = isWhole
         // What was saved just now waits its time.
         if found > 0 { commitPending() }
