@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import Synchronization
 import System
@@ -16,8 +15,8 @@ final class BranchWatch: Sendable {
     private static let patience = Duration.seconds(1)
 
     private struct State {
-        var descriptor: Int32?
-        var moved: [Int32: @Sendable () -> Void] = [:]
+        var inotify: Inotify?
+        var moved: [CInt: @Sendable () -> Void] = [:]
     }
 
     private let state = Mutex(State())
@@ -26,66 +25,44 @@ final class BranchWatch: Sendable {
     /// - Parameter moved: called on the watch's own thread, which it must not keep.
     func follow(_ folders: [FilePath], moved: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            guard let descriptor = state.descriptor ?? start() else { return }
-            state.descriptor = descriptor
-            let events = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR)
-            for folder in folders {
-                let number = folder.withPlatformString { inotify_add_watch(descriptor, $0, events) }
-                if number >= 0 { state.moved[number] = moved }
-            }
+            guard let inotify = state.inotify ?? (try? start()) else { return }
+            state.inotify = inotify
+            let events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | Int32(bitPattern: UInt32(IN_ONLYDIR))
+            for watch in folders.compactMap({ try? inotify.add($0, events) }) { state.moved[watch] = moved }
         }
     }
 
-    private func start() -> Int32? {
-        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-        guard descriptor >= 0 else { return nil }
-        do throws(Errno) {
-            try PosixThread.start(named: "branches") { [self] in serve(descriptor) }
-        } catch {
-            close(descriptor)
-            return nil
-        }
-        return descriptor
+    private func start() throws(Errno) -> Inotify {
+        let inotify = try Inotify()
+        try PosixThread.start(named: "branches") { [self] in serve(inotify) }
+        return inotify
     }
 
-    private func serve(_ descriptor: Int32) {
-        var changed: Set<Int32> = []
+    private func serve(_ inotify: Inotify) {
+        var changed: Set<CInt> = []
         var first = ContinuousClock.now
-        var buffer = [UInt8](repeating: 0, count: 65536)
-        while true {
-            if !changed.isEmpty,
-                first + Self.patience <= .now
-                    || (try? Wait.until(POLLIN, on: descriptor, deadline: .now + Self.quiet)) == false
-            {
+        while let events = try? inotify.events(
+            until: changed.isEmpty ? nil : min(.now + Self.quiet, first + Self.patience))
+        {
+            if events.isEmpty {
                 let all = state.withLock { $0.moved }
-                for number in changed { all[number]?() }
+                for watch in changed { all[watch]?() }
                 changed = []
             }
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
             if changed.isEmpty { first = .now }
-            note(buffer[..<count], in: &changed)
+            for event in events { note(event, in: &changed) }
         }
     }
 
-    /// Which watches the events (inotify(7)) are about; all where events were lost.
-    private func note(_ bytes: ArraySlice<UInt8>, in changed: inout Set<Int32>) {
-        bytes.withUnsafeBytes { events in
-            var offset = 0
-            while offset + 16 <= events.count {
-                let number = events.loadUnaligned(fromByteOffset: offset, as: Int32.self)
-                let mask = events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-                if number == -1 {
-                    changed.formUnion(state.withLock { Array($0.moved.keys) })
-                } else if mask & UInt32(IN_IGNORED) != 0 {
-                    // The folder is gone; its number is not given out again.
-                    _ = state.withLock { $0.moved.removeValue(forKey: number) }
-                } else {
-                    changed.insert(number)
-                }
-                offset += 16 + Int(events.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
-            }
+    /// Which folders an event is about: all where events were lost.
+    private func note(_ event: Inotify.Event, in changed: inout Set<CInt>) {
+        if event.watch == -1 {
+            changed.formUnion(state.withLock { Array($0.moved.keys) })
+        } else if event.mask & UInt32(IN_IGNORED) != 0 {
+            // The folder is gone; its number is not given out again.
+            _ = state.withLock { $0.moved.removeValue(forKey: event.watch) }
+        } else {
+            changed.insert(event.watch)
         }
     }
 }

@@ -21,14 +21,11 @@ enum MountPlace {
         } catch {
             throw DaemonError(message: "\(error)")
         }
-        if place.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
-            throw DaemonError(message: "cannot make the mount point \(place): \(Errno(rawValue: errno))")
+        _ = try rethrowing(place.makeFolder()) { (error: Errno) in
+            DaemonError(message: "cannot make the mount point \(place): \(error)")
         }
-        let resolved: FilePath
-        do throws(Errno) {
-            resolved = try place.resolvingLinks()
-        } catch {
-            throw DaemonError(message: "cannot use the mount point \(place): \(error)")
+        let resolved = try rethrowing(place.resolvingLinks()) { (error: Errno) in
+            DaemonError(message: "cannot use the mount point \(place): \(error)")
         }
         for store in stores where resolved.starts(with: store) || store.starts(with: resolved) {
             throw DaemonError(

@@ -110,7 +110,7 @@ final class MountService: Sendable {
     private static func openLearnedState(_ environment: [String: String], _ log: Logger) -> LearnedState? {
         let folder = Places.stateFolder(environment: environment)
         do {
-            try PrivateFolder.make(folder)
+            try folder.makeFolders()
             return try LearnedState(file: folder.appending("state.sqlite"))
         } catch {
             log.warning("what was learned cannot be kept in \(folder): \(error)")

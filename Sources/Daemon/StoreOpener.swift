@@ -96,7 +96,7 @@ extension StoreOpener {
     func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
         let folder = Places.stateFolder(environment: environment)
         return { name, value in
-            guard (try? PrivateFolder.make(folder)) != nil,
+            guard (try? folder.makeFolders()) != nil,
                 let learned = try? LearnedState(file: folder.appending("state.sqlite"))
             else { return }
             learned.remember(value, as: name, of: store)

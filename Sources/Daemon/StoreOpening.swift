@@ -78,15 +78,11 @@ final class StoreOpening: Sendable {
         toReplacement folder: FilePath, needsList: Bool, _ environment: [String: String]
     ) -> String? {
         if let objection = StorePlace.objection(to: folder, environment: environment) { return objection }
-        var facts = stat()
-        let list = folder.appending(".gpg-id")
-        if needsList,
-            list.withPlatformString({ lstat($0, &facts) }) != 0 || facts.st_mode & S_IFMT != S_IFREG
-        {
+        if needsList, folder.appending(Store.recipientFileName).facts()?.kind != .regular {
             return "has no .gpg-id at its top"
         }
         let lock = folder.appending(".git").appending("index.lock")
-        if lock.withPlatformString({ lstat($0, &facts) }) == 0, time(nil) - facts.st_mtim.tv_sec < 60 {
+        if let facts = lock.facts(), time(nil) - facts.st_mtim.tv_sec < 60 {
             return "is being checked out by git"
         }
         return nil
@@ -102,9 +98,8 @@ final class StoreOpening: Sendable {
     /// The folder without links on the way.
     private func resolved(_ path: FilePath) throws(Errno) -> FilePath {
         let resolved = try path.resolvingLinks()
-        var facts = stat()
-        guard resolved.withPlatformString({ stat($0, &facts) }) == 0 else { throw .last }
-        guard facts.st_mode & S_IFMT == S_IFDIR else { throw .notDirectory }
+        guard let facts = resolved.targetFacts() else { throw .last }
+        guard facts.kind == .directory else { throw .notDirectory }
         return resolved
     }
 }

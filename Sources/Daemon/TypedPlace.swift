@@ -23,7 +23,7 @@ public struct TypedPlace: Sendable {
             self = found
             return
         }
-        let absolute = Self.absolute(typed)
+        let absolute = FilePath(typed).absolute
         let mount = Self.mountPoint(environment)
         var below = absolute
         if let mount, below.removePrefix(mount), let found = Self(below, among: definitions) {
@@ -68,12 +68,6 @@ public struct TypedPlace: Sendable {
     private static func isPath(_ text: String) -> Bool {
         let first = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first
         return first.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? false
-    }
-
-    private static func absolute(_ path: String) -> FilePath {
-        var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
-        guard getcwd(&folder, folder.count) != nil else { return FilePath(path) }
-        return FilePath(platformString: folder).pushing(FilePath(path)).lexicallyNormalized()
     }
 
     /// Where the stores are mounted, or will be.

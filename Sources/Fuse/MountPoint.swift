@@ -71,9 +71,7 @@ public enum MountPoint {
     }
 
     private static func status(of path: FilePath) -> Result<mode_t, Errno> {
-        var status = stat()
-        let result = path.withPlatformString { stat($0, &status) }
-        return result == 0 ? .success(status.st_mode) : .failure(Errno(rawValue: Glibc.errno))
+        path.targetFacts().map { .success($0.st_mode) } ?? .failure(.last)
     }
 
     /// Absolute and without symbolic links, as the kernel lists mount points. The last part of a stale one cannot

@@ -159,7 +159,7 @@ public final class Repository {
         // An empty remote has nothing to check out.
         guard case .branch(_, _, let tip?) = try head() else { return }
         if let bounds {
-            try wrapping(checkIncoming(tip, known: [], bounds: bounds)) { (error: GitError) in
+            try rethrowing(checkIncoming(tip, known: [], bounds: bounds)) { (error: GitError) in
                 GitError(code: error.code, message: "\(doing): \(error.message)")
             }
         }

@@ -111,12 +111,12 @@ public final class Configuration: Sendable {
     ) throws(SettingsError) {
         let read = try Configuration.read(file)
         let wanted = try edits(read)
-        if !wanted.isEmpty { try wrapping(read.edit(wanted), SettingsError.init) }
+        if !wanted.isEmpty { try rethrowing(read.edit(wanted), SettingsError.init) }
         state.withLock { $0 = State(read) }
     }
 
     private static func read(_ file: FilePath) throws(SettingsError) -> ConfigFile {
-        try wrapping(ConfigFile(file), SettingsError.init)
+        try rethrowing(ConfigFile(file), SettingsError.init)
     }
 
     private static func setting(of entry: ConfigFile.Entry) -> AnySetting? {

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// passdir's folders, by the XDG Base Directory Specification: a variable counts when it holds an absolute path.
@@ -39,9 +40,8 @@ public struct Directories: Sendable, Equatable {
     /// the folders above it must exist.
     /// - Throws: `.unsafeFolder`, `.access`.
     public static func makePrivate(_ folder: FilePath) throws(SettingsError) {
-        if folder.withPlatformString({ mkdir($0, 0o700) }) != 0, errno != EEXIST {
-            let error = Errno(rawValue: errno)
-            throw SettingsError(code: .access, message: "cannot be made: \(error)", file: folder)
+        _ = try rethrowing(folder.makeFolder()) { (error: Errno) in
+            SettingsError(code: .access, message: "cannot be made: \(error)", file: folder)
         }
         guard isOurs(folder) else {
             throw SettingsError(
@@ -53,9 +53,8 @@ public struct Directories: Sendable, Equatable {
 
     /// A folder, no symbolic link, of this user, without any permission of others.
     private static func isOurs(_ folder: FilePath) -> Bool {
-        var status = stat()
-        guard folder.withPlatformString({ lstat($0, &status) }) == 0 else { return false }
-        return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
+        guard let facts = folder.facts() else { return false }
+        return facts.kind == .directory && facts.st_uid == getuid() && facts.st_mode & 0o077 == 0
     }
 
     /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`.

@@ -38,10 +38,10 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     public func save(
         _ secret: SecretBytes, as key: CredentialKey, expires: Int64?
     ) throws(CredentialError) {
-        let ciphertext = try wrapping(encrypted(secret)) { (error: OpenPGPError) in
+        let ciphertext = try rethrowing(encrypted(secret)) { (error: OpenPGPError) in
             CredentialError(.unavailable, "the credential cannot be encrypted: \(error.message)")
         }
-        try wrapping(write(ciphertext, as: key, expires: expires)) { (error: Errno) in
+        try rethrowing(write(ciphertext, as: key, expires: expires)) { (error: Errno) in
             CredentialError(.failed, "\(folder) cannot be written: \(error)")
         }
     }
@@ -57,7 +57,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     }
 
     private func write(_ ciphertext: [UInt8], as key: CredentialKey, expires: Int64?) throws(Errno) {
-        try Directories.makeFolders(folder)
+        try folder.makeFolders()
         // First without the old expiry: a new token must not be said to expire when the old one did.
         try remove(file(key, "expires"))
         try PrivateFile.write(ciphertext, to: file(key, "gpg"))
@@ -67,11 +67,11 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     /// As the protocol says; may wait for a passphrase.
     public func load(_ key: CredentialKey) throws(CredentialError) -> SecretBytes? {
         let file = file(key, "gpg")
-        let ciphertext = try wrapping(PrivateFile.read(file)) { (error: Errno) in
+        let ciphertext = try rethrowing(PrivateFile.read(file)) { (error: Errno) in
             CredentialError(.failed, "\(file) cannot be read: \(error)")
         }
         guard let ciphertext else { return nil }
-        return try wrapping(engine().decrypt(ciphertext, limit: 1 << 20, timeout: .seconds(120))) {
+        return try rethrowing(engine().decrypt(ciphertext, limit: 1 << 20, timeout: .seconds(120))) {
             (error: OpenPGPError) in
             CredentialError(.refused, "\(file) cannot be decrypted: \(error.message)")
         }
@@ -80,7 +80,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
     /// As the protocol says.
     public func delete(_ key: CredentialKey) throws(CredentialError) {
         for suffix in ["gpg", "expires", "gpg.new", "expires.new"] {
-            try wrapping(remove(file(key, suffix))) { (error: Errno) in
+            try rethrowing(remove(file(key, suffix))) { (error: Errno) in
                 CredentialError(.failed, "\(file(key, "gpg")) cannot be removed: \(error)")
             }
         }

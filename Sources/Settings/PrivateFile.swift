@@ -37,8 +37,3 @@ public enum PrivateFile {
         DirectoryStream.names(in: folder).sorted()
     }
 }
-
-extension Directories {
-    /// Makes a folder and what is missing above it, each 0700.
-    public static func makeFolders(_ folder: FilePath) throws(Errno) { try folder.makeFolders() }
-}

@@ -67,7 +67,7 @@ public struct SecretServiceCredentialStore: CredentialStore {
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
         var count = gsize(0)
         let bytes = secret_value_get(value, &count)
-        return try wrapping(SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: Int(count)))) {
+        return try rethrowing(SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: Int(count)))) {
             (_: Errno) in CredentialError(.failed, "there is no memory for the credential")
         }
     }

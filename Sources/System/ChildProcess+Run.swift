@@ -54,18 +54,17 @@ extension ChildProcess {
         var (unsent, heard, said) = (input[...], 0, [UInt8]())
         if unsent.isEmpty { given.closeWriting() }
         while output.reading >= 0 || errors.reading >= 0 {
-            let left = end - .now
-            guard left > .zero, heard + said.count <= outputLimit else {
-                child.kill()
-                child.wait()
-                return Outcome(status: 124, output: [], errors: String(decoding: said, as: UTF8.self))
-            }
             var entries = [
                 pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: given.writing, events: Int16(POLLOUT), revents: 0),
             ]
-            _ = poll(&entries, nfds_t(entries.count), left.wholeMilliseconds)
+            guard heard + said.count <= outputLimit, (try? Poll.wait(for: &entries, until: end)) == true
+            else {
+                child.kill()
+                child.wait()
+                return Outcome(status: 124, output: [], errors: String(decoding: said, as: UTF8.self))
+            }
             if entries[0].revents != 0 {
                 let goesOn = output.read { piece in
                     heard += piece.count

@@ -110,12 +110,7 @@ public struct ChildProcess: Sendable {
         let opened = passdir_pidfd_open(pid)
         guard opened >= 0 else { return false }
         let process = OwnedDescriptor(opened)
-        let end = ContinuousClock.now + limit
-        while .now < end {
-            var entry = pollfd(fd: process.raw, events: Int16(POLLIN), revents: 0)
-            if poll(&entry, 1, (end - .now).wholeMilliseconds) > 0 { return true }
-        }
-        return false
+        return (try? Poll.wait(for: POLLIN, on: process.raw, until: .now + limit)) == true
     }
 
     /// Waits for its end; once.
@@ -127,14 +122,5 @@ public struct ChildProcess: Sendable {
         }
         let signal = status & 0x7F
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
-    }
-}
-
-extension Duration {
-    /// For poll(2): rounded up, so that the last wait does not spin; 0 when it is over.
-    var wholeMilliseconds: Int32 {
-        guard self > .zero else { return 0 }
-        guard self < .seconds(1 << 20) else { return 1 << 30 }
-        return Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

@@ -10,4 +10,11 @@ extension FilePath {
         defer { free(resolved) }
         return FilePath(platformString: resolved)
     }
+
+    /// The path as somebody in this process's folder means it, without `.` and `..` where that needs no look at the disk.
+    public var absolute: FilePath {
+        var folder = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&folder, folder.count) != nil else { return self }
+        return FilePath(platformString: folder).pushing(self).lexicallyNormalized()
+    }
 }

@@ -81,6 +81,12 @@ extension FilePath {
         return withPlatformString { Glibc.lstat($0, &facts) } == 0 ? facts : nil
     }
 
+    /// stat(2), of what a link leads to; nil when it fails, with the reason in errno.
+    public func targetFacts() -> Glibc.stat? {
+        var facts = Glibc.stat()
+        return withPlatformString { fstatat(AT_FDCWD, $0, &facts, 0) } == 0 ? facts : nil
+    }
+
     /// Whether something is there, or a link leads there.
     public var exists: Bool { withPlatformString { access($0, F_OK) } == 0 }
 
@@ -95,12 +101,32 @@ extension FilePath {
         guard moved == 0 else { throw .last }
     }
 
-    /// Makes a folder and what is missing above it.
-    public func makeFolders(mode: mode_t = 0o700) throws(Errno) {
-        guard !isEmpty, !exists else { return }
-        try removingLastComponent().makeFolders(mode: mode)
-        guard withPlatformString({ mkdir($0, mode) }) == 0 || errno == EEXIST else { throw .last }
+    /// mkdir(2).
+    /// - Returns: false where something has the name already.
+    @discardableResult
+    public func makeFolder(mode: mode_t = 0o700) throws(Errno) -> Bool {
+        if withPlatformString({ mkdir($0, mode) }) == 0 { return true }
+        guard errno == EEXIST else { throw .last }
+        return false
     }
+
+    /// Makes a folder and what is missing above it; one that exists is left as it is.
+    /// - Throws: ENOTDIR where something else is there.
+    public func makeFolders(mode: mode_t = 0o700) throws(Errno) {
+        guard !isEmpty else { return }
+        if let facts = targetFacts() {
+            guard facts.kind == .directory else { throw .notDirectory }
+            return
+        }
+        guard errno == ENOENT else { throw .last }
+        try removingLastComponent().makeFolders(mode: mode)
+        try makeFolder(mode: mode)
+    }
+}
+
+extension stat {
+    /// What kind of thing it is about.
+    public var kind: EntryKind { EntryKind(mode: st_mode) }
 }
 
 /// What tells one state of a file from another.

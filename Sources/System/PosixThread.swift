@@ -24,6 +24,13 @@ public struct PosixThread: Sendable {
     /// Waits until the thread has ended; once.
     public func join() { pthread_join(identity, nil) }
 
+    /// Stops the calling thread for so long; not at all when that is negative.
+    public static func sleep(for time: Duration) {
+        let (seconds, attoseconds) = time.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        nanosleep(&time, nil)
+    }
+
     /// Starts a thread that nobody joins; parameters and errors as of `init`.
     public static func start(
         named name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void

@@ -49,7 +49,7 @@ struct DiscardCommand: ParsableCommand {
         let path = place.path.string
         guard !path.isEmpty else { throw CommandFailure("\(typed) is a store; name a secret in it") }
         let store = report.stores.first { $0.name == place.store.name }
-        let found = store?.unsaved.first { $0.path == path || $0.path + ".gpg" == path }
+        let found = store?.unsaved.first { $0.path == path || $0.path == place.path.withoutSuffix.string }
         guard let found else {
             throw CommandFailure(
                 "nothing of \(place.store.name)/\(path) is unsaved; 'passdir status' lists what is")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import System
 import SystemPackage
 
 /// `passdir mount`: becomes the daemon with `--foreground`, else starts one and waits until it answers.
@@ -37,7 +38,7 @@ struct MountCommand: ParsableCommand {
     func run() throws {
         let environment = CallerEnvironment.variables()
         let place = try Daemon.mountPoint(
-            argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
+            argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
         if foreground {
             try serve(at: place, environment)
         } else {
@@ -71,7 +72,7 @@ struct MountCommand: ParsableCommand {
     private func start(at place: FilePath, _ environment: [String: String]) throws {
         let log = Places.logFile(environment: environment)
         do throws(Errno) {
-            try PrivateFolder.make(log.removingLastComponent())
+            try log.removingLastComponent().makeFolders()
         } catch {
             throw CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
         }

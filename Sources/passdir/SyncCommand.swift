@@ -79,7 +79,7 @@ final class SyncProgress: Sendable {
         // Without a thread there is no line.
         try? PosixThread.start(named: "progress") { [self] in
             while !isOver.load(ordering: .relaxed) {
-                usleep(200_000)
+                PosixThread.sleep(for: .milliseconds(200))
                 guard !isOver.load(ordering: .relaxed), let report = try? client.status(limit: .seconds(2))
                 else {
                     continue

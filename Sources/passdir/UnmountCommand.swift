@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import System
 import SystemPackage
 
 /// `passdir unmount`: asks the daemon to end its mount.
@@ -26,7 +27,7 @@ struct UnmountCommand: ParsableCommand {
         do throws(ControlError) {
             if let mountpoint {
                 let mounted = try client.status().mount.path
-                guard FilePath(mounted) == CallerEnvironment.absolute(mountpoint) else {
+                guard FilePath(mounted) == FilePath(mountpoint).absolute else {
                     throw ControlError(.failed, "\(mountpoint) is not our mount point, \(mounted) is")
                 }
             }
@@ -42,7 +43,7 @@ struct UnmountCommand: ParsableCommand {
     /// What a daemon that was killed has left.
     private func unmountStale(_ environment: [String: String]) throws {
         let place = try Daemon.mountPoint(
-            argument: mountpoint.map(CallerEnvironment.absolute), environment: environment)
+            argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
         guard try Daemon.freeMountPoint(place) else { throw CommandFailure("nothing is mounted") }
         StandardError.print(
             "passdir: the daemon of \(place) had ended already; what it had not committed, the next mount commits"

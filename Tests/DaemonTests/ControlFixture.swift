@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 @testable import Daemon
@@ -95,7 +96,7 @@ final class RawConnection: Sendable {
 
     /// Whether a message comes, or the server closes, within a time.
     func isReadable(within limit: Duration) -> Bool {
-        (try? Wait.until(POLLIN, on: descriptor, deadline: .now + limit)) == true
+        (try? Poll.wait(for: POLLIN, on: descriptor, until: .now + limit)) == true
     }
 
     /// The next message; nil when the server closed (or is silent for 10 s).

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 public import Sync
+import System
 import SystemPackage
 
 /// Asks the daemon over its control socket. Every call has a time limit.
@@ -41,7 +42,7 @@ public struct ControlClient: Sendable {
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
             returning: Reply.self)
         // The answer is its last act but for letting go of what it holds.
-        if daemon >= 0 { _ = try? Wait.until(POLLIN, on: daemon, deadline: deadline) }
+        if daemon >= 0 { _ = try? Poll.wait(for: POLLIN, on: daemon, until: deadline) }
         return reply.left ?? []
     }
 

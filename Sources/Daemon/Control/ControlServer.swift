@@ -100,27 +100,26 @@ public final class ControlServer: Sendable {
         }
         wake.signal()
         while state.withLock({ $0.isAccepting || !$0.connections.isEmpty }) {
-            guard (try? Wait.until(POLLIN, on: freed.reading, deadline: deadline)) == true else { break }
+            guard (try? Poll.wait(for: POLLIN, on: freed.reading, until: deadline)) == true else { break }
             freed.drain()
         }
         state.withLock { $0.socket.take()?.end() }
     }
 
     private func accept() {
-        let never = ContinuousClock.now + .seconds(1 << 32)
         while !state.withLock({ $0.isStopping }) {
             var entries = [
                 pollfd(fd: listening, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0),
             ]
-            _ = poll(&entries, nfds_t(entries.count), -1)
+            _ = try? Poll.wait(for: &entries, until: nil)
             guard !state.withLock({ $0.isStopping }) else { break }
             let connection = passdir_accept(listening)
             if connection >= 0 {
                 serve(connection)
             } else if errno == EMFILE || errno == ENFILE || errno == ENOMEM {
                 // The connection still waits, so poll returns at once: give others time to close something.
-                _ = try? Wait.until(POLLIN, on: wake.reading, deadline: min(never, .now + .milliseconds(100)))
+                _ = try? Poll.wait(for: POLLIN, on: wake.reading, until: .now + .milliseconds(100))
             }
         }
         state.withLock { $0.isAccepting = false }
@@ -135,7 +134,7 @@ public final class ControlServer: Sendable {
         // Those that are to end need a moment for it, and so do calls.
         let deadline = ContinuousClock.now + .seconds(2)
         var isTaken = take(connection)
-        while isTaken == nil, (try? Wait.until(POLLIN, on: freed.reading, deadline: deadline)) == true {
+        while isTaken == nil, (try? Poll.wait(for: POLLIN, on: freed.reading, until: deadline)) == true {
             freed.drain()
             isTaken = take(connection)
         }

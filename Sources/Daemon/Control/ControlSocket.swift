@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import SystemPackage
 
 /// The socket file of the control protocol: who may reach it and whose it is.
@@ -87,14 +88,8 @@ struct ControlSocket: ~Copyable {
 
     /// Opens the folder of the socket, made if it is not there; it must be ours and closed to everybody else.
     private static func privateFolder(_ path: FilePath) throws(ControlError) -> Int32 {
-        var parent = path.removingLastComponent()
-        var missing: [FilePath] = []
-        while !parent.isEmpty, access(parent.string, F_OK) != 0, errno == ENOENT {
-            missing.append(parent)
-            parent.removeLastComponent()
-        }
-        for folder in missing.reversed() + [path] where mkdir(folder.string, 0o700) != 0 && errno != EEXIST {
-            throw failure("make", folder)
+        try rethrowing(path.makeFolders()) { (error: Errno) in
+            ControlError(.failed, "cannot make \(path): \(error)")
         }
         let folder = open(path.string, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { throw failure("open", path) }

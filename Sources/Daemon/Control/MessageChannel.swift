@@ -1,4 +1,5 @@
 import Glibc
+import System
 import SystemPackage
 
 /// One end of a Varlink connection: messages, each ended by a NUL byte, with bounded size and bounded waits.
@@ -37,7 +38,7 @@ struct MessageChannel: ~Copyable {
             }
             searched = buffered.count
             guard searched <= limit else { return .tooLong }
-            guard try Wait.until(POLLIN, on: socket, deadline: deadline) else { return .timedOut }
+            guard try Poll.wait(for: POLLIN, on: socket, until: deadline) else { return .timedOut }
             let received = withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 1) { chunk in
                 let count = recv(socket, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
                 if count > 0 { buffered.append(contentsOf: chunk.prefix(count)) }
@@ -65,7 +66,7 @@ struct MessageChannel: ~Copyable {
             if count > 0 {
                 sent += count
             } else if errno == EAGAIN {
-                guard try Wait.until(POLLOUT, on: socket, deadline: deadline) else { return false }
+                guard try Poll.wait(for: POLLOUT, on: socket, until: deadline) else { return false }
             } else if errno != EINTR {
                 throw Errno(rawValue: errno)
             }

@@ -72,7 +72,7 @@ public enum Detached {
         let deadline = ContinuousClock.now + limit
         var line: [UInt8] = []
         while line.last != UInt8(ascii: "\n"), line.count < 4096 {
-            guard (try? Wait.until(POLLIN, on: reading, deadline: deadline)) == true else {
+            guard (try? Poll.wait(for: POLLIN, on: reading, until: deadline)) == true else {
                 child.kill()
                 child.wait()
                 throw Failure(

@@ -1,8 +1,6 @@
-import Glibc
 import OpenPGP
 import Stores
 import Sync
-import Synchronization
 import System
 import SystemPackage
 
@@ -19,7 +17,7 @@ final class RecipientWatch: Sendable {
     }
 
     private let store: Store
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     init(_ store: Store) {
         self.store = store
@@ -34,8 +32,10 @@ final class RecipientWatch: Sendable {
     var reports: [RecipientChangeReport] {
         let before = state.withLock { $0.looks }
         look()
-        for _ in 0..<60 where state.withLock({ $0.looks == before }) { usleep(5000) }
-        return state.withLock { $0.reports }
+        let deadline = MonotonicTime(secondsFromNow: 0.3)
+        return state.waiting { state, isOver in
+            state.looks != before || isOver ? .done(state.reports) : .wait(until: deadline)
+        }
     }
 
     /// A sentence about what looks like an interrupted change and is not this machine's, or about agreements that are
@@ -66,6 +66,7 @@ final class RecipientWatch: Sendable {
                     state.isLooking = false
                     state.looks += 1
                 }
+                state.broadcast()
             }
         } catch {
             state.withLock { $0.isLooking = false }

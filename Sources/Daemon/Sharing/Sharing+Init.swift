@@ -78,7 +78,7 @@ extension Sharing {
         }
     }
 
-    private static var newList: FilePath { ".gpg-id" }
+    private static var newList: FilePath { FilePath(root: nil, components: Store.recipientFileName) }
 
     private static func failure(_ error: any Error, _ folder: FilePath) -> DaemonError {
         switch error {

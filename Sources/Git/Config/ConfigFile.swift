@@ -167,7 +167,7 @@ public final class ConfigFile {
 
     /// Every variable that libgit2 finds, in file order, without those of included files.
     func variables(of file: FilePath) throws(ConfigFileError) -> [(name: String, value: String?)] {
-        try wrapping(ConfigSnapshot(of: file).variables(), located).filter { !$0.isIncluded }
+        try rethrowing(ConfigSnapshot(of: file).variables(), located).filter { !$0.isIncluded }
             .map { ($0.name, $0.value) }
     }
 

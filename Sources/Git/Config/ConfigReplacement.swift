@@ -20,7 +20,7 @@ private struct ConfigLock: ~Copyable {
                 code: .locked, message: "another program holds \(lock)", file: target)
             guard ConfigLock.isLeft(lock) else { throw locked }
             lock.unlink()
-            held = try wrapping(ConfigLock.make(lock)) { (_: Errno) in locked }
+            held = try rethrowing(ConfigLock.make(lock)) { (_: Errno) in locked }
         }
         self.lock = lock
         copy = target.withSuffix(".new")
@@ -64,10 +64,10 @@ private struct ConfigLock: ~Copyable {
     /// Puts other content into the copy.
     func write(_ content: [UInt8]) throws(ConfigFileError) {
         copy.unlink()
-        let file = try wrapping(
+        let file = try rethrowing(
             OwnedDescriptor(opening: copy, O_CREAT | O_EXCL | O_WRONLY, mode: 0o600),
             ConfigFileError.unwritable(copy))
-        try wrapping(file.writeAll(content), ConfigFileError.unwritable(copy))
+        try rethrowing(file.writeAll(content), ConfigFileError.unwritable(copy))
     }
 
     deinit {
@@ -88,19 +88,18 @@ struct ConfigReplacement: ~Copyable {
 
     init(of path: FilePath) throws(ConfigFileError) {
         let folder = path.removingLastComponent()
-        try wrapping(folder.makeFolders()) { (error: Errno) in
+        try rethrowing(folder.makeFolders()) { (error: Errno) in
             ConfigFileError(code: .other, message: "cannot make the folder \(folder): \(error)", file: path)
         }
         let target = (try? path.resolvingLinks()) ?? path
         let lock = try ConfigLock(target)
-        var facts = stat()
-        let isThere = target.withPlatformString { stat($0, &facts) } == 0
+        let mode = target.targetFacts().map { $0.st_mode & 0o777 } ?? 0o600
         // libgit2's lock of a copy that a killed process left.
         lock.copy.withSuffix(".lock").unlink()
         try lock.write(try ConfigReplacement.bytes(of: target) ?? [])
         self.target = target
         self.lock = lock
-        permissions = isThere ? facts.st_mode & 0o777 : 0o600
+        permissions = mode
     }
 
     /// Puts other content into the copy.
@@ -110,7 +109,7 @@ struct ConfigReplacement: ~Copyable {
 
     /// Makes the copy durable and renames it over the file.
     func commit() throws(ConfigFileError) {
-        try wrapping(replace(), ConfigFileError.unwritable(target))
+        try rethrowing(replace(), ConfigFileError.unwritable(target))
     }
 
     private func replace() throws(Errno) {

@@ -8,11 +8,10 @@ enum IncomingName {
     /// What the names of our own files begin with: no store shows or commits them.
     private static let ours = ".passdir-"
 
-    /// A list of recipients, and its signature.
-    private static let lists: Set = [".gpg-id", ".gpg-id.sig"]
-
     /// Whether a file of this name is read as a list of recipients, or as the signature of one.
-    static func isList(_ name: [UInt8]) -> Bool { lists.contains(String(decoding: name, as: UTF8.self)) }
+    static func isList(_ name: [UInt8]) -> Bool {
+        StoreFile.lists.contains(String(decoding: name, as: UTF8.self))
+    }
 
     /// Why an entry of this name cannot be placed, in words that follow its path; nil when it can.
     static func objection(_ name: [UInt8], isLink: Bool = false, isTree: Bool = false) -> String? {
@@ -31,7 +30,7 @@ enum IncomingName {
             if RuleFiles.names.contains(plain) || isLink && isShortRule(plain) {
                 return "is a \(kind) in place of git's own file"
             }
-            if lists.contains(plain) {
+            if StoreFile.lists.contains(plain) {
                 return "is a \(kind) in place of a list of recipients"
             }
         }

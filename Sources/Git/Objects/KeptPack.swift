@@ -16,15 +16,15 @@ final class KeptPack {
         let common = repository.commonDirectory
         let folder = common.appending("\(Self.prefix)\(getpid())")
         KeptPack.removeFolder(folder)
-        guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 else {
-            throw .system(Errno(rawValue: errno), "cannot write a pack")
+        guard try GitError.wrapping("cannot write a pack", folder.makeFolder()) else {
+            throw .system(.fileExists, "cannot write a pack")
         }
         defer { KeptPack.removeFolder(folder) }
         var pack = BlobPack()
         for object in objects { pack.add(object.bytes, kind: object.kind) }
         let name = try pack.write(into: folder, nil)
         let place = common.pushing("objects/pack")
-        _ = place.withPlatformString { mkdir($0, 0o777) }
+        _ = try? place.makeFolder(mode: 0o777)
         let keep = place.appending(name + ".keep")
         let draft = folder.appending("keep")
         let descriptor = try GitError.wrapping(

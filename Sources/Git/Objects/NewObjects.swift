@@ -92,7 +92,7 @@ public final class NewObjects {
     /// - Throws: `.modified` when one has gone that was too large to be held.
     public func ensure(collecting: Bool) throws(GitError) {
         guard pack == nil, !objects.isEmpty else { return }
-        try wrapping(write(asPack: collecting), Self.gone)
+        try rethrowing(write(asPack: collecting), Self.gone)
     }
 
     private func write(asPack: Bool) throws(GitError) {

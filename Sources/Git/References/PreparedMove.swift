@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// A move of a branch of which only the move itself is left to do; without effect when it isn't published.
@@ -59,7 +60,7 @@ public struct PreparedMove: ~Copyable {
                 if try mayMove() { break }
                 // git waits a tenth of a second for the lock of a reference.
                 lock.giveBack()
-                usleep(2000)
+                PosixThread.sleep(for: .milliseconds(2))
             }
             if isTaken, try lock.commit() {
                 let line = ReferenceLog.line(from: from, to: to, who, why)
@@ -92,7 +93,7 @@ extension Repository {
     public func checkUnlocked(_ ref: String) throws(GitError) {
         for file in [gitDirectory.appending("index"), commonDirectory.pushing(FilePath(ref))] {
             let lock = file.withSuffix(".lock")
-            guard lock.withPlatformString({ access($0, F_OK) }) != 0 else {
+            guard !lock.exists else {
                 throw GitError(code: .locked, message: "another program holds \(lock)")
             }
         }
@@ -132,11 +133,7 @@ extension Repository {
 
     /// Whether a reference holds an object's name itself; true also for one that does not exist.
     fileprivate func isDirect(_ ref: String) throws(GitError) -> Bool {
-        var facts = stat()
-        let path = commonDirectory.pushing(FilePath(ref))
-        if path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFREG {
-            return false
-        }
+        if let facts = commonDirectory.pushing(FilePath(ref)).facts(), facts.kind != .regular { return false }
         var reference: OpaquePointer?
         let code = git_reference_lookup(&reference, pointer, ref)
         if code == GIT_ENOTFOUND.rawValue { return true }

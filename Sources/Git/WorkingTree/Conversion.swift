@@ -39,7 +39,7 @@ extension Repository {
     func converted(
         _ bytes: [UInt8], _ direction: ConversionRequest.Direction, at path: FilePath
     ) throws(GitError) -> [UInt8] {
-        guard path.extension != "gpg", let top = workingDirectory else { return bytes }
+        guard !StoreFile.isMessage(path), let top = workingDirectory else { return bytes }
         var folder = path
         while folder.removeLastComponent() { try RuleFiles.check(folder, top: top) }
         let request = ConversionRequest(
@@ -104,7 +104,7 @@ extension Repository {
     /// Whether passdir, pass or git itself reads a file in the working tree, for whom to encrypt to or what to do.
     private static func isReadAsItIs(_ path: FilePath) -> Bool {
         guard let name = path.lastComponent?.string else { return false }
-        return name == ".gpg-id" || name == ".gpg-id.sig" || RuleFiles.names.contains(name)
+        return StoreFile.lists.contains(name) || RuleFiles.names.contains(name)
     }
 
     private func needsProgram(_ path: FilePath) -> Bool {

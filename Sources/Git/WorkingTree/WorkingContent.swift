@@ -48,7 +48,7 @@ extension Repository {
             return false
         }
         if ObjectID(oid) == id { return true }
-        guard path.extension != "gpg", hasPlainRules(above: path) else { return false }
+        guard !StoreFile.isMessage(path), hasPlainRules(above: path) else { return false }
         let code = path.withPlatformString {
             git_repository_hashfile(&oid, pointer, $0, GIT_OBJECT_BLOB, nil)
         }

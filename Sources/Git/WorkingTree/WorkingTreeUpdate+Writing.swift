@@ -9,7 +9,7 @@ extension WorkingTreeUpdate {
         _ item: TreeItem, from repository: Repository, to prepared: inout Prepared
     ) throws(GitError) {
         try repository.withBlob(item.id) { (bytes) throws(GitError) in
-            guard item.kind != .link, prepared.step.path.extension != "gpg" else {
+            guard item.kind != .link, !StoreFile.isMessage(prepared.step.path) else {
                 return try write(bytes, item.kind, to: prepared)
             }
             let converted = try repository.converted(Array(bytes), .toWorkingTree, at: prepared.step.path)

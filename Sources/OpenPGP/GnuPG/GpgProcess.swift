@@ -28,8 +28,8 @@ enum GpgProcess {
     /// SIGTERM lets gpg remove its lock files; one that is held up does not get to it.
     private static func end(_ handle: Int32) {
         _ = passdir_pidfd_send_signal(handle, SIGTERM)
-        var ended = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-        if poll(&ended, 1, 100) == 0 { _ = passdir_pidfd_send_signal(handle, SIGKILL) }
+        let hasEnded = try? Poll.wait(for: POLLIN, on: handle, until: .now + .milliseconds(100))
+        if hasEnded == false { _ = passdir_pidfd_send_signal(handle, SIGKILL) }
     }
 
     private static func inode(ofPipe descriptor: Int32) -> UInt64? {
@@ -50,9 +50,8 @@ enum GpgProcess {
     private static func holds(_ process: Int32, _ inodes: Set<UInt64>) -> Bool {
         let directory = "/proc/\(process)/fd"
         return DirectoryStream.names(in: FilePath(directory)).contains { entry in
-            var information = stat()
-            guard stat("\(directory)/\(entry)", &information) == 0 else { return false }
-            return information.st_mode & S_IFMT == S_IFIFO && inodes.contains(UInt64(information.st_ino))
+            guard let facts = FilePath("\(directory)/\(entry)").targetFacts() else { return false }
+            return facts.st_mode & S_IFMT == S_IFIFO && inodes.contains(UInt64(facts.st_ino))
         }
     }
 }

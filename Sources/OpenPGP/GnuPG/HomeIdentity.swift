@@ -8,10 +8,7 @@ struct HomeIdentity: Equatable {
 
     /// Looks at the files now.
     init(_ paths: [String]) {
-        files = paths.map { path in
-            var facts = stat()
-            return stat(path, &facts) == 0 ? FileIdentity(facts) : nil
-        }
+        files = paths.map { FilePath($0).targetFacts().map(FileIdentity.init) }
     }
 
     /// The files that count in a home: the keyrings, the trust in them, who has secret keys, and the groups.

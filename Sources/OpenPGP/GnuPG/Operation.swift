@@ -162,20 +162,11 @@ final class Operation {
         let watched = watches
         var polls = watched.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
         polls.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
-        guard poll(&polls, nfds_t(polls.count), Self.milliseconds(until: limit)) > 0 else { return }
+        guard (try? Poll.wait(for: &polls, until: limit)) == true else { return }
         if polls[watched.count].revents != 0 { wakeup.drain() }
         for (watch, poll) in zip(watched, polls) where poll.revents != 0 && !watch.isRemoved {
             _ = watch.callback(watch.data, watch.descriptor)
         }
-    }
-
-    private static func milliseconds(until limit: ContinuousClock.Instant?) -> Int32 {
-        guard let limit else { return -1 }
-        let (seconds, attoseconds) = (limit - ContinuousClock.now).components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        guard seconds < 86_400 else { return 86_400_000 }
-        // Rounded up, so that the last wait does not spin.
-        return Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 public import Settings
+import System
 import SystemPackage
 
 /// Everything that passdir keeps, and where: the whole catalogue with what is there now. Never a value.
@@ -108,7 +109,7 @@ public struct Audit: Sendable, Encodable {
         _ stores: [StoreDefinition], _ environment: [String: String], _ found: inout [String: [String]]
     ) {
         let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
-        guard access(file.string, F_OK) == 0, let learned = try? LearnedState(file: file) else { return }
+        guard file.exists, let learned = try? LearnedState(file: file) else { return }
         defer { learned.close() }
         let (tables, facts) = learned.inventory()
         for (table, count) in tables.sorted(by: { $0.key < $1.key }) {
@@ -153,11 +154,7 @@ enum AuditWalk {
         for name in PrivateFile.names(in: folder) {
             found.append(name)
             let child = folder.appending(name)
-            var facts = stat()
-            guard child.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR
-            else {
-                continue
-            }
+            guard child.facts()?.kind == .directory else { continue }
             let isClones = place == .data && ["stores", "removed"].contains(name)
             for inner in PrivateFile.names(in: child) {
                 found.append("\(name)/\(inner)" + (isClones ? "/." : ""))

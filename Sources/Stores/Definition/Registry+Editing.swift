@@ -1,5 +1,6 @@
 import Glibc
 public import Settings
+import System
 public import SystemPackage
 
 extension Registry {
@@ -11,9 +12,7 @@ extension Registry {
     @discardableResult
     public func add(name: String, path: FilePath, keyring: FilePath? = nil) throws(SettingsError) -> String {
         let folder = try placeForNew(name: name, path: path)
-        var facts = stat()
-        let file = folder.appending(".gpg-id")
-        guard file.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+        guard folder.appending(Store.recipientFileName).facts()?.kind == .regular else {
             throw SettingsError(
                 code: .access,
                 message:
@@ -31,7 +30,7 @@ extension Registry {
     /// - Throws: what is wrong with the name or the place.
     public func placeForNew(name: String, path: FilePath) throws(SettingsError) -> FilePath {
         try checkNew(name)
-        guard path.withPlatformString({ access($0, F_OK) }) == 0 || errno != ENOENT else {
+        guard path.exists || errno != ENOENT else {
             throw SettingsError(
                 code: .access,
                 message:
@@ -48,20 +47,21 @@ extension Registry {
     public func makePlaceForNew(
         name: String, path: FilePath
     ) throws(SettingsError) -> (folder: FilePath, isMade: Bool) {
-        guard let last = path.lastComponent, path.withPlatformString({ access($0, F_OK) }) != 0,
+        guard let last = path.lastComponent, !path.exists,
             errno == ENOENT
         else { return (try placeForNew(name: name, path: path), false) }
         try checkNew(name)
         let above = path.removingLastComponent()
-        guard above.withPlatformString({ access($0, F_OK) }) == 0 || errno != ENOENT else {
+        guard above.exists || errno != ENOENT else {
             throw SettingsError(
                 code: .access, message: "\(above) is not there, so \(path) cannot be made: make it first")
         }
         let folder = try Self.resolved(above).appending(last)
         try checkPlace(folder)
-        guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 else {
-            throw SettingsError(code: .access, message: "\(path) cannot be made: \(Errno(rawValue: errno))")
+        let cannot = { (error: Errno) in
+            SettingsError(code: .access, message: "\(path) cannot be made: \(error)")
         }
+        guard try rethrowing(folder.makeFolder(), cannot) else { throw cannot(.fileExists) }
         return (folder, true)
     }
 

@@ -84,8 +84,7 @@ public struct Registry: Sendable {
             + "a store in the configuration now"
         // Another store lies in it, say: nothing could be done about that here.
         guard (try? checkPlace(store.path)) != nil else { return said }
-        var facts = stat()
-        let hasList = store.path.appending(".gpg-id").withPlatformString { lstat($0, &facts) } == 0
+        let hasList = store.path.appending(Store.recipientFileName).facts() != nil
         let isTaken = all.contains { StoreName.areAlike($0.name, store.name) }
         let name = isTaken ? try freeName("pass") : store.name
         return said + ": passdir store add \(name)\(hasList ? "" : " --init") --path "
@@ -110,8 +109,7 @@ public struct Registry: Sendable {
             throw SettingsError(
                 code: .access, message: "\(path) is not there: name the folder of a password store")
         }
-        var facts = stat()
-        guard resolved.withPlatformString({ stat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+        guard resolved.targetFacts()?.kind == .directory else {
             throw SettingsError(
                 code: .access, message: "\(path) is no folder: name the folder of a password store")
         }

@@ -1,4 +1,5 @@
 import Glibc
+import System
 public import SystemPackage
 
 /// Which folders are never a store, whoever names them: those in which everything else of the user's or the system's
@@ -10,9 +11,9 @@ public enum StorePlace {
     ///   - folder: absolute, links resolved.
     ///   - environment: asked for `HOME`, `TMPDIR`, `XDG_RUNTIME_DIR` and `GNUPGHOME`.
     public static func objection(to folder: FilePath, environment: [String: String]) -> String? {
-        guard let facts = facts(folder) else { return nil }
+        guard let facts = folder.targetFacts() else { return nil }
         func isSame(_ other: FilePath) -> Bool {
-            guard let found = Self.facts(other) else { return false }
+            guard let found = other.targetFacts() else { return false }
             return found.st_dev == facts.st_dev && found.st_ino == facts.st_ino
         }
         let remedy = ": name a folder of its own for the store"
@@ -76,10 +77,5 @@ public enum StorePlace {
             homes.append(String(cString: folder))
         }
         return homes.map { (try? Registry.resolved(FilePath($0))) ?? FilePath($0) }
-    }
-
-    private static func facts(_ path: FilePath) -> stat? {
-        var facts = stat()
-        return path.withPlatformString({ stat($0, &facts) }) == 0 ? facts : nil
     }
 }

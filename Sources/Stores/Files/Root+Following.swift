@@ -43,8 +43,7 @@ extension Root {
 
     /// Whether the path leads to a folder, be it this one.
     public var isThere: Bool {
-        var facts = stat()
-        return named.withPlatformString { stat($0, &facts) } == 0 && facts.st_mode & S_IFMT == S_IFDIR
+        named.targetFacts()?.kind == .directory
     }
 
     /// Goes over to the folder that the path leads to now, when it is another one. Costs a stat(2) and two calls on the open
@@ -107,8 +106,7 @@ extension Root {
         } else {
             opened = try folder()
         }
-        var facts = stat()
-        return named.withPlatformString { stat($0, &facts) } == 0 && opened.isSame(as: facts)
+        return named.targetFacts().map(opened.isSame) ?? false
     }
 
     /// Whether what is read should be compared with the path once more: now and then is enough there.

@@ -44,7 +44,7 @@ public struct StoreRepositories: Sendable {
             if hasGit(folder), hasGitByName(folder) {
                 guard isMarked(folder) else { return nil }
                 // What was saved or removed there is a secret, or else one is looked for.
-                return file.extension == "gpg" || holdsSecret(folder) ? folder : nil
+                return file.isSecretName || holdsSecret(folder) ? folder : nil
             }
             folder.removeLastComponent()
         }
@@ -73,8 +73,7 @@ public struct StoreRepositories: Sendable {
     static func outer(around place: FilePath) -> FilePath? {
         var folder = place
         while folder.removeLastComponent() {
-            var facts = stat()
-            if folder.appending(".git").withPlatformString({ lstat($0, &facts) }) == 0 { return folder }
+            if folder.appending(".git").facts() != nil { return folder }
         }
         return nil
     }
@@ -130,7 +129,7 @@ public struct StoreRepositories: Sendable {
             guard let entries = try? root.entries(of: folder),
                 folder == top || !entries.contains(where: Self.isGit)
             else { continue }
-            for entry in entries where entry.kind == .regular && entry.name.extension == "gpg" {
+            for entry in entries where entry.kind == .regular && entry.name.strippingSuffix() != nil {
                 if isMessage(folder.appending(entry.name)) { return true }
             }
             waiting += Self.folders(in: entries).map { folder.appending($0) }

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Settings
+import System
 public import SystemPackage
 
 /// A store that another program has in its configuration.
@@ -154,7 +155,7 @@ extension Registry {
     /// At the first start, when there is no configuration yet: where gopass or QtPass have stores besides pass's own,
     /// all become stores of ours. pass's own alone is shown without being written down.
     public func importAtFirstStart() throws(SettingsError) -> [ImportOutcome] {
-        guard configuration.file.withPlatformString({ access($0, F_OK) }) != 0 else { return [] }
+        guard !configuration.file.exists else { return [] }
         let own = placeOfPass()
         let hasOthers = ForeignStores.all(environment: environment).contains { store in
             store.program != "pass" && (try? Self.resolved(store.path)).map { $0 != own } == true

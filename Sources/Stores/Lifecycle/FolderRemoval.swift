@@ -10,23 +10,20 @@ enum FolderRemoval {
         guard folder.isAbsolute, folder.components.count >= 2 else {
             throw LifecycleError(.failed, "\(folder) is not a folder to be removed")
         }
-        var facts = stat()
-        guard folder.withPlatformString({ lstat($0, &facts) }) == 0 else {
+        try rethrowing(removeTree(folder)) { (error: Errno) in
+            LifecycleError(.failed, "\(folder) cannot be removed: \(error)")
+        }
+    }
+
+    private static func removeTree(_ folder: FilePath) throws(Errno) {
+        guard let facts = folder.facts() else {
             if errno == ENOENT { return }
-            throw LifecycleError(.failed, "\(folder) cannot be removed: \(Errno.last)")
+            throw .last
         }
-        let parent = folder.removingLastComponent()
-        let descriptor = parent.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard descriptor >= 0, let name = folder.lastComponent else {
-            throw LifecycleError(.failed, "\(folder) cannot be removed: \(Errno.last)")
-        }
-        defer { close(descriptor) }
-        do throws(Errno) {
-            try remove(name, in: descriptor, device: facts.st_dev)
-        } catch {
-            throw LifecycleError(.failed, "\(folder) cannot be removed: \(error)")
-        }
-        fsync(descriptor)
+        guard let name = folder.lastComponent else { return }
+        let parent = try OwnedDescriptor(opening: folder.removingLastComponent(), O_RDONLY | O_DIRECTORY)
+        try remove(name, in: parent.raw, device: facts.st_dev)
+        try? parent.synchronize()
     }
 
     private static func remove(
@@ -34,13 +31,8 @@ enum FolderRemoval {
     ) throws(Errno) {
         if name.withPlatformString({ unlinkat(parent, $0, 0) }) == 0 || errno == ENOENT { return }
         guard errno == EISDIR || errno == EPERM else { throw .last }
-        let opened = name.withPlatformString {
-            openat(parent, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        }
-        guard opened >= 0 else { throw .last }
-        let folder = OwnedDescriptor(opened)
-        var facts = stat()
-        guard fstat(folder.raw, &facts) == 0, facts.st_dev == device else { throw .resourceBusy }
+        let folder = try OwnedDescriptor(opening: name, in: parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        guard (try? folder.facts())?.st_dev == device else { throw .resourceBusy }
         var stream = try DirectoryStream(folder)
         while let child = try stream.next()?.component {
             try remove(child, in: stream.descriptor, device: device)

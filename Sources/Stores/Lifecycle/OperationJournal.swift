@@ -105,7 +105,7 @@ struct OperationJournal: ~Copyable {
     init(environment: [String: String], patience: Duration) throws(LifecycleError) {
         folder = Self.folder(environment: environment)
         do throws(Errno) {
-            try Directories.makeFolders(folder)
+            try folder.makeFolders()
         } catch {
             throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
@@ -122,12 +122,12 @@ struct OperationJournal: ~Copyable {
                     .busy,
                     "another passdir is adding, replacing or removing a store: try again when it is done")
             }
-            usleep(50_000)
+            PosixThread.sleep(for: .milliseconds(50))
         }
         lock = opened
         // What was being written when a process was killed was not decided yet: the last whole note counts.
         for name in PrivateFile.names(in: folder) where name.hasSuffix(".new") {
-            _ = folder.appending(name).withPlatformString { unlink($0) }
+            folder.appending(name).unlink()
         }
     }
 
@@ -144,7 +144,7 @@ struct OperationJournal: ~Copyable {
 
     /// Forgets an operation: it is finished or taken back.
     func remove(_ operation: StoreOperation) {
-        _ = folder.appending(operation.id).withPlatformString { unlink($0) }
+        folder.appending(operation.id).unlink()
         OwnedDescriptor.synchronize(folder: folder)
     }
 

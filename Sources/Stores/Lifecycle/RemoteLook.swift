@@ -97,9 +97,7 @@ struct RemoteLook {
         return [folder, FilePath(folder.string + ".git")].flatMap { [$0, $0.appending(".git")] }.contains {
             place in
             if let repository = try? Repository.open(place), repository.isShallow { return true }
-            var facts = stat()
-            return place.appending("shallow").withPlatformString { stat($0, &facts) } == 0
-                && facts.st_size > 0
+            return place.appending("shallow").targetFacts().map { $0.st_size > 0 } ?? false
         }
     }
 

@@ -27,18 +27,15 @@ public struct RemovedFolder {
     /// Why a folder cannot be moved here, as the end of a sentence that began with it; nil when it can. Moving is one
     /// rename(2): a copy that is interrupted would be neither here nor there.
     func objection(to folder: FilePath) -> String? {
-        var (from, to) = (stat(), stat())
-        guard folder.withPlatformString({ lstat($0, &from) }) == 0 else { return nil }
+        guard let from = folder.facts() else { return nil }
         // It is made when it is needed.
         var place = all
-        while place.withPlatformString({ stat($0, &to) }) != 0 {
-            guard place.removeLastComponent() else { return nil }
-        }
-        return from.st_dev == to.st_dev ? nil : "lies on another file system than \(all)"
+        while !place.exists { guard place.removeLastComponent() else { return nil } }
+        return from.st_dev == place.targetFacts()?.st_dev ? nil : "lies on another file system than \(all)"
     }
 
     private func make() throws(LifecycleError) {
-        do throws(Errno) { try Directories.makeFolders(all.removingLastComponent()) } catch {
+        do throws(Errno) { try all.removingLastComponent().makeFolders() } catch {
             throw LifecycleError(.failed, "\(all) cannot be made: \(error)")
         }
         try LifecycleError.wrapping { try Directories.makePrivate(all) }
@@ -74,7 +71,7 @@ public struct RemovedFolder {
         while stem.utf8.count > 200 { stem.removeLast() }
         let date = CalendarDay(containing: Int64(time(nil)))
         var (place, number) = (all.appending("\(stem)-gpg-id-\(date)"), 1)
-        while place.withPlatformString({ access($0, F_OK) }) == 0 {
+        while place.exists {
             // The same again, as a save that is tried again: it is kept already.
             if (try? PrivateFile.read(place)) == bytes { return place }
             number += 1

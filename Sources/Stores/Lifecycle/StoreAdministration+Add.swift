@@ -125,8 +125,8 @@ extension StoreAdministration {
         _ wish: CloneWish, into folder: FilePath, _ progress: (TransferProgress) -> Bool
     ) throws(LifecycleError) {
         do throws(Errno) {
-            try Directories.makeFolders(folder.removingLastComponent())
-            guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 else { throw Errno.last }
+            try folder.removingLastComponent().makeFolders()
+            guard try folder.makeFolder() else { throw .fileExists }
         } catch {
             throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }

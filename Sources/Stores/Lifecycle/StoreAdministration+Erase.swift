@@ -13,7 +13,7 @@ extension StoreAdministration {
                 Directories.cacheFolder(environment: environment),
             ] + [(try? Directories(environment: environment))?.runtime].compactMap(\.self)
         let count = (try? credentials.entries().count) ?? 0
-        return (places.filter { access($0.string, F_OK) == 0 }, count)
+        return (places.filter(\.exists), count)
     }
 
     /// The folders of stores that `eraseEverything` removes, or moves where they hold what exists nowhere else.

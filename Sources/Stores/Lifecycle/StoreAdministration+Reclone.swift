@@ -152,14 +152,12 @@ extension StoreAdministration {
         }
     }
 
-    func isThere(_ path: FilePath) -> Bool {
-        var facts = stat()
-        return path.withPlatformString { lstat($0, &facts) } == 0
-    }
+    func isThere(_ path: FilePath) -> Bool { path.facts() != nil }
 
     func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
-        let code = from.withPlatformString { from in to.withPlatformString { rename(from, $0) } }
-        guard code == 0 else { throw LifecycleError(.failed, "\(from) cannot be moved: \(Errno.last)") }
+        try rethrowing(from.rename(to: to)) { (error: Errno) in
+            LifecycleError(.failed, "\(from) cannot be moved: \(error)")
+        }
         OwnedDescriptor.synchronize(folder: to.removingLastComponent())
     }
 

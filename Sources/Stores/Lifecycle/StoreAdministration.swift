@@ -110,7 +110,7 @@ public struct StoreAdministration: Sendable {
     /// Drops what was learned of a store.
     func forgetLearned(_ id: String) {
         let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
-        guard access(file.string, F_OK) == 0, let learned = try? LearnedState(file: file) else { return }
+        guard file.exists, let learned = try? LearnedState(file: file) else { return }
         learned.forget(store: id)
         learned.close()
     }
@@ -129,7 +129,7 @@ public struct StoreAdministration: Sendable {
     func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
         var warnings: [String] = []
         let names = NameWalk.secrets(in: folder)
-        if access(folder.appending(".gpg-id").string, F_OK) != 0 {
+        if !folder.appending(Store.recipientFileName).exists {
             warnings.append(
                 "there is no .gpg-id, so nothing can be saved: "
                     + StoreRepositories.adviceForMissingList(in: folder))

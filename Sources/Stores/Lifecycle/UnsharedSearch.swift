@@ -22,9 +22,7 @@ struct UnsharedSearch {
 
     /// What of a folder exists nowhere else. Nothing of a symbolic link, which keeps nothing itself.
     static func run(_ folder: FilePath, _ look: RemoteLook, clone: FilePath? = nil) -> UnsharedWork {
-        var facts = stat()
-        guard folder.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFDIR,
-            let place = try? folder.resolvingLinks()
+        guard let facts = folder.facts(), facts.kind == .directory, let place = try? folder.resolvingLinks()
         else { return UnsharedWork() }
         var look = look
         look.doomed.append(place)
@@ -67,9 +65,8 @@ struct UnsharedSearch {
             }
             for name in names where name != ".git" {
                 let path = path.appending(name)
-                var facts = stat()
-                guard folder.pushing(path).withPlatformString({ lstat($0, &facts) }) == 0 else { continue }
-                if facts.st_mode & S_IFMT == S_IFDIR {
+                guard let facts = folder.pushing(path).facts() else { continue }
+                if facts.kind == .directory {
                     if facts.st_dev != device {
                         work.add("folder \(path): another file system is mounted there")
                     } else {

@@ -96,7 +96,7 @@ public final class RecipientRecord: Sendable {
         _ names: [String], _ change: ([RecordContent.Entry]) -> [RecordContent.Entry]
     ) throws(Errno) {
         try state.withLock { (state) throws(Errno) in
-            try Directories.makeFolders(path.removingLastComponent())
+            try path.removingLastComponent().makeFolders()
             // Another process may be changing what it knows of another store.
             let lock = try Self.lock(path.removingLastComponent())
             defer { close(lock) }
@@ -119,17 +119,17 @@ public final class RecipientRecord: Sendable {
 
     /// Forgets a store that is removed: added again, it is looked at anew.
     func forget(_ name: String) throws(Errno) {
-        guard path.removingLastComponent().withPlatformString({ access($0, F_OK) }) == 0 else { return }
+        guard path.removingLastComponent().exists else { return }
         try update([name]) { _ in [] }
         guard let markers else { return }
-        _ = markers.appending(StateName.of(name)).withPlatformString { unlink($0) }
+        markers.appending(StateName.of(name)).unlink()
     }
 
     private func replace(_ entries: [RecordContent.Entry]) throws(Errno) {
         guard entries.isEmpty else {
             return try PrivateFile.write(RecordContent.bytes(of: entries), to: path)
         }
-        guard path.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else { throw Errno.last }
+        guard path.unlink() || errno == ENOENT else { throw Errno.last }
     }
 
     private static func lock(_ folder: FilePath) throws(Errno) -> CInt {
@@ -144,15 +144,14 @@ public final class RecipientRecord: Sendable {
     }
 
     private func refresh(_ state: inout State) {
-        var raw = stat()
-        guard path.withPlatformString({ lstat($0, &raw) }) == 0 else {
+        guard let facts = path.facts() else {
             let reason = Errno.last
             state.identity = nil
             state.content =
                 reason == .noSuchFileOrDirectory ? .entries([]) : .unreadable("cannot be read (\(reason))")
             return
         }
-        let identity = FileStatus(raw).identity
+        let identity = FileStatus(facts).identity
         guard identity != state.identity else { return }
         // Only what was read is remembered: a permission that comes back is seen.
         state.identity = nil
@@ -170,12 +169,12 @@ public final class RecipientRecord: Sendable {
 
     private func isMarked(_ name: String) -> Bool {
         guard let markers else { return false }
-        return markers.appending(StateName.of(name)).withPlatformString { access($0, F_OK) } == 0
+        return markers.appending(StateName.of(name)).exists
     }
 
     private func mark(_ name: String) throws(Errno) {
         guard let markers, !isMarked(name) else { return }
-        try Directories.makeFolders(markers)
+        try markers.makeFolders()
         try PrivateFile.write([], to: markers.appending(StateName.of(name)))
     }
 }

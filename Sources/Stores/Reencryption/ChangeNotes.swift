@@ -37,7 +37,7 @@ final class ChangeNotes: Sendable {
         }
         try checkNone(for: store)
         do throws(Errno) {
-            try Directories.makeFolders(folder)
+            try folder.makeFolders()
         } catch {
             throw StoreError(.system(error), "cannot make \(folder): \(error).")
         }
@@ -68,24 +68,21 @@ final class ChangeNotes: Sendable {
     }
 
     private static func open(_ folder: FilePath) throws(StoreError) -> ChangeNotes? {
-        let raw = folder.withPlatformString {
-            Glibc.open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor: OwnedDescriptor
+        do throws(Errno) {
+            descriptor = try OwnedDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        } catch {
+            if error == .noSuchFileOrDirectory { return nil }
+            throw StoreError(.system(error), "cannot open \(folder): \(error).")
         }
-        guard raw >= 0 else {
-            if errno == ENOENT { return nil }
-            throw StoreError(.system(.last), "cannot open \(folder): \(Errno.last).")
-        }
-        let descriptor = OwnedDescriptor(raw)
-        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreError(
                 errno == EWOULDBLOCK ? .changeUnderWay : .system(.last),
                 "a change of recipients of this store is under way in another process.")
         }
-        var ours = stat()
-        var now = stat()
         // Removed between the two calls by the process that was at work.
-        guard fstat(raw, &ours) == 0, folder.withPlatformString({ lstat($0, &now) }) == 0,
-            ours.st_ino == now.st_ino, ours.st_dev == now.st_dev
+        guard let ours = try? descriptor.facts(), let now = folder.facts(), ours.st_ino == now.st_ino,
+            ours.st_dev == now.st_dev
         else { return nil }
         return ChangeNotes(folder: folder, lock: descriptor)
     }
@@ -116,7 +113,7 @@ final class ChangeNotes: Sendable {
     /// Whether a journal is there, whatever it says.
     static func exist(for store: Store) -> Bool {
         folders(of: store).contains { folder in
-            folder.appending(ChangeJournal.name).withPlatformString { access($0, F_OK) } == 0
+            folder.appending(ChangeJournal.name).exists
         }
     }
 
@@ -209,7 +206,7 @@ final class ChangeNotes: Sendable {
     private func empty() throws(StoreError) {
         for name in [ChangeJournal.name] + PrivateFile.names(in: folder) {
             let file = folder.appending(name)
-            guard file.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else {
+            guard file.unlink() || errno == ENOENT else {
                 throw StoreError(.system(.last), "cannot remove \(file): \(Errno.last).")
             }
         }

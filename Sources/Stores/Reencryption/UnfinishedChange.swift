@@ -27,7 +27,7 @@ public struct UnfinishedChange: Sendable {
         if journal.phase != .aborting, isOwn(path) { return true }
         guard added?.keyIDs.isEmpty == false else { return false }
         switch (try? store.root.statusIfPresent(of: path))?.map(\.kind) ?? nil {
-        case .regular?: return path.extension == "gpg" && isStray(path, isEnding)
+        case .regular?: return path.isSecretName && isStray(path, isEnding)
         case .directory?:
             let secrets = (try? store.secrets(below: path, nested: true)) ?? []
             return secrets.contains { isStray($0, isEnding) }

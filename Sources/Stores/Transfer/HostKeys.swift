@@ -94,7 +94,7 @@ public struct HostKeys: Sendable {
     /// Writes lines to the end of `~/.ssh/known_hosts`.
     public func trust(_ lines: [String]) throws(Failure) {
         let folder = FilePath(getenv("HOME").map { String(cString: $0) } ?? "/").appending(".ssh")
-        _ = folder.withPlatformString { mkdir($0, 0o700) }
+        _ = try? folder.makeFolder()
         do {
             let file = try FileDescriptor.open(
                 folder.appending("known_hosts"), .writeOnly, options: [.create, .append, .closeOnExec],

@@ -63,8 +63,7 @@ public enum TransferCommand {
         let mayLeaveLock = request.operation != .clone && TransferRequest.isFolder(url)
         try PosixThread.start(named: "starter watch") {
             while true {
-                var entry = pollfd(fd: TransferChannel.inherited, events: 0, revents: 0)
-                guard poll(&entry, 1, -1) > 0 || errno != EINTR else { continue }
+                _ = try? Poll.wait(for: 0, on: TransferChannel.inherited, until: nil)
                 // The process ends with its transfer, and so does this thread.
                 if mayLeaveLock { sleep(20) }
                 // The group: the git program and its helpers too.

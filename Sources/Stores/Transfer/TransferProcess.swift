@@ -113,8 +113,8 @@ public struct TransferProcess: Sendable {
                     message: request.operation == .clone
                         ? "the clone was stopped" : "the transfer was stopped")
             }
-            var entry = pollfd(fd: channel.descriptor, events: Int16(POLLIN), revents: 0)
-            if poll(&entry, 1, 200) <= 0 {
+            let step = ContinuousClock.now + .milliseconds(200)
+            guard (try? Poll.wait(for: POLLIN, on: channel.descriptor, until: step)) == true else {
                 if .now < end { continue }
                 throw TransferFailure(
                     code: .timedOut,

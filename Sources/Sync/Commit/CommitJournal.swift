@@ -32,22 +32,16 @@ final class CommitJournal {
     init(_ paths: [FilePath], gitDirectory: FilePath) throws(Refusal) {
         file = gitDirectory.appending(Self.name)
         self.paths = paths
-        let opened = file.withPlatformString { open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-        guard opened >= 0 else { throw .failed(.last) }
-        descriptor = OwnedDescriptor(opened)
+        descriptor = try rethrowing(
+            OwnedDescriptor(opening: file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600), Refusal.failed)
         guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 else {
             throw errno == EWOULDBLOCK ? .busy : .failed(.last)
         }
-        var facts = stat()
         // Removed by its owner between our open and our lock.
-        guard fstat(descriptor.raw, &facts) == 0, facts.st_nlink > 0 else { throw .busy }
+        guard let facts = try? descriptor.facts(), facts.st_nlink > 0 else { throw .busy }
         // Its writer died after the last look for such a note: only under the lock nobody else can write one.
         guard Self.paths(in: descriptor.raw, facts).isEmpty else { throw .left }
-        do throws(Errno) {
-            try write()
-        } catch {
-            throw .failed(error)
-        }
+        try rethrowing(write(), Refusal.failed)
     }
 
     private func write() throws(Errno) {
@@ -57,11 +51,7 @@ final class CommitJournal {
             bytes.append(0)
         }
         guard ftruncate(descriptor.raw, 0) == 0 else { throw .last }
-        do {
-            _ = try FileDescriptor(rawValue: descriptor.raw).writeAll(bytes)
-        } catch {
-            throw error as? Errno ?? .ioError
-        }
+        try descriptor.writeAll(bytes)
         try descriptor.synchronize()
     }
 
@@ -70,19 +60,17 @@ final class CommitJournal {
 
     private init?(left gitDirectory: FilePath) {
         file = gitDirectory.appending(Self.name)
-        let opened = file.withPlatformString { open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        guard opened >= 0 else { return nil }
-        descriptor = OwnedDescriptor(opened)
-        var facts = stat()
-        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, fstat(descriptor.raw, &facts) == 0,
-            facts.st_nlink > 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.limit
+        guard let opened = try? OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW) else { return nil }
+        descriptor = opened
+        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, let facts = try? descriptor.facts(),
+            facts.st_nlink > 0, facts.kind == .regular, facts.st_size <= Self.limit
         else { return nil }
         paths = Self.paths(in: descriptor.raw, facts)
     }
 
     /// The commit is whole, or what was left is mended.
     func remove() {
-        _ = file.withPlatformString { unlink($0) }
+        file.unlink()
     }
 
     /// What a note names; nothing where it is none of ours.
@@ -101,7 +89,7 @@ final class CommitJournal {
     static func removeLeftFiles(top: FilePath) {
         for name in DirectoryStream.names(in: top)
         where name.hasPrefix(".passdir-") && name.contains("-m") && name.hasSuffix(".tmp") {
-            _ = top.appending(name).withPlatformString { unlink($0) }
+            top.appending(name).unlink()
         }
     }
 }

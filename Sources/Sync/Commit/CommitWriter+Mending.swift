@@ -24,7 +24,7 @@ extension CommitWriter {
                 if try repository.head() == head { break }
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
-                usleep(20_000)
+                PosixThread.sleep(for: .milliseconds(20))
             }
         }
         repository.removeIndexCopies()
@@ -43,11 +43,10 @@ extension CommitWriter {
         let folder = repository.commonDirectory.pushing("objects/pack")
         for name in DirectoryStream.names(in: folder) where name.hasPrefix("pack_git2_") {
             let path = folder.appending(name)
-            var facts = stat()
-            guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_uid == geteuid(),
-                facts.st_mode & S_IFMT == S_IFREG, facts.st_mtim.tv_sec < Glibc.time(nil) - 86_400
+            guard let facts = path.facts(), facts.st_uid == geteuid(), facts.kind == .regular,
+                facts.st_mtim.tv_sec < Glibc.time(nil) - 86_400
             else { continue }
-            _ = path.withPlatformString { unlink($0) }
+            path.unlink()
         }
     }
 }

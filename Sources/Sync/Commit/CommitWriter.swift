@@ -85,7 +85,7 @@ final class CommitWriter {
                         return failure.message
                     }
                 }
-                usleep(useconds_t(min(1 + attempt * 2, 50)) * 1000)
+                PosixThread.sleep(for: .milliseconds(min(1 + attempt * 2, 50)))
             }
         }
         throw CommitError(message: "changes wait because another program keeps moving the branch.")

@@ -38,7 +38,7 @@ enum GitTraffic {
     static func quietly<Prepared: ~Copyable, Failure>(
         in top: FilePath, until end: () -> ContinuousClock.Instant, _ prepare: () throws(Failure) -> Prepared
     ) throws(Failure) -> Prepared {
-        var pause: UInt32 = 1000
+        var pause = Duration.milliseconds(1)
         while true {
             let isFree = !isBusy(top)
             let since = ContinuousClock.now
@@ -46,12 +46,11 @@ enum GitTraffic {
             if isFree || isLast {
                 let prepared = try prepare()
                 if isLast { return prepared }
-                let rest = (quiet - (.now - since)).components.attoseconds / 1_000_000_000_000
-                if since + quiet > .now { usleep(UInt32(rest)) }
+                PosixThread.sleep(for: since + quiet - .now)
                 if !isBusy(top) { return prepared }
             }
-            usleep(pause)
-            pause = min(pause * 2, 8000)
+            PosixThread.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(8))
         }
     }
 
@@ -156,44 +155,29 @@ enum GitTraffic {
 
     /// The first 512 bytes of a file.
     private static func read(_ file: String) -> String {
-        let opened = open(file, O_RDONLY | O_CLOEXEC)
-        guard opened >= 0 else { return "" }
-        defer { close(opened) }
+        guard let opened = try? OwnedDescriptor(opening: FilePath(file), O_RDONLY) else { return "" }
         var buffer = [UInt8](repeating: 0, count: 512)
-        let count = Glibc.read(opened, &buffer, buffer.count)
+        let count = Glibc.read(opened.raw, &buffer, buffer.count)
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
     }
 
     /// Calls for each process of git's, by its number, until `body` returns false. Programs start while this looks, and what
-    /// is decided by it should still be true: so of all others it reads the name only, without a copy.
+    /// is decided by it should still be true: so of all others it reads the name only.
     private static func forEachProcess(_ body: (String) -> Bool) {
-        guard let stream = opendir("/proc") else { return }
-        defer { closedir(stream) }
-        let folder = dirfd(stream)
-        while let entry = readdir(stream) {
-            let isGit = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { isGits($0, in: folder) }
-            }
-            guard isGit else { continue }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !body(name) { return }
+        guard var stream = try? DirectoryStream("/proc") else { return }
+        while let entry = try? stream.next() {
+            guard isGits(entry.name, in: stream.descriptor) else { continue }
+            if !body(String(decoding: entry.name, as: UTF8.self)) { return }
         }
     }
 
     /// Whether an entry of `/proc` is a process whose name begins with "git".
-    private static func isGits(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
-        guard name[0] >= 48, name[0] <= 57 else { return false }
-        let length = strlen(name)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-            guard length + 6 <= buffer.count, let path = buffer.baseAddress else { return false }
-            memcpy(path, name, length)
-            memcpy(path + length, "/comm", 6)
-            let opened = openat(folder, path, O_RDONLY | O_CLOEXEC)
-            guard opened >= 0 else { return false }
-            defer { close(opened) }
-            return Glibc.read(opened, path, 3) == 3 && memcmp(path, "git", 3) == 0
-        }
+    private static func isGits(_ entry: [UInt8], in folder: CInt) -> Bool {
+        guard let first = entry.first, first >= UInt8(ascii: "0"), first <= UInt8(ascii: "9"),
+            let file = try? OwnedDescriptor(
+                opening: FilePath(String(decoding: entry, as: UTF8.self) + "/comm"), in: folder, O_RDONLY)
+        else { return false }
+        var start: [UInt8] = [0, 0, 0]
+        return Glibc.read(file.raw, &start, 3) == 3 && start.elementsEqual("git".utf8)
     }
 }

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// Fetches of one branch: what came is looked at before it counts as seen.
@@ -77,9 +78,7 @@ extension RemoteSession {
 
     private func removeLeftLock(of ref: String, where isLeft: (stat) -> Bool) {
         let lock = repository.commonDirectory.pushing(FilePath(ref + ".lock"))
-        var facts = stat()
-        guard lock.withPlatformString({ lstat($0, &facts) }) == 0, isLeft(facts), !OpenFiles.include(lock)
-        else { return }
-        _ = lock.withPlatformString { unlink($0) }
+        guard let facts = lock.facts(), isLeft(facts), !OpenFiles.include(lock) else { return }
+        lock.unlink()
     }
 }

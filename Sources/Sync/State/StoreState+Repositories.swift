@@ -42,7 +42,7 @@ extension StoreState {
         var places: [String: FilePath?] = [:]
         for path in batch.paths {
             // Of the files of a folder all secrets belong to one repository, and so do all others.
-            let folder = "\(path.extension == "gpg") \(path.removingLastComponent())"
+            let folder = "\(path.isSecretName) \(path.removingLastComponent())"
             let known = places[folder] ?? store.repositories.around(path)
             places[folder] = .some(known)
             guard let place = known else { continue }

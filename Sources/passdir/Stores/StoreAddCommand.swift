@@ -4,6 +4,7 @@ import Git
 import Glibc
 import Settings
 import Stores
+import System
 import SystemPackage
 
 /// `passdir store add`: adopts a store that is there, or clones one.
@@ -73,7 +74,7 @@ struct StoreAddCommand: ParsableCommand {
         let keyring = try keyring.map(Self.keyring)
         let implicit = try context.registry.implicitStore()
         if let path {
-            try adopt(CallerEnvironment.absolute(path), keyring, context)
+            try adopt(FilePath(path).absolute, keyring, context)
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
@@ -128,9 +129,8 @@ extension StoreAddCommand {
 
     /// The absolute path of a GnuPG home, which must be there.
     static func keyring(_ path: String) throws -> FilePath {
-        let folder = CallerEnvironment.absolute(path)
-        var facts = stat()
-        guard stat(folder.string, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+        let folder = FilePath(path).absolute
+        guard folder.targetFacts()?.kind == .directory else {
             throw CommandFailure("\(folder) is no folder: name a GnuPG home with --keyring")
         }
         return folder
@@ -163,7 +163,7 @@ struct LoginOptions: ParsableArguments {
         }
         var wish = try CloneWish(
             name: name, url: url, branch: branch, method: method, userName: userName,
-            sshKey: sshKey.map(CallerEnvironment.absolute))
+            sshKey: sshKey.map { FilePath($0).absolute })
         if passwordStdin {
             guard let secret = try Terminal.standardInput() else {
                 throw CommandFailure("standard input is empty: there is no password")
@@ -177,7 +177,7 @@ struct LoginOptions: ParsableArguments {
     static func absolute(_ url: String) -> String {
         guard !url.contains("://"), !url.isEmpty else { return url }
         let head = url.prefix { $0 != "/" }
-        return head.contains(":") ? url : CallerEnvironment.absolute(url).string
+        return head.contains(":") ? url : FilePath(url).absolute.string
     }
 }
 

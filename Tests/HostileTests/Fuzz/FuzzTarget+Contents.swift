@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 @testable import Settings
@@ -79,7 +80,7 @@ extension FuzzTarget {
         guard random.once(in: 8) else { return }
         let folder = input.folder
         for (name, file) in [("IJHack", "QtPass.conf"), ("gopass", "config.yml"), ("gopass", "config")] {
-            try Directories.makeFolders(folder.appending(name))
+            try folder.appending(name).makeFolders()
             _ = try input.write(to: "\(name)/\(file)")
         }
         _ = ForeignStores.all(environment: [

@@ -1,0 +1,37 @@
+public import Glibc
+public import SystemPackage
+
+/// poll(2) with a deadline; a signal does not end the wait.
+public enum Poll {
+    /// Waits until one of its events, a hang-up or an error is there at one of the descriptors; its entry says which.
+    ///
+    /// - Parameter deadline: nil waits for ever.
+    /// - Returns: false when the deadline came.
+    public static func wait(
+        for entries: inout [pollfd], until deadline: ContinuousClock.Instant?
+    ) throws(Errno) -> Bool {
+        while true {
+            let left = deadline.map { $0 - .now }
+            if let left, left <= .zero { return false }
+            let count = poll(&entries, nfds_t(entries.count), left.map(milliseconds) ?? -1)
+            if count > 0 { return true }
+            if count < 0, errno != EINTR { throw .last }
+        }
+    }
+
+    /// As above, for an event (POLLIN, POLLOUT) of one descriptor.
+    public static func wait(
+        for event: CInt, on descriptor: CInt, until deadline: ContinuousClock.Instant?
+    ) throws(Errno) -> Bool {
+        var entries = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
+        return try wait(for: &entries, until: deadline)
+    }
+
+    /// Rounded up: a rest below a millisecond must not become a busy loop.
+    private static func milliseconds(_ time: Duration) -> CInt {
+        guard time < .seconds(1 << 20) else { return 1 << 30 }
+        return CInt(
+            clamping: time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000 + 1
+        )
+    }
+}
