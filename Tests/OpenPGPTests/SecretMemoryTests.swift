@@ -114,7 +114,7 @@ import Testing
         #expect(failures.withLock { $0 } == [])
         #expect(try pools() == before)
         // What does not fit is an error, not a pool that could be dumped.
-        #expect(throws: GcryptError.self) { _ = try SecureBytes(count: 2 << 20) }
+        #expect(throws: OpenPGPError.self) { _ = try SecureBytes(count: 2 << 20) }
         #expect(try pools() == before)
     }
 }

@@ -47,7 +47,7 @@ final class DirectEncryptor: Encrypting {
         var packets: [PublicKeyPacket] = []
         for target in targets where !packets.contains(target.packet) { packets.append(target.packet) }
         do {
-            let message = try plaintext.withUnsafeBytes { (bytes) throws(GcryptError) in
+            let message = try plaintext.withUnsafeBytes { (bytes) throws(OpenPGPError) in
                 try MessageWriter.message(bytes, to: packets, date: date)
             }
             try Packets.verify(message, isFor: targets.map(\.recipient))

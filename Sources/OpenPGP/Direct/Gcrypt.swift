@@ -2,21 +2,15 @@ import CGcrypt
 import CLinux
 import Glibc
 
-/// Why libgcrypt did not do what was asked. Never holds a secret.
-struct GcryptError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-
-    /// Throws unless `error` is 0.
-    static func check(_ error: gcry_error_t, _ what: StaticString) throws(GcryptError) {
-        guard error != 0 else { return }
-        throw GcryptError("\(what): \(gcry_strerror(error).map { String(cString: $0) } ?? "\(error)")")
-    }
-}
-
 /// libgcrypt, prepared for this process.
 enum Gcrypt {
+    /// Throws unless `error` is 0. No sentence holds a secret.
+    static func check(_ error: gcry_error_t, _ what: StaticString) throws(OpenPGPError) {
+        guard error != 0 else { return }
+        throw OpenPGPError(
+            .other, "\(what): \(gcry_strerror(error).map { String(cString: $0) } ?? "\(error)")")
+    }
+
     /// Whether it can be used; the first look prepares it.
     ///
     /// libsecret uses libgcrypt too. Whoever comes first decides where its secure memory lies; the other finds it
@@ -65,8 +59,10 @@ struct SecureBytes: ~Copyable {
     let count: Int
 
     /// So many bytes of undefined content.
-    init(count: Int) throws(GcryptError) {
-        guard let base = gcry_malloc_secure(count) else { throw GcryptError("there is no secure memory") }
+    init(count: Int) throws(OpenPGPError) {
+        guard let base = gcry_malloc_secure(count) else {
+            throw OpenPGPError(.other, "there is no secure memory")
+        }
         self.base = base
         self.count = count
     }
@@ -102,17 +98,17 @@ struct Cipher: ~Copyable {
 
     init(
         _ algorithm: gcry_cipher_algos, _ mode: gcry_cipher_modes, key: UnsafeRawBufferPointer
-    ) throws(GcryptError) {
+    ) throws(OpenPGPError) {
         var handle: gcry_cipher_hd_t?
-        try GcryptError.check(
+        try Gcrypt.check(
             gcry_cipher_open(
                 &handle, CInt(algorithm.rawValue), CInt(mode.rawValue), GCRY_CIPHER_SECURE.rawValue),
             "cannot prepare a cipher")
-        guard let handle else { throw GcryptError("cannot prepare a cipher") }
+        guard let handle else { throw OpenPGPError(.other, "cannot prepare a cipher") }
         let error = gcry_cipher_setkey(handle, key.baseAddress, key.count)
         guard error == 0 else {
             gcry_cipher_close(handle)
-            throw GcryptError("the cipher refuses its key")
+            throw OpenPGPError(.other, "the cipher refuses its key")
         }
         self.handle = handle
     }
@@ -120,16 +116,16 @@ struct Cipher: ~Copyable {
     deinit { gcry_cipher_close(handle) }
 
     /// Begins with an initialisation vector of zero bytes.
-    func zeroVector() throws(GcryptError) {
-        try GcryptError.check(gcry_cipher_setiv(handle, nil, 0), "the cipher refuses its start")
+    func zeroVector() throws(OpenPGPError) {
+        try Gcrypt.check(gcry_cipher_setiv(handle, nil, 0), "the cipher refuses its start")
     }
 
     /// Encrypts `source` to the beginning of `target`, going on where the last call ended.
     func encrypt(
         _ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
-    ) throws(GcryptError) {
+    ) throws(OpenPGPError) {
         guard source.count > 0 else { return }
-        try GcryptError.check(
+        try Gcrypt.check(
             gcry_cipher_encrypt(handle, target.baseAddress, target.count, source.baseAddress, source.count),
             "cannot encrypt")
     }
@@ -140,12 +136,12 @@ struct Digest: ~Copyable {
     private let handle: gcry_md_hd_t
     private let algorithm: CInt
 
-    init(_ algorithm: gcry_md_algos) throws(GcryptError) {
+    init(_ algorithm: gcry_md_algos) throws(OpenPGPError) {
         var handle: gcry_md_hd_t?
         self.algorithm = CInt(algorithm.rawValue)
-        try GcryptError.check(
+        try Gcrypt.check(
             gcry_md_open(&handle, self.algorithm, GCRY_MD_FLAG_SECURE.rawValue), "cannot prepare a digest")
-        guard let handle else { throw GcryptError("cannot prepare a digest") }
+        guard let handle else { throw OpenPGPError(.other, "cannot prepare a digest") }
         self.handle = handle
     }
 
@@ -156,10 +152,10 @@ struct Digest: ~Copyable {
     }
 
     /// Puts the first bytes of the digest into `target`; nothing may be added then.
-    func finish(to target: UnsafeMutableRawBufferPointer) throws(GcryptError) {
+    func finish(to target: UnsafeMutableRawBufferPointer) throws(OpenPGPError) {
         guard let result = gcry_md_read(handle, algorithm), let base = target.baseAddress,
             target.count <= Int(gcry_md_get_algo_dlen(algorithm))
-        else { throw GcryptError("there is no digest") }
+        else { throw OpenPGPError(.other, "there is no digest") }
         memcpy(base, result, target.count)
     }
 }

@@ -14,7 +14,7 @@ enum MessageWriter {
     /// - Parameter date: Seconds since 1970, told inside the encryption.
     static func message(
         _ plaintext: UnsafeRawBufferPointer, to recipients: [PublicKeyPacket], date: UInt32
-    ) throws(GcryptError) -> [UInt8] {
+    ) throws(OpenPGPError) -> [UInt8] {
         let sessionKey = try SessionKey()
         var message: [UInt8] = []
         for recipient in recipients {
@@ -22,11 +22,11 @@ enum MessageWriter {
         }
         let literal = literalHeader(plaintext.count, date)
         let inside = prefixLength + literal.count + plaintext.count + codeHeader.count + 20
-        guard inside < 1 << 31 else { throw GcryptError("the plaintext is too long for one packet") }
+        guard inside < 1 << 31 else { throw OpenPGPError(.other, "the plaintext is too long for one packet") }
         message += [0xd2] + length(1 + inside) + [1]
         let start = message.count
         message.append(contentsOf: repeatElement(0, count: inside))
-        try message.withMutableBytes { (target) throws(GcryptError) in
+        try message.withMutableBytes { (target) throws(OpenPGPError) in
             try encrypt(plaintext, after: literal, sessionKey, to: .init(rebasing: target[start...]))
         }
         return message
@@ -35,12 +35,12 @@ enum MessageWriter {
     private static func encrypt(
         _ plaintext: UnsafeRawBufferPointer, after literal: [UInt8], _ sessionKey: borrowing SessionKey,
         to target: UnsafeMutableRawBufferPointer
-    ) throws(GcryptError) {
+    ) throws(OpenPGPError) {
         let cipher = try Cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CFB, key: sessionKey.key)
         try cipher.zeroVector()
         let digest = try Digest(GCRY_MD_SHA1)
         var written = 0
-        func add(_ piece: UnsafeRawBufferPointer) throws(GcryptError) {
+        func add(_ piece: UnsafeRawBufferPointer) throws(OpenPGPError) {
             try cipher.encrypt(piece, to: .init(rebasing: target[written..<written + piece.count]))
             written += piece.count
         }
@@ -52,20 +52,20 @@ enum MessageWriter {
         let prefix = UnsafeRawBufferPointer(rebasing: small.bytes[..<prefixLength])
         digest.update(prefix)
         try add(prefix)
-        try literal.withBytes { (literal) throws(GcryptError) in
+        try literal.withBytes { (literal) throws(OpenPGPError) in
             digest.update(literal)
             try add(literal)
         }
         digest.update(plaintext)
         try add(plaintext)
-        try codeHeader.withBytes { (header) throws(GcryptError) in
+        try codeHeader.withBytes { (header) throws(OpenPGPError) in
             digest.update(header)
             try add(header)
         }
         try digest.finish(to: .init(start: small.base, count: small.count))
         try add(small.bytes)
         guard written == target.count else {
-            throw GcryptError("the message has another length than it should")
+            throw OpenPGPError(.other, "the message has another length than it should")
         }
     }
 

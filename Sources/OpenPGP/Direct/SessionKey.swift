@@ -11,7 +11,7 @@ struct SessionKey: ~Copyable {
     private let frame: SecureBytes
 
     /// A new one.
-    init() throws(GcryptError) {
+    init() throws(OpenPGPError) {
         frame = try SecureBytes(count: 1 + Self.length + 2 + Self.padding)
         frame[0] = Self.cipher
         frame.randomize(1..<1 + Self.length)

@@ -6,7 +6,7 @@ enum SessionKeyPacket {
     /// The packet for one recipient, with an old-style header as gpg writes it.
     static func bytes(
         for recipient: PublicKeyPacket, _ sessionKey: borrowing SessionKey
-    ) throws(GcryptError) -> [UInt8] {
+    ) throws(OpenPGPError) -> [UInt8] {
         var body: [UInt8] = [3]
         body += recipient.fingerprint.octets.suffix(8)
         body.append(recipient.algorithm)
@@ -15,9 +15,9 @@ enum SessionKeyPacket {
             try appendRSA(modulus, exponent, sessionKey, to: &body)
         case .ecdh(let curve, let point, let derivation):
             try appendECDH(recipient, curve, point, derivation, sessionKey, to: &body)
-        case nil: throw GcryptError("the key's algorithm is left to gpg")
+        case nil: throw OpenPGPError(.other, "the key's algorithm is left to gpg")
         }
-        guard body.count <= 0xffff else { throw GcryptError("a session key packet is too long") }
+        guard body.count <= 0xffff else { throw OpenPGPError(.other, "a session key packet is too long") }
         let header: [UInt8] =
             body.count < 256
             ? [0x84, UInt8(body.count)] : [0x85, UInt8(body.count >> 8), UInt8(body.count & 0xff)]
@@ -27,17 +27,17 @@ enum SessionKeyPacket {
     /// m to the power of e, m padded as PKCS #1 wants it (RFC 4880, 13.1.1).
     private static func appendRSA(
         _ modulus: [UInt8], _ exponent: [UInt8], _ sessionKey: borrowing SessionKey, to body: inout [UInt8]
-    ) throws(GcryptError) {
-        let key = try modulus.withBytes { (modulus) throws(GcryptError) in
-            try exponent.withBytes { (exponent) throws(GcryptError) in
+    ) throws(OpenPGPError) {
+        let key = try modulus.withBytes { (modulus) throws(OpenPGPError) in
+            try exponent.withBytes { (exponent) throws(OpenPGPError) in
                 try SymbolicExpression("(public-key (rsa (n %b)(e %b)))", [modulus, exponent])
             }
         }
         let data = try SymbolicExpression("(data (flags pkcs1) (value %b))", [sessionKey.plain])
-        let number = try data.encrypted(to: key).withValue("a") { (bytes) throws(GcryptError) in Array(bytes)
+        let number = try data.encrypted(to: key).withValue("a") { (bytes) throws(OpenPGPError) in Array(bytes)
         }
         guard number.drop(while: { $0 == 0 }).count <= modulus.count, number.contains(where: { $0 != 0 })
-        else { throw GcryptError("libgcrypt gave no number below the modulus") }
+        else { throw OpenPGPError(.other, "libgcrypt gave no number below the modulus") }
         MultiPrecision.append(number, to: &body)
     }
 
@@ -46,28 +46,32 @@ enum SessionKeyPacket {
         _ recipient: PublicKeyPacket, _ curve: EllipticCurve, _ point: [UInt8],
         _ derivation: PublicKeyPacket.KeyDerivation, _ sessionKey: borrowing SessionKey,
         to body: inout [UInt8]
-    ) throws(GcryptError) {
-        guard let algorithms = derivation.algorithms else { throw GcryptError("no such key derivation") }
+    ) throws(OpenPGPError) {
+        guard let algorithms = derivation.algorithms else {
+            throw OpenPGPError(.other, "no such key derivation")
+        }
         // Curve25519 has its octets in the other order: libgcrypt's "djb-tweak".
         let flags = curve == .curve25519 ? "(flags djb-tweak)" : ""
-        let key = try point.withBytes { (point) throws(GcryptError) in
+        let key = try point.withBytes { (point) throws(OpenPGPError) in
             try SymbolicExpression("(public-key (ecdh (curve \"\(curve.name)\")\(flags)(q %b)))", [point])
         }
-        guard let scalar = gcry_mpi_snew(UInt32(curve.bits)) else { throw GcryptError("no secure memory") }
+        guard let scalar = gcry_mpi_snew(UInt32(curve.bits)) else {
+            throw OpenPGPError(.other, "no secure memory")
+        }
         defer { gcry_mpi_release(scalar) }
         // As gpg does; libgcrypt sets and clears the bits that Curve25519 wants so.
         gcry_mpi_randomize(scalar, UInt32(curve.bits - 1), GCRY_STRONG_RANDOM)
         let points = try SymbolicExpression(number: scalar).encrypted(to: key)
-        let ephemeral = try points.withValue("e") { (bytes) throws(GcryptError) in Array(bytes) }
+        let ephemeral = try points.withValue("e") { (bytes) throws(OpenPGPError) in Array(bytes) }
         guard curve.isPoint(ephemeral) else {
-            throw GcryptError("libgcrypt gave an ephemeral key of another form")
+            throw OpenPGPError(.other, "libgcrypt gave an ephemeral key of another form")
         }
 
         let wrappingKey = try SecureBytes(count: algorithms.keyLength)
         let digest = try Digest(algorithms.hash)
-        try points.withValue("s") { (shared) throws(GcryptError) in
+        try points.withValue("s") { (shared) throws(OpenPGPError) in
             guard curve.isPoint(shared) else {
-                throw GcryptError("libgcrypt gave a shared point of another form")
+                throw OpenPGPError(.other, "libgcrypt gave a shared point of another form")
             }
             let counter: [UInt8] = [0, 0, 0, 1]
             counter.withUnsafeBytes { digest.update($0) }
@@ -93,10 +97,10 @@ enum SessionKeyPacket {
     /// RFC 3394.
     private static func wrap(
         _ secret: UnsafeRawBufferPointer, _ algorithm: gcry_cipher_algos, key: UnsafeRawBufferPointer
-    ) throws(GcryptError) -> [UInt8] {
+    ) throws(OpenPGPError) -> [UInt8] {
         let cipher = try Cipher(algorithm, GCRY_CIPHER_MODE_AESWRAP, key: key)
         var wrapped = [UInt8](repeating: 0, count: secret.count + 8)
-        try wrapped.withMutableBytes { (target) throws(GcryptError) in
+        try wrapped.withMutableBytes { (target) throws(OpenPGPError) in
             try cipher.encrypt(secret, to: target)
         }
         return wrapped

@@ -9,7 +9,7 @@ final class SymbolicExpression {
     init(owning pointer: gcry_sexp_t) { self.pointer = pointer }
 
     /// Fills the `%b` of a format, each with octets. What comes from secure memory stays in it.
-    init(_ format: String, _ values: [UnsafeRawBufferPointer]) throws(GcryptError) {
+    init(_ format: String, _ values: [UnsafeRawBufferPointer]) throws(OpenPGPError) {
         var counts = values.map { CInt($0.count) }
         var starts = values.map { $0.baseAddress }
         var result: gcry_sexp_t?
@@ -25,21 +25,21 @@ final class SymbolicExpression {
                 return gcry_sexp_build_array(&result, nil, format, &arguments)
             }
         }
-        try GcryptError.check(error, "cannot tell libgcrypt of a key")
-        guard let result else { throw GcryptError("cannot tell libgcrypt of a key") }
+        try Gcrypt.check(error, "cannot tell libgcrypt of a key")
+        guard let result else { throw OpenPGPError(.other, "cannot tell libgcrypt of a key") }
         pointer = result
     }
 
     /// A number alone; where it is in secure memory, so is its copy.
-    init(number: gcry_mpi_t) throws(GcryptError) {
+    init(number: gcry_mpi_t) throws(OpenPGPError) {
         var number = number
         var result: gcry_sexp_t?
         let error = withUnsafeMutablePointer(to: &number) { number in
             var arguments: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(number), nil]
             return gcry_sexp_build_array(&result, nil, "%m", &arguments)
         }
-        try GcryptError.check(error, "cannot tell libgcrypt of a number")
-        guard let result else { throw GcryptError("cannot tell libgcrypt of a number") }
+        try Gcrypt.check(error, "cannot tell libgcrypt of a number")
+        guard let result else { throw OpenPGPError(.other, "cannot tell libgcrypt of a number") }
         pointer = result
     }
 
@@ -49,24 +49,24 @@ final class SymbolicExpression {
     deinit { gcry_sexp_release(pointer) }
 
     /// Encrypts this to a public key.
-    func encrypted(to key: SymbolicExpression) throws(GcryptError) -> SymbolicExpression {
+    func encrypted(to key: SymbolicExpression) throws(OpenPGPError) -> SymbolicExpression {
         var result: gcry_sexp_t?
-        try GcryptError.check(gcry_pk_encrypt(&result, pointer, key.pointer), "cannot encrypt to a key")
-        guard let result else { throw GcryptError("cannot encrypt to a key") }
+        try Gcrypt.check(gcry_pk_encrypt(&result, pointer, key.pointer), "cannot encrypt to a key")
+        guard let result else { throw OpenPGPError(.other, "cannot encrypt to a key") }
         return SymbolicExpression(owning: result)
     }
 
     /// Lends the octets behind a name to `body`; the copy that is lent is wiped then.
     func withValue<R>(
-        _ name: String, _ body: (UnsafeRawBufferPointer) throws(GcryptError) -> R
-    ) throws(GcryptError) -> R {
+        _ name: String, _ body: (UnsafeRawBufferPointer) throws(OpenPGPError) -> R
+    ) throws(OpenPGPError) -> R {
         guard let list = gcry_sexp_find_token(pointer, name, 0) else {
-            throw GcryptError("libgcrypt gave no \(name)")
+            throw OpenPGPError(.other, "libgcrypt gave no \(name)")
         }
         let found = SymbolicExpression(owning: list)
         var count = 0
         guard let data = gcry_sexp_nth_data(found.pointer, 1, &count) else {
-            throw GcryptError("libgcrypt gave no \(name)")
+            throw OpenPGPError(.other, "libgcrypt gave no \(name)")
         }
         defer { explicit_bzero(UnsafeMutableRawPointer(mutating: data), count) }
         return try body(UnsafeRawBufferPointer(start: data, count: count))

@@ -5,42 +5,36 @@ import SystemPackage
 
 /// The SSH host keys of a store's remote: what the server shows, and what `~/.ssh/known_hosts` holds.
 public struct HostKeys: Sendable {
-    /// Why they cannot be had.
-    public struct Failure: Error, Sendable {
-        /// One sentence.
-        public var message: String
-    }
-
     /// The server's name.
     public let host: String
     /// Its port.
     public let port: Int
 
     /// The server of a store's remote.
-    public init(of store: Store) throws(Failure) {
+    public init(of store: Store) throws(TransferFailure) {
         let url: String?
         do throws(GitError) {
             let repository = try store.repositories.own()
             let remote = try repository?.onlyRemote()
             url = remote.flatMap { repository?.url(ofRemote: $0) }
         } catch {
-            throw Failure(message: "\(error.message)")
+            throw TransferFailure(code: .other, message: "\(error.message)")
         }
         try self.init(url: url, of: "the remote of the store \"\(store.name)\"")
     }
 
     /// The server of a URL that no store has yet.
-    public init(url: String) throws(Failure) {
+    public init(url: String) throws(TransferFailure) {
         try self.init(url: url, of: "this URL")
     }
 
     /// - Parameter name: what the URL is, as the start of a sentence.
-    private init(url: String?, of name: String) throws(Failure) {
+    private init(url: String?, of name: String) throws(TransferFailure) {
         if let url, let objection = RemoteURL.objection(to: url) {
-            throw Failure(message: "\(name) is not used because \(objection)")
+            throw TransferFailure(code: .other, message: "\(name) is not used because \(objection)")
         }
         guard let url, let (host, port) = Self.server(of: url) else {
-            throw Failure(message: "\(name) is not reached over SSH")
+            throw TransferFailure(code: .other, message: "\(name) is not reached over SSH")
         }
         (self.host, self.port) = (host, port)
     }
@@ -69,7 +63,7 @@ public struct HostKeys: Sendable {
     static func name(_ host: String, _ port: Int) -> String { port == 22 ? host : "[\(host)]:\(port)" }
 
     /// The lines that the server shows now, in the form of known_hosts, and their fingerprints.
-    public func shown() throws(Failure) -> (lines: [String], fingerprints: [String]) {
+    public func shown() throws(TransferFailure) -> (lines: [String], fingerprints: [String]) {
         var lines: [String] = []
         // A busy server drops connections.
         for _ in 0..<3 where lines.isEmpty {
@@ -77,7 +71,9 @@ public struct HostKeys: Sendable {
             lines = String(decoding: scan.output, as: UTF8.self).split(separator: "\n").map(String.init)
                 .filter { !$0.hasPrefix("#") }
         }
-        guard !lines.isEmpty else { throw Failure(message: "\(host) shows no SSH host key on port \(port)") }
+        guard !lines.isEmpty else {
+            throw TransferFailure(code: .other, message: "\(host) shows no SSH host key on port \(port)")
+        }
         let text = Array((lines.joined(separator: "\n") + "\n").utf8)
         let printed = try run(["ssh-keygen", "-l", "-f", "-"], input: text)
         let fingerprints = String(decoding: printed.output, as: UTF8.self).split(separator: "\n").map {
@@ -92,7 +88,7 @@ public struct HostKeys: Sendable {
     public var isKnown: Bool { HostTrust.isKnown(Self.name(host, port)) }
 
     /// Writes lines to the end of `~/.ssh/known_hosts`.
-    public func trust(_ lines: [String]) throws(Failure) {
+    public func trust(_ lines: [String]) throws(TransferFailure) {
         let folder = FilePath(getenv("HOME").map { String(cString: $0) } ?? "/").appending(".ssh")
         _ = try? folder.makeFolder()
         do {
@@ -101,16 +97,17 @@ public struct HostKeys: Sendable {
                 permissions: [.ownerReadWrite])
             try file.closeAfter { _ = try file.writeAll((lines.joined(separator: "\n") + "\n").utf8) }
         } catch {
-            throw Failure(message: "\(folder.appending("known_hosts")) cannot be written: \(error)")
+            throw TransferFailure(
+                code: .other, message: "\(folder.appending("known_hosts")) cannot be written: \(error)")
         }
     }
 
-    private func run(_ words: [String], input: [UInt8] = []) throws(Failure) -> ChildProcess.Outcome {
+    private func run(_ words: [String], input: [UInt8] = []) throws(TransferFailure) -> ChildProcess.Outcome {
         do throws(Errno) {
             return try ChildProcess.run(
                 words, environment: ProcessEnvironment.forGit, input: input, timeout: .seconds(30))
         } catch {
-            throw Failure(message: "\(words[0]) cannot be started: \(error)")
+            throw TransferFailure(code: .other, message: "\(words[0]) cannot be started: \(error)")
         }
     }
 }

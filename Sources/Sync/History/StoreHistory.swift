@@ -1,6 +1,7 @@
 import Git
 import OpenPGP
 public import Stores
+public import System
 public import SystemPackage
 
 /// What git knows of a store's past.
@@ -32,9 +33,9 @@ public struct StoreHistory {
     }
 
     /// Why there is no history.
-    public struct Failure: Error, Sendable {
+    public struct Failure: SentenceError {
         /// One sentence.
-        public var message: String
+        public let description: String
     }
 
     let store: Store
@@ -52,7 +53,7 @@ public struct StoreHistory {
             self.repository = repository
             tip = try repository.commit(named: "HEAD")
         } catch {
-            throw Failure(message: "the store \"\(store.name)\" has no history: \(error.message).")
+            throw Failure(description: "the store \"\(store.name)\" has no history: \(error.message).")
         }
     }
 
@@ -84,7 +85,7 @@ public struct StoreHistory {
         do throws(GitError) {
             return try work()
         } catch {
-            throw Failure(message: "the history cannot be read: \(error.message).")
+            throw Failure(description: "the history cannot be read: \(error.message).")
         }
     }
 }
