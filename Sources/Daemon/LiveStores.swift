@@ -226,7 +226,7 @@ final class LiveStores: Sendable {
         guard !FaultPoint.isMadeToFail("recovery") else { return }
         looksInBackground.store(true, ordering: .releasing)
         try PosixThread.start(named: "recovery") { [weak self] in
-            usleep(UInt32(pause / .microseconds(1)))
+            PosixThread.sleep(for: pause)
             for served in self?.all ?? [] {
                 _ = served.start()?.value(until: MonotonicTime(secondsFromNow: 60))
             }

@@ -2,6 +2,7 @@ import Git
 import Glibc
 import Logging
 import Stores
+import System
 import SystemPackage
 
 /// Makes a merge that was computed true: in the working tree, the index and the branch.
@@ -41,7 +42,7 @@ extension Integrator {
             guard error.code != .modified else { return false }
             guard error.code != .locked else {
                 lock = CommitWriter.waiting(for: error)
-                usleep(20_000)
+                PosixThread.sleep(for: .milliseconds(20))
                 return false
             }
             throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message).")
@@ -147,7 +148,7 @@ extension Integrator {
                 return try body()
             } catch {
                 guard error.code == .locked, attempt < 99 else { throw error }
-                usleep(5000)
+                PosixThread.sleep(for: .milliseconds(5))
             }
         }
     }
