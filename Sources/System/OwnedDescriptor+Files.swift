@@ -33,6 +33,14 @@ extension OwnedDescriptor {
         return facts
     }
 
+    /// flock(2): the file stays locked until this is closed.
+    ///
+    /// - Parameter kind: LOCK_EX or LOCK_SH; with LOCK_NB it does not wait.
+    /// - Throws: EWOULDBLOCK when another process has locked it and it is not to be waited for.
+    public borrowing func lock(_ kind: CInt = LOCK_EX | LOCK_NB) throws(Errno) {
+        while flock(raw, kind) != 0 { guard errno == EINTR else { throw .last } }
+    }
+
     /// Writes all of the bytes.
     public borrowing func writeAll(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
         var rest = bytes

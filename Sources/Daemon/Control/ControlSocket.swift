@@ -11,7 +11,7 @@ struct ControlSocket: ~Copyable {
     /// The listening descriptor.
     let listening: Int32
     private let path: FilePath
-    let lock: Int32
+    let lock: OwnedDescriptor
 
     /// Listens at a path, replacing a socket file that nobody listens at any more.
     ///
@@ -21,23 +21,17 @@ struct ControlSocket: ~Copyable {
         let folder = try Self.privateFolder(path.removingLastComponent())
         defer { close(folder) }
         let name = path.lastComponent?.string ?? ""
-        let lock = openat(folder, name + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0 else { throw Self.failure("open the lock file of", path) }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            let error =
-                errno == EWOULDBLOCK
+        let lock = try rethrowing(
+            OwnedDescriptor(
+                opening: FilePath(name + ".lock"), in: folder, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        ) { (error: Errno) in ControlError(.failed, "cannot open the lock file of \(path): \(error)") }
+        try rethrowing(lock.lock()) { (error: Errno) in
+            error == .wouldBlock
                 ? ControlError(.alreadyRunning, "a passdir daemon is running already (it holds \(path))")
-                : Self.failure("lock", path)
-            close(lock)
-            throw error
+                : ControlError(.failed, "cannot lock \(path): \(error)")
         }
-        do throws(ControlError) {
-            try Self.removeStale(path, name: name, folder: folder)
-            listening = try Self.listen(at: path, name: name, folder: folder)
-        } catch {
-            close(lock)
-            throw error
-        }
+        try Self.removeStale(path, name: name, folder: folder)
+        listening = try Self.listen(at: path, name: name, folder: folder)
         self.path = path
         self.lock = lock
     }
@@ -46,7 +40,6 @@ struct ControlSocket: ~Copyable {
     consuming func end() {
         unlink(path.string)
         close(listening)
-        close(lock)
     }
 
     /// Connects to a daemon.

@@ -48,14 +48,14 @@ private struct ConfigLock: ~Copyable {
     }
 
     private static func hold(_ lock: borrowing OwnedDescriptor) {
-        _ = flock(lock.raw, LOCK_EX | LOCK_NB)
+        try? lock.lock()
         try? lock.writeAll(mark)
     }
 
     /// Whether a lock is one of ours whose process is gone; one without a word was left before it could say so.
     private static func isLeft(_ lock: FilePath) -> Bool {
         guard let opened = try? OwnedDescriptor(opening: lock, O_RDONLY | O_NOFOLLOW),
-            flock(opened.raw, LOCK_SH | LOCK_NB) == 0, let facts = try? opened.facts()
+            (try? opened.lock(LOCK_SH | LOCK_NB)) != nil, let facts = try? opened.facts()
         else { return false }
         if facts.st_size == 0 { return facts.st_mtim.tv_sec < time(nil) - 10 }
         return (try? opened.readAll()) == mark

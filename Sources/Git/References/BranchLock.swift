@@ -30,7 +30,7 @@ struct BranchLock: ~Copyable {
         let descriptor = try GitError.wrapping(
             doing, OwnedDescriptor(opening: own, O_CREAT | O_EXCL | O_RDWR, mode: 0o666))
         let names = LockNames(own)
-        _ = flock(descriptor.raw, LOCK_EX | LOCK_NB)
+        try? descriptor.lock()
         try GitError.wrapping(doing, descriptor.writeAll(Array((value.hex + "\n").utf8)))
         try GitError.wrapping(doing, descriptor.synchronize())
         file = common.pushing(FilePath(ref))
@@ -73,7 +73,7 @@ struct BranchLock: ~Copyable {
         for name in DirectoryStream.names(in: common) where name.hasPrefix(prefix) {
             let own = common.appending(name)
             guard let descriptor = try? OwnedDescriptor(opening: own, O_RDONLY | O_NOFOLLOW),
-                flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, let facts = try? descriptor.facts(),
+                (try? descriptor.lock()) != nil, let facts = try? descriptor.facts(),
                 facts.st_uid == geteuid(), facts.st_mode & S_IFMT == S_IFREG
             else { continue }
             if facts.st_nlink > 1 { removeNames(of: facts, below: common.appending("refs"), depth: 0) }

@@ -93,7 +93,7 @@ extension StoreOperation {
 /// Whoever has the lock knows that any file here was left by a process that is gone.
 struct OperationJournal: ~Copyable {
     private let folder: FilePath
-    private let lock: Int32
+    private let lock: OwnedDescriptor
 
     /// The folder of the journal.
     static func folder(environment: [String: String]) -> FilePath {
@@ -104,20 +104,17 @@ struct OperationJournal: ~Copyable {
     /// - Parameter patience: how long another process may have it; then the error is `busy`.
     init(environment: [String: String], patience: Duration) throws(LifecycleError) {
         folder = Self.folder(environment: environment)
-        do throws(Errno) {
-            try folder.makeFolders()
-        } catch {
-            throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
+        try rethrowing(folder.makeFolders()) { [folder] (error: Errno) in
+            LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
         let file = folder.appending("lock")
-        let opened = file.withPlatformString { open($0, O_CREAT | O_RDWR | O_CLOEXEC, 0o600) }
-        guard opened >= 0 else {
-            throw LifecycleError(.failed, "\(file) cannot be opened: \(Errno(rawValue: errno))")
+        let opened = try rethrowing(OwnedDescriptor(opening: file, O_CREAT | O_RDWR, mode: 0o600)) {
+            (error: Errno) in
+            LifecycleError(.failed, "\(file) cannot be opened: \(error)")
         }
         let deadline = ContinuousClock.now + patience
-        while flock(opened, LOCK_EX | LOCK_NB) != 0 {
+        while (try? opened.lock()) == nil {
             guard ContinuousClock.now < deadline else {
-                close(opened)
                 throw LifecycleError(
                     .busy,
                     "another passdir is adding, replacing or removing a store: try again when it is done")
@@ -130,8 +127,6 @@ struct OperationJournal: ~Copyable {
             folder.appending(name).unlink()
         }
     }
-
-    deinit { close(lock) }
 
     /// Notes an operation, or its next phase; durable on return.
     func write(_ operation: StoreOperation) throws(LifecycleError) {

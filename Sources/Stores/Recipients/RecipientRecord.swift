@@ -45,7 +45,7 @@ public final class RecipientRecord: Sendable {
             guard case .lost = found else { return found }
             // Whoever records a store for the first time leaves the marker first: that is waited for.
             guard let lock = try? Self.lock(path.removingLastComponent()) else { return found }
-            defer { close(lock) }
+            defer { withExtendedLifetime(lock) {} }
             refresh(&state)
             return self.found(names, state)
         }
@@ -99,7 +99,7 @@ public final class RecipientRecord: Sendable {
             try path.removingLastComponent().makeFolders()
             // Another process may be changing what it knows of another store.
             let lock = try Self.lock(path.removingLastComponent())
-            defer { close(lock) }
+            defer { withExtendedLifetime(lock) {} }
             refresh(&state)
             var all: [RecordContent.Entry] = []
             var isDamaged = true
@@ -132,15 +132,10 @@ public final class RecipientRecord: Sendable {
         guard path.unlink() || errno == ENOENT else { throw Errno.last }
     }
 
-    private static func lock(_ folder: FilePath) throws(Errno) -> CInt {
-        let raw = folder.withPlatformString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard raw >= 0 else { throw Errno.last }
-        guard retryingWhenInterrupted({ flock(raw, LOCK_EX) }) == 0 else {
-            let error = Errno.last
-            close(raw)
-            throw error
-        }
-        return raw
+    private static func lock(_ folder: FilePath) throws(Errno) -> OwnedDescriptor {
+        let opened = try OwnedDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
+        try opened.lock(LOCK_EX)
+        return opened
     }
 
     private func refresh(_ state: inout State) {

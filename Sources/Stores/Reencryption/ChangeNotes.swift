@@ -67,6 +67,17 @@ final class ChangeNotes: Sendable {
         return nil
     }
 
+    /// Locks a folder of a change, which another process may work in.
+    static func lock(_ folder: borrowing OwnedDescriptor) throws(StoreError) {
+        do throws(Errno) {
+            try folder.lock()
+        } catch {
+            throw StoreError(
+                error == .wouldBlock ? .changeUnderWay : .system(error),
+                "a change of recipients of this store is under way in another process.")
+        }
+    }
+
     private static func open(_ folder: FilePath) throws(StoreError) -> ChangeNotes? {
         let descriptor: OwnedDescriptor
         do throws(Errno) {
@@ -75,11 +86,7 @@ final class ChangeNotes: Sendable {
             if error == .noSuchFileOrDirectory { return nil }
             throw StoreError(.system(error), "cannot open \(folder): \(error).")
         }
-        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreError(
-                errno == EWOULDBLOCK ? .changeUnderWay : .system(.last),
-                "a change of recipients of this store is under way in another process.")
-        }
+        try lock(descriptor)
         // Removed between the two calls by the process that was at work.
         guard let ours = try? descriptor.facts(), let now = folder.facts(), ours.st_ino == now.st_ino,
             ours.st_dev == now.st_dev

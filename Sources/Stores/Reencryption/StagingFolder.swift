@@ -62,11 +62,7 @@ final class StagingFolder: Sendable {
     private static func open(in root: Root) throws(StoreError) -> StagingFolder {
         do {
             let lock = try root.open(path, flags: O_RDONLY | O_DIRECTORY)
-            guard flock(lock.raw, LOCK_EX | LOCK_NB) == 0 else {
-                throw StoreError(
-                    errno == EWOULDBLOCK ? .changeUnderWay : .system(.last),
-                    "a change of recipients of this store is under way in another process.")
-            }
+            try ChangeNotes.lock(lock)
             return StagingFolder(root: root, lock: lock)
         } catch let error as StoreError {
             throw error

@@ -21,7 +21,7 @@ public final class StagedSecret: Sendable {
         self.list = list
         self.temporary = temporary
         file = try root.open(temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-        guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.last }
+        try file.lock()
     }
 
     /// Renames the ciphertext over `secret`. Returns the facts of what now lies there. It is durable after
@@ -105,7 +105,7 @@ extension Store {
                 guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp") else { continue }
                 let path = FilePath(root: nil, [entry.name])
                 let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
-                guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { continue }
+                guard (try? file.lock()) != nil else { continue }
                 try root.unlink(path)
             }
         }

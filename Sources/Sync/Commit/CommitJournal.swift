@@ -34,9 +34,7 @@ final class CommitJournal {
         self.paths = paths
         descriptor = try rethrowing(
             OwnedDescriptor(opening: file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600), Refusal.failed)
-        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw errno == EWOULDBLOCK ? .busy : .failed(.last)
-        }
+        try rethrowing(descriptor.lock()) { $0 == .wouldBlock ? Refusal.busy : .failed($0) }
         // Removed by its owner between our open and our lock.
         guard let facts = try? descriptor.facts(), facts.st_nlink > 0 else { throw .busy }
         // Its writer died after the last look for such a note: only under the lock nobody else can write one.
@@ -62,7 +60,7 @@ final class CommitJournal {
         file = gitDirectory.appending(Self.name)
         guard let opened = try? OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW) else { return nil }
         descriptor = opened
-        guard flock(descriptor.raw, LOCK_EX | LOCK_NB) == 0, let facts = try? descriptor.facts(),
+        guard (try? descriptor.lock()) != nil, let facts = try? descriptor.facts(),
             facts.st_nlink > 0, facts.kind == .regular, facts.st_size <= Self.limit
         else { return nil }
         paths = Self.paths(in: descriptor.raw, facts)
