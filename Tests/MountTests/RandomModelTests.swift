@@ -19,9 +19,9 @@ import Testing
         // What is renamed away stays away for as long as the run lasts.
         options.grace = .seconds(3600)
         try TestMount.with(options) { mount in
-            let store = try mount.add("model")
+            let stores = try ["one", "two"].map { try mount.add($0) }
             let start = ContinuousClock.now
-            let model = try MountModel(mount, store, seed: seed)
+            let model = try MountModel(mount, stores, seed: seed)
             try model.run(Self.count ?? 10_000) {
                 say("seed \(seed), \($0) in \(ContinuousClock.now - start)")
             }

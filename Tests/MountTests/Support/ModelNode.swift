@@ -15,6 +15,12 @@ final class ModelNode {
     var isEdited = false
     /// How many handles it has.
     var handles = 0
+    /// What its mtime was set to, while it has that; else nil.
+    var modified: Timestamp?
+    /// Of a folder: who reads what is in it by a list of its own.
+    var readers: String?
+    /// Whether it is the folder of a store.
+    var isTop = false
     /// nil once it is unlinked.
     weak var parent: ModelNode?
     var name = ""
@@ -26,11 +32,20 @@ final class ModelNode {
     /// What it is called on disk.
     var diskName: String { isFolder || isScratch ? name : name + ".gpg" }
 
-    /// The path in its store.
-    var path: String {
-        guard let parent, parent.parent != nil || !parent.name.isEmpty else { return name }
-        return parent.path + "/" + name
-    }
+    /// The path in the mount.
+    var path: String { parent.map { $0.path + "/" + name } ?? name }
+
+    /// The folder of its store, or what it was unlinked with.
+    var top: ModelNode { parent?.top ?? self }
+
+    /// Who reads what is in it.
+    var effectiveReaders: String? { readers ?? parent?.effectiveReaders }
+
+    /// How many folders it is below that of its store.
+    var depth: Int { parent.map { $0.depth + 1 } ?? 0 }
+
+    /// Whether a folder may be removed: its list counts.
+    var isEmpty: Bool { children.isEmpty && readers == nil }
 
     func isBelow(_ other: ModelNode) -> Bool {
         var node: ModelNode? = self
@@ -39,6 +54,12 @@ final class ModelNode {
             node = at.parent
         }
         return false
+    }
+
+    /// Its content has changed in memory, at a time that nobody set.
+    func edited() {
+        isEdited = true
+        modified = nil
     }
 
     /// Whether another thing that is shown by another name has a name on disk.

@@ -43,13 +43,13 @@ extension MountModel {
         let node = known ?? ModelNode(isFolder: false)
         if known == nil {
             node.isScratch = isScratch
-            node.isEdited = true
+            node.edited()
             folder.put(node, name)
             // Nobody will flush what is opened for reading.
             if access & O_ACCMODE == O_RDONLY { saved(node) }
         } else if access & O_TRUNC != 0 {
             node.bytes = []
-            node.isEdited = true
+            node.edited()
         }
         node.handles += 1
         handles.append(
@@ -138,7 +138,7 @@ extension MountModel {
             "write \(node.path) \(offset) \(bytes.count)", handle.isWritable ? nil : .badFileDescriptor
         ) { () throws(Errno) in try handle.file.write(bytes, at: Int64(offset)) }
         guard isDone else { return }
-        node.isEdited = true
+        node.edited()
         let start = handle.appends ? node.bytes.count : offset
         // The kernel sends no write of nothing; here it changes nothing but the version.
         guard !bytes.isEmpty, start + bytes.count <= 200_000 else {
@@ -173,7 +173,7 @@ extension MountModel {
     }
 
     private func resize(_ node: ModelNode, to size: Int) {
-        if size == 0 || size != node.bytes.count { node.isEdited = true }
+        if size == 0 || size != node.bytes.count { node.edited() }
         if size < node.bytes.count {
             node.bytes.removeLast(node.bytes.count - size)
         } else {
@@ -192,7 +192,7 @@ extension MountModel {
         if mode & 1 == 0, offset + length > node.bytes.count { resize(node, to: offset + length) }
         let end = min(offset + length, node.bytes.count)
         if mode & 18 != 0, offset < end {
-            node.isEdited = true
+            node.edited()
             node.bytes.withUnsafeMutableBytes { _ = memset($0.baseAddress! + offset, 0, end - offset) }
         }
     }
@@ -213,5 +213,20 @@ extension MountModel {
         guard isDone, let node else { return }
         resize(node, to: size)
         saved(node)
+    }
+
+    /// lseek(2) for data or for a hole.
+    func seek() throws {
+        guard let handle = anyHandle() else { return }
+        let size = Int64(handle.node.bytes.count)
+        let offset = Int64(below(Int(size) + 2)) - 1
+        let whence: Int32 = one(of: [3, 4])
+        try compare("lseek \(handle.node.path) \(offset)", 0..<size ~= offset ? nil : .noSuchAddressOrDevice)
+        {
+            () throws(Errno) in
+            let found = try filesystem.seek(
+                handle.file.inode, handle: handle.file.handle, offset: offset, whence: whence)
+            if found != (whence == 3 ? offset : size) { throw .invalidArgument }
+        }
     }
 }

@@ -10,19 +10,24 @@ extension MountModel {
         var isFolder: Bool
         var size: Int64
         var links: UInt64
+        var permissions: UInt16
+        /// Where it is known.
+        var modified: Timestamp?
     }
 
-    private func facts(_ attributes: Attributes) -> Facts {
+    private func facts(_ attributes: Attributes, of node: ModelNode) -> Facts {
         let isFolder = attributes.kind == .directory
         return Facts(
             isFolder: isFolder, size: isFolder ? 0 : attributes.size,
-            links: isFolder ? 1 : attributes.linkCount)
+            links: isFolder ? 1 : attributes.linkCount, permissions: attributes.permissions,
+            modified: node.modified == nil ? nil : attributes.modificationTime)
     }
 
     private func facts(_ node: ModelNode) -> Facts {
         Facts(
             isFolder: node.isFolder, size: Int64(node.bytes.count),
-            links: node.parent == nil && node !== top ? 0 : 1)
+            links: node.parent == nil && !node.isTop ? 0 : 1, permissions: node.isFolder ? 0o700 : 0o600,
+            modified: node.modified)
     }
 
     func look() throws {
@@ -37,7 +42,7 @@ extension MountModel {
             mount.forget(entry)
         }
         guard let node, let found else { return }
-        try same("lookup \(path(folder, name))", facts(node)) { facts(found) }
+        try same("lookup \(path(folder, name))", facts(node)) { facts(found, of: node) }
     }
 
     /// stat(2) or fstat(2) of what the kernel has a number of.
@@ -45,7 +50,7 @@ extension MountModel {
         if below(3) == 0 { return try statHeld() }
         guard let handle = anyHandle() else { return try statHeld() }
         try same("fstat \(handle.node.path)", facts(handle.node)) { () throws(Errno) in
-            facts(try handle.file.attributes)
+            facts(try handle.file.attributes, of: handle.node)
         }
     }
 
@@ -53,12 +58,14 @@ extension MountModel {
     private func statHeld() throws {
         guard !held.isEmpty else { return try look() }
         let (inode, node) = one(of: held)
-        let isThere = node.parent != nil || node === top || node.handles > 0
+        let isThere = node.parent != nil || node.isTop || node.handles > 0
         var found: Attributes?
         try compare("stat \(node.name), looked up before", isThere ? nil : .staleNFSFileHandle) {
             () throws(Errno) in found = try filesystem.attributes(of: inode, handle: nil).0
         }
-        if let found { try same("stat \(node.name), looked up before", facts(node)) { facts(found) } }
+        if let found {
+            try same("stat \(node.name), looked up before", facts(node)) { facts(found, of: node) }
+        }
     }
 
     /// Looks something up and keeps its number, or gives one back.
@@ -72,35 +79,6 @@ extension MountModel {
         else { return }
         try compare("hold \(path(folder, name))", nil) { () throws(Errno) in
             held.append((try filesystem.lookup(in: folder.inode, name: Name(name)!).inode, node))
-        }
-    }
-
-    func list() throws {
-        let folder = anyFolder()
-        let expected = folder.children.map { "\($0.key)\($0.value.isFolder ? "/" : "")" }.sorted()
-        try same("list \(folder.path)", expected) { () throws(Errno) in
-            let handle = try filesystem.openDirectory(folder.inode, flags: OpenFlags(rawValue: 0)).handle
-            defer { filesystem.releaseDirectory(folder.inode, handle: handle) }
-            var found: [String] = []
-            try filesystem.readDirectory(folder.inode, handle: handle, offset: 0) { entry, _ in
-                let name = entry.name.string
-                if ![".", "..", ".gpg-id"].contains(name) {
-                    found.append(entry.kind == .directory ? name + "/" : name)
-                }
-                return true
-            }
-            return found.sorted()
-        }
-    }
-
-    func attribute() throws {
-        guard let handle = anyHandle(), handle.node.parent != nil else { return }
-        let node = handle.node
-        try same("state of \(node.path)", node.isScratch ? "scratch" : node.isEdited ? "unsaved" : "saved") {
-            () throws(Errno) in
-            String(
-                decoding: try filesystem.extendedAttribute(
-                    handle.file.inode, name: Array("user.passdir.state".utf8)), as: UTF8.self)
         }
     }
 }

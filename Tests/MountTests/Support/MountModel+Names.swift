@@ -13,7 +13,7 @@ extension MountModel {
         guard folders.count < 12 else { return try removeDirectory() }
         let folder = anyFolder()
         let name = one(of: Self.names)
-        guard folder === top || folder.parent === top else { return }
+        guard folder.depth < 2 else { return }
         let isTaken =
             folder.children[name] != nil || folder.hasOnDisk(name, exceptFor: name, countsParked: true)
         let made = ModelNode(isFolder: true)
@@ -44,9 +44,38 @@ extension MountModel {
         guard isDone else { return }
         let node = ModelNode(isFolder: false)
         node.isScratch = isScratch
-        node.isEdited = true
+        node.edited()
         folder.put(node, name)
         saved(node)
+    }
+
+    /// A name that is as long as one can be, or longer: what is made is removed again.
+    func makeLongName() throws {
+        let folder = anyFolder()
+        let length = one(of: [251, 252, 255, 256])
+        let name = Name(String(repeating: "n", count: length))!
+        let isFolder = below(2) == 0
+        let isTooLong = length > (isFolder ? 255 : 251)
+        let isMade = try compare(
+            "make \(length) bytes in \(folder.path) \(isFolder)", isTooLong ? .fileNameTooLong : nil
+        ) { () throws(Errno) in
+            // As the kernel does first.
+            do throws(Errno) {
+                mount.forget(try filesystem.lookup(in: folder.inode, name: name))
+            } catch .noSuchFileOrDirectory {}
+            mount.forget(
+                isFolder
+                    ? try filesystem.makeDirectory(in: folder.inode, name: name, permissions: 0o700)
+                    : try filesystem.makeNode(in: folder.inode, name: name, permissions: 0o600))
+        }
+        guard isMade else { return }
+        try compare("remove it", nil) { () throws(Errno) in
+            if isFolder {
+                try filesystem.removeDirectory(in: folder.inode, name: name)
+            } else {
+                try filesystem.unlink(in: folder.inode, name: name)
+            }
+        }
     }
 
     func unlink(scratchOnly: Bool = false) throws {
@@ -66,7 +95,7 @@ extension MountModel {
         let node = folder.children[name]
         let expected: Errno? =
             if let node {
-                !node.isFolder ? .notDirectory : node.children.isEmpty ? nil : .directoryNotEmpty
+                !node.isFolder ? .notDirectory : node.isEmpty ? nil : .directoryNotEmpty
             } else {
                 .noSuchFileOrDirectory
             }
@@ -82,13 +111,6 @@ extension MountModel {
         for each in folders where each.isBelow(folder) { each.parked = [] }
     }
 
-    func renameAway() throws {
-        let folder = anyFolder()
-        try compare("rename to another store", .improperLink) { () throws(Errno) in
-            try filesystem.rename(from: folder.inode, Name(anyName())!, to: other, "a", flags: [])
-        }
-    }
-
     func rename(scratchOnly: Bool = false) throws {
         let (from, to) = (anyFolder(), anyFolder())
         let oldName = scratchOnly ? one(of: Self.scratchNames) : anyName()
@@ -100,14 +122,16 @@ extension MountModel {
         if from === to, oldName == newName { return }
         if let node, node.isFolder {
             if to.isBelow(node) || Self.scratchNames.contains(newName) { return }
-            if to !== top, to.parent !== top { return }
+            if to.depth >= 2 { return }
         }
         if let replaced, from.isBelow(replaced) { return }
         let toScratch =
             node?.isFolder == false && (replaced?.isScratch ?? Self.scratchNames.contains(newName))
         let newDiskName = node?.isFolder == true ? newName : newName + ".gpg"
         let expected: Errno? =
-            if node == nil {
+            if from.top !== to.top {
+                .improperLink
+            } else if node == nil {
                 .noSuchFileOrDirectory
             } else if let replaced, let node {
                 keeps
@@ -115,11 +139,15 @@ extension MountModel {
                     : node.isFolder && !replaced.isFolder
                         ? .notDirectory
                         : !node.isFolder && replaced.isFolder
-                            ? .isDirectory : replaced.children.isEmpty ? nil : .directoryNotEmpty
+                            ? .isDirectory
+                            : !replaced.isEmpty
+                                ? .directoryNotEmpty : keepsReaders(node, in: to) ? nil : .improperLink
             } else if !toScratch,
                 to.hasOnDisk(newDiskName, exceptFor: newName, countsParked: node?.isFolder == true)
             {
                 .fileExists
+            } else if let node, !keepsReaders(node, in: to) {
+                .improperLink
             } else {
                 nil
             }
@@ -153,6 +181,11 @@ extension MountModel {
         }
     }
 
+    /// Whether all in a folder is for the same readers elsewhere; a file is encrypted anew.
+    private func keepsReaders(_ node: ModelNode, in folder: ModelNode) -> Bool {
+        !node.isFolder || node.readers != nil || node.effectiveReaders == folder.effectiveReaders
+    }
+
     /// Whether a rename has saved what was in memory only, as the mount tells.
     private func learnState(of node: ModelNode) throws {
         guard let folder = node.parent else { return }
@@ -179,8 +212,11 @@ extension MountModel {
         if let second, from.isBelow(second) { return }
         if first != nil, first === second { return }
         let expected: Errno? =
-            if let first, let second {
-                first.isFolder != second.isFolder || first.isScratch || second.isScratch
+            if from.top !== to.top {
+                .improperLink
+            } else if let first, let second {
+                from.effectiveReaders != to.effectiveReaders || first.isFolder != second.isFolder
+                    || first.isScratch || second.isScratch
                     ? .invalidArgument : nil
             } else {
                 .noSuchFileOrDirectory
@@ -197,49 +233,5 @@ extension MountModel {
         _ = to.take(newName)
         from.put(second, oldName)
         to.put(first, newName)
-    }
-
-    /// What `git pull` and others do behind the mount's back: a file goes, or gets another name.
-    func changeOutside() throws {
-        let folder = anyFolder()
-        let closed = folder.children.filter {
-            !$0.value.isFolder && $0.value.isOnDisk && !$0.value.isEdited && $0.value.handles == 0
-        }
-        guard let (name, node) = closed.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else {
-            return
-        }
-        // Its number may be another's then.
-        for (inode, known) in held where known === node { filesystem.forget(inode, count: 1) }
-        held.removeAll { $0.node === node }
-        let place = mount.disk("\(store.name)/\(path(folder, node.diskName))").string
-        _ = folder.take(name)
-        let newName = one(of: Self.names)
-        let isFree =
-            folder.children[newName] == nil
-            && !folder.hasOnDisk(newName + ".gpg", exceptFor: name, countsParked: true)
-        if isFree, below(2) == 0 {
-            let new = mount.disk("\(store.name)/\(path(folder, newName + ".gpg"))").string
-            guard Glibc.rename(place, new) == 0 else { throw fail("cannot rename \(place)") }
-            let moved = ModelNode(isFolder: false)
-            moved.bytes = node.bytes
-            moved.isOnDisk = true
-            folder.put(moved, newName)
-        } else {
-            guard Glibc.unlink(place) == 0 else { throw fail("cannot remove \(place)") }
-        }
-    }
-
-    /// Takes the store out of the mount, and shows it again: what is open goes on, what is edited is saved.
-    func hide() throws {
-        filesystem.remove(store)
-        try compare("lookup of a hidden store", .noSuchFileOrDirectory) { () throws(Errno) in
-            _ = try filesystem.lookup(in: .root, name: Name(store.name)!)
-        }
-        for folder in folders { for node in folder.children.values { saved(node) } }
-        mount.forget(Entry(inode: top.inode, attributes: try mount.attributes("")))
-        try compare("the store is shown again", nil) { () throws(Errno) in
-            try filesystem.restore(store, isReadOnly: false)
-            top.inode = try mount.look(store.name).inode
-        }
     }
 }

@@ -26,37 +26,50 @@ final class MountModel {
     ]
 
     let mount: TestMount
-    let store: Store
+    let stores: [Store]
     let seed: UInt64
     var random: SeededGenerator
     var number = 0
-    let top = ModelNode(isFolder: true)
+    let tops: [ModelNode]
     var folders: [ModelNode]
+    var listings: [Listing] = []
     var handles: [Handle] = []
     var held: [(inode: InodeNumber, node: ModelNode)] = []
     /// How often each was done, and what time it took in all.
     private(set) var done: [String: (count: Int, time: Duration)] = [:]
     private var recent: [String] = []
     private var step = ""
-    let other: InodeNumber
 
     var filesystem: StoreFilesystem { mount.filesystem }
 
-    init(_ mount: TestMount, _ store: Store, seed: UInt64) throws {
+    init(_ mount: TestMount, _ stores: [Store], seed: UInt64) throws {
         self.mount = mount
-        self.store = store
+        self.stores = stores
         self.seed = seed
         random = SeededGenerator(state: seed)
-        top.inode = try mount.look(store.name).inode
-        other = try mount.look("home").inode
-        folders = [top]
+        tops = try stores.map { store in
+            let top = ModelNode(isFolder: true)
+            top.name = store.name
+            top.isTop = true
+            top.readers = mount.keys.ann.fingerprint
+            top.inode = try mount.look(store.name).inode
+            return top
+        }
+        folders = tops
+        // What is in one folder of the first store is for somebody else.
+        let bobs = ModelNode(isFolder: true)
+        bobs.inode = try mount.makeDirectoryHeld("\(tops[0].name)/c")
+        bobs.readers = mount.keys.bob.fingerprint
+        try mount.write(mount.keys.bob.fingerprint + "\n", "\(tops[0].name)/c/.gpg-id")
+        tops[0].put(bobs, "c")
+        folders.append(bobs)
     }
 
     // MARK: Choices
 
     func below(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
     func one<Value>(of values: [Value]) -> Value { values[below(values.count)] }
-    func anyFolder() -> ModelNode { below(2) == 0 ? top : one(of: folders) }
+    func anyFolder() -> ModelNode { below(2) == 0 ? tops[below(4) / 3] : one(of: folders) }
     func anyName() -> String { below(4) == 0 ? one(of: Self.scratchNames) : one(of: Self.names) }
     func anyHandle() -> Handle? { handles.isEmpty ? nil : one(of: handles) }
     func anyBytes() -> [UInt8] {
@@ -79,8 +92,8 @@ final class MountModel {
     }
 
     private static let frequent: Set<String> = [
-        "lookup", "read", "write", "getattr", "hold", "list", "ftruncate", "fallocate", "getxattr",
-        "rename between stores",
+        "lookup", "read", "write", "getattr", "hold", "list", "ftruncate", "fallocate", "getxattr", "lseek",
+        "readdir",
     ]
 
     /// Does something in the mount; its end must be what the model says. Returns whether it succeeded.
@@ -107,7 +120,7 @@ final class MountModel {
     }
 
     func path(_ folder: ModelNode, _ name: String) -> String {
-        folder === top ? name : "\(folder.path)/\(name)"
+        folder.path + "/" + name
     }
 
     /// Does something with the inode of a name, which must be there.
@@ -147,14 +160,15 @@ final class MountModel {
         (100, "getxattr", { try $0.attribute() }),
         (80, "rename in memory", { try $0.rename(scratchOnly: true) }),
         (50, "unlink scratch", { try $0.unlink(scratchOnly: true) }),
-        (60, "rename between stores", { try $0.renameAway() }),
+        (60, "readdir", { try $0.readDirectory() }), (50, "lseek", { try $0.seek() }),
+        (30, "setattr", { try $0.touch() }), (30, "long name", { try $0.makeLongName() }),
         (35, "open", { try $0.open() }), (30, "close", { try $0.close() }),
-        (30, "rename", { try $0.rename() }),
+        (50, "rename", { try $0.rename() }),
         (20, "unlink", { try $0.unlink() }), (20, "mkdir", { try $0.makeDirectory() }),
         (20, "rmdir", { try $0.removeDirectory() }), (10, "fsync", { try $0.synchronize() }),
         (5, "mknod", { try $0.makeNode() }), (3, "truncate", { try $0.truncate() }),
         (3, "outside", { try $0.changeOutside() }), (2, "hide", { try $0.hide() }),
-        (12, "exchange", { try $0.exchange() }),
+        (20, "exchange", { try $0.exchange() }),
     ]
 
     func run(_ count: Int, say: (String) -> Void = { _ in }) throws {
@@ -179,14 +193,17 @@ final class MountModel {
             try compare("close", nil) { () throws(Errno) in try handle.file.close() }
             handle.node.handles -= 1
         }
+        while !listings.isEmpty { try readDirectory(toTheEnd: true) }
         for (inode, _) in held { filesystem.forget(inode, count: 1) }
         held = []
         filesystem.saveEverything()
         guard filesystem.unsaved.isEmpty else { throw fail("unsaved: \(filesystem.unsaved)") }
-        let found = Set(try mount.onDisk(store.name))
+        let found = Set(
+            try stores.flatMap { store in try mount.onDisk(store.name).map { store.name + "/" + $0 } })
         let expected = Set(
             folders.flatMap { folder in
                 folder.children.values.filter { !$0.isScratch }.map { path(folder, $0.diskName) }
+                    + (folder.readers != nil && !folder.isTop ? [path(folder, ".gpg-id")] : [])
             })
         let parked = Set(folders.flatMap { folder in folder.parked.map { path(folder, $0) } })
         guard expected.isSubset(of: found), found.isSubset(of: expected.union(parked)) else {
@@ -197,7 +214,7 @@ final class MountModel {
         for folder in folders {
             for (name, node) in folder.children where !node.isFolder {
                 try same("at the end \(path(folder, name))", node.bytes) { () throws(Errno) in
-                    let file = try mount.open("\(store.name)/\(path(folder, name))", O_RDONLY)
+                    let file = try mount.open(path(folder, name), O_RDONLY)
                     defer { file.release() }
                     return try file.read()
                 }

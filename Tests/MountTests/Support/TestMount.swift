@@ -166,10 +166,14 @@ final class TestMount: Sendable {
     }
 
     func makeDirectory(_ path: String) throws(Errno) {
-        forget(
-            try inFolder(path) { folder, name throws(Errno) in
-                try filesystem.makeDirectory(in: folder, name: name, permissions: 0o700)
-            })
+        filesystem.forget(try makeDirectoryHeld(path), count: 1)
+    }
+
+    /// As `makeDirectory`, with the lookup that the kernel keeps of it.
+    func makeDirectoryHeld(_ path: String) throws(Errno) -> InodeNumber {
+        try inFolder(path) { folder, name throws(Errno) in
+            try filesystem.makeDirectory(in: folder, name: name, permissions: 0o700).inode
+        }
     }
 
     func makeNode(_ path: String) throws(Errno) {
