@@ -201,4 +201,21 @@ import Testing
             #expect(try mount.onDisk() == ["b.gpg"] && mount.read("work/b") == "a")
         }
     }
+
+    /// An exchange that is refused leaves what is being written as it is.
+    @Test func aRefusedExchangeSavesNothing() throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/bob")
+            try mount.write(mount.keys.bob.fingerprint + "\n", "work/bob/.gpg-id")
+            try mount.save("b", "work/bob/b")
+            let file = try mount.open("work/a", O_WRONLY | O_CREAT)
+            try file.write("x")
+            let failure = mount.failure { () throws(Errno) in
+                try mount.rename("work/a", "work/bob/b", .exchange)
+            }
+            #expect(failure == .invalidArgument)
+            #expect(try mount.attribute("state", of: "work/a") == "unsaved")
+            try file.close()
+        }
+    }
 }

@@ -37,15 +37,15 @@ extension MountedStore {
             !isRecipientFile(first), !isRecipientFile(second),
             first.kind == .secret || first.kind == .directory
         else { throw .invalidArgument }
-        for node in [first, second] {
-            if let file = node.secret { try save(node, file) }
-        }
         guard let onePath = tree.backingPath(of: first), let otherPath = tree.backingPath(of: second) else {
             return false
         }
         guard try haveSameRecipients(onePath, otherPath) else { throw .invalidArgument }
         try checkPlace(of: first, from: onePath, to: otherPath, isNew: false)
         try checkPlace(of: second, from: otherPath, to: onePath, isNew: false)
+        for node in [first, second] {
+            if let file = node.secret { try save(node, file) }
+        }
         let links: [Change]?
         if first.kind == .directory {
             // As for a rename: the names of what is parked below would not follow.
