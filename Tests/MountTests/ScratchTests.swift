@@ -195,8 +195,13 @@ import Testing
             #expect(
                 mount.failure { () throws(Errno) in try mount.rename("work/.#a", "work/a") } == .notPermitted)
             try mount.rename("work/.#a", "work/.#c")
+            // As `cp -a` does.
+            try mount.change("work/.#c") { $0.modificationTime = .now }
+            let held = try mount.look("work/.#c")
             try mount.unlink("work/.#c")
             #expect(try mount.names() == [])
+            #expect(try mount.filesystem.attributes(of: held.inode, handle: nil).0.linkCount == 0)
+            mount.forget(held)
         }
     }
 }

@@ -14,7 +14,8 @@ extension MountedStore {
     /// What stat(2) tells of a node. `known` is what was just seen of it on disk. Decrypts nothing.
     func attributes(of node: Node, known: FileStatus?) throws(Errno) -> Attributes {
         if case .memoryLink(let target) = node.kind {
-            return mount.attributes(of: node, permissions: 0o777, size: Int64(target.count))
+            let links: UInt64 = tree.parent(of: node) == nil ? 0 : 1
+            return mount.attributes(of: node, permissions: 0o777, links: links, size: Int64(target.count))
         }
         if node.kind == .directory, !root.isOpen, tree.backingPath(of: node)?.isEmpty == true {
             // A store that nobody has used yet: listing the mount point opens none.
@@ -100,6 +101,8 @@ extension MountedStore {
     }
 
     private func setTimes(_ node: Node, accessed: FileTime?, modified: FileTime?) throws(Errno) {
+        // An editor's lock lies on no disk and has no times of its own.
+        if case .memoryLink = node.kind { return }
         if let file = node.secret {
             let isKept = file.state.withLock { state in
                 guard state.isDirty || state.isScratch else { return false }
