@@ -7,6 +7,9 @@ final class ModelNode {
     /// Names on disk that are taken by ciphertexts which editors renamed away: nothing is shown of them.
     var parked: Set<String> = []
     var bytes: [UInt8] = []
+    /// Of a symbolic link: its target on disk, and whether it is stored as one to a secret.
+    var target: String?
+    var leadsToSecret = false
     /// Lives in memory only.
     var isScratch = false
     /// Whether a save has put it on disk.
@@ -30,7 +33,15 @@ final class ModelNode {
     init(isFolder: Bool) { self.isFolder = isFolder }
 
     /// What it is called on disk.
-    var diskName: String { isFolder || isScratch ? name : name + ".gpg" }
+    var diskName: String { isFolder || isScratch || isLink && !leadsToSecret ? name : name + ".gpg" }
+
+    var isLink: Bool { target != nil }
+
+    /// Where a link leads, as the mount shows it: a folder keeps its name.
+    var shownTarget: String {
+        guard let target, leadsToSecret, target.hasSuffix(".gpg") else { return target ?? "" }
+        return parent?.children[target]?.isFolder == true ? target : String(target.dropLast(4))
+    }
 
     /// The path in the mount.
     var path: String { parent.map { $0.path + "/" + name } ?? name }

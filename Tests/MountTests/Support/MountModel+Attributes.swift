@@ -45,7 +45,7 @@ extension MountModel {
             }
         }
         guard isDone, let node, case .at(let time) = changes.modificationTime else { return }
-        // That of a folder changes with what is in it.
-        if !node.isFolder { node.modified = time }
+        // That of a folder changes with what is in it, and a link in memory has none.
+        if !node.isFolder, !(node.isLink && node.isScratch) { node.modified = time }
     }
 }

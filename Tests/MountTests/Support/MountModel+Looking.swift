@@ -25,8 +25,10 @@ extension MountModel {
 
     private func facts(_ node: ModelNode) -> Facts {
         Facts(
-            isFolder: node.isFolder, size: Int64(node.bytes.count),
-            links: node.parent == nil && !node.isTop ? 0 : 1, permissions: node.isFolder ? 0o700 : 0o600,
+            isFolder: node.isFolder,
+            size: Int64(node.isLink ? node.shownTarget.utf8.count : node.bytes.count),
+            links: node.parent == nil && !node.isTop ? 0 : 1,
+            permissions: node.isFolder ? 0o700 : node.isLink ? 0o777 : 0o600,
             modified: node.modified)
     }
 
@@ -58,7 +60,7 @@ extension MountModel {
     private func statHeld() throws {
         guard !held.isEmpty else { return try look() }
         let (inode, node) = one(of: held)
-        let isThere = node.parent != nil || node.isTop || node.handles > 0
+        let isThere = node.parent != nil || node.isTop || node.handles > 0 || node.isLink && node.isScratch
         var found: Attributes?
         try compare("stat \(node.name), looked up before", isThere ? nil : .staleNFSFileHandle) {
             () throws(Errno) in found = try filesystem.attributes(of: inode, handle: nil).0

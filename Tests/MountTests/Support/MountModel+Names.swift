@@ -127,30 +127,7 @@ extension MountModel {
         if let replaced, from.isBelow(replaced) { return }
         let toScratch =
             node?.isFolder == false && (replaced?.isScratch ?? Self.scratchNames.contains(newName))
-        let newDiskName = node?.isFolder == true ? newName : newName + ".gpg"
-        let expected: Errno? =
-            if from.top !== to.top {
-                .improperLink
-            } else if node == nil {
-                .noSuchFileOrDirectory
-            } else if let replaced, let node {
-                keeps
-                    ? .fileExists
-                    : node.isFolder && !replaced.isFolder
-                        ? .notDirectory
-                        : !node.isFolder && replaced.isFolder
-                            ? .isDirectory
-                            : !replaced.isEmpty
-                                ? .directoryNotEmpty : keepsReaders(node, in: to) ? nil : .improperLink
-            } else if !toScratch,
-                to.hasOnDisk(newDiskName, exceptFor: newName, countsParked: node?.isFolder == true)
-            {
-                .fileExists
-            } else if let node, !keepsReaders(node, in: to) {
-                .improperLink
-            } else {
-                nil
-            }
+        let expected = refusalOfRename(node, from, to, newName, keeps: keeps, toScratch: toScratch)
         let what = "rename \(path(from, oldName)) \(path(to, newName)) \(keeps)"
         let isDone = try compare(what, expected) { () throws(Errno) in
             try filesystem.rename(
@@ -174,11 +151,40 @@ extension MountModel {
             node.isEdited = false
         } else {
             to.parked.remove(node.name + ".gpg")
+            if node.isLink { return }
             let wasInMemory = node.isScratch || node.isEdited
             node.isScratch = false
             // What is in memory is saved by its rename; only what is empty and open may wait for its close.
             if wasInMemory { try learnState(of: node) }
         }
+    }
+
+    /// What a rename fails with.
+    private func refusalOfRename(
+        _ node: ModelNode?, _ from: ModelNode, _ to: ModelNode, _ newName: String, keeps: Bool,
+        toScratch: Bool
+    ) -> Errno? {
+        guard from.top === to.top else { return .improperLink }
+        guard let node else { return .noSuchFileOrDirectory }
+        let replaced = to.children[newName]
+        if let replaced {
+            if keeps { return .fileExists }
+            if node.isFolder != replaced.isFolder { return node.isFolder ? .notDirectory : .isDirectory }
+        }
+        // Where it would lie on disk, something that is shown by another name may be.
+        let hasSuffix = !node.isFolder && (!node.isLink || node.leadsToSecret)
+        let diskName = hasSuffix ? newName + ".gpg" : newName
+        if !toScratch, replaced?.diskName != diskName,
+            to.hasOnDisk(diskName, exceptFor: newName, countsParked: node.isFolder)
+        {
+            return .fileExists
+        }
+        if replaced?.isEmpty == false { return .directoryNotEmpty }
+        if node.isLink {
+            if node.isScratch != toScratch { return .notPermitted }
+            if !node.isScratch, !node.leadsToSecret, newName.hasSuffix(".gpg") { return .improperLink }
+        }
+        return keepsReaders(node, in: to) ? nil : .improperLink
     }
 
     /// Whether all in a folder is for the same readers elsewhere; a file is encrypted anew.
@@ -216,6 +222,7 @@ extension MountModel {
                 .improperLink
             } else if let first, let second {
                 from.effectiveReaders != to.effectiveReaders || first.isFolder != second.isFolder
+                    || first.isLink || second.isLink
                     || first.isScratch || second.isScratch
                     ? .invalidArgument : nil
             } else {

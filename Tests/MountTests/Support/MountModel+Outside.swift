@@ -11,7 +11,7 @@ import TestKit
 extension MountModel {
     /// A secret that lies on disk as it is, which nobody has open.
     private func isAtRest(_ node: ModelNode) -> Bool {
-        !node.isFolder && node.isOnDisk && !node.isEdited && node.handles == 0
+        !node.isFolder && !node.isLink && node.isOnDisk && !node.isEdited && node.handles == 0
     }
 
     /// What `git pull` and others do behind the mount's back: a file goes, or gets another name or another content.

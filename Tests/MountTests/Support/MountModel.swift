@@ -19,8 +19,8 @@ final class MountModel {
         var appends: Bool
     }
 
-    static let names = ["a", "b", "c", "d", "a.gpg", "d.gpg"]
-    static let scratchNames = ["a~", "b~", ".c.swp"]
+    static let names = ["a", "b", "c", "d", "l", "a.gpg", "d.gpg"]
+    static let scratchNames = ["a~", "b~", ".c.swp", ".#l"]
     static let flags: [(Int32, UInt64)] = [
         (O_RDONLY, 2), (O_RDWR, 3), (O_RDWR | O_TRUNC, 2), (O_WRONLY | O_TRUNC, 2), (O_RDWR | O_APPEND, 1),
     ]
@@ -93,6 +93,7 @@ final class MountModel {
 
     private static let frequent: Set<String> = [
         "lookup", "read", "write", "getattr", "hold", "list", "ftruncate", "fallocate", "getxattr", "lseek",
+        "readlink",
         "readdir",
     ]
 
@@ -160,11 +161,13 @@ final class MountModel {
         (100, "getxattr", { try $0.attribute() }),
         (80, "rename in memory", { try $0.rename(scratchOnly: true) }),
         (50, "unlink scratch", { try $0.unlink(scratchOnly: true) }),
-        (60, "readdir", { try $0.readDirectory() }), (50, "lseek", { try $0.seek() }),
+        (60, "readdir", { try $0.readDirectory() }), (50, "readlink", { try $0.readLink() }),
+        (50, "lseek", { try $0.seek() }),
         (30, "setattr", { try $0.touch() }), (30, "long name", { try $0.makeLongName() }),
         (35, "open", { try $0.open() }), (30, "close", { try $0.close() }),
         (50, "rename", { try $0.rename() }),
-        (20, "unlink", { try $0.unlink() }), (20, "mkdir", { try $0.makeDirectory() }),
+        (20, "unlink", { try $0.unlink() }), (20, "symlink", { try $0.makeLink() }),
+        (20, "mkdir", { try $0.makeDirectory() }),
         (20, "rmdir", { try $0.removeDirectory() }), (10, "fsync", { try $0.synchronize() }),
         (5, "mknod", { try $0.makeNode() }), (3, "truncate", { try $0.truncate() }),
         (3, "outside", { try $0.changeOutside() }), (2, "hide", { try $0.hide() }),
@@ -178,6 +181,7 @@ final class MountModel {
             let chosen = Self.weights[one(of: table)]
             self.step = chosen.name
             let start = ContinuousClock.now
+            if !Self.frequent.contains(step) { try learnLinks() }
             try chosen.step(self)
             done[chosen.name, default: (0, .zero)].count += 1
             done[chosen.name]?.time += .now - start
@@ -197,6 +201,7 @@ final class MountModel {
         for (inode, _) in held { filesystem.forget(inode, count: 1) }
         held = []
         filesystem.saveEverything()
+        try learnLinks()
         guard filesystem.unsaved.isEmpty else { throw fail("unsaved: \(filesystem.unsaved)") }
         let found = Set(
             try stores.flatMap { store in try mount.onDisk(store.name).map { store.name + "/" + $0 } })
@@ -212,7 +217,7 @@ final class MountModel {
             )
         }
         for folder in folders {
-            for (name, node) in folder.children where !node.isFolder {
+            for (name, node) in folder.children where !node.isFolder && !node.isLink {
                 try same("at the end \(path(folder, name))", node.bytes) { () throws(Errno) in
                     let file = try mount.open(path(folder, name), O_RDONLY)
                     defer { file.release() }
