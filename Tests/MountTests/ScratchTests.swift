@@ -144,6 +144,20 @@ import Testing
         }
     }
 
+    /// As a save does, a link takes the place of what was renamed away.
+    @Test func aLinkInThePlaceOfABackedUpSecret() throws {
+        try TestMount.with { mount in
+            try mount.save("other", "work/a")
+            try mount.save("old", "work/f")
+            try mount.rename("work/f", "work/f~")
+            try mount.link("work/f", to: "a")
+            #expect(try mount.names() == ["a", "f", "f~"] && mount.onDisk() == ["a.gpg", "f.gpg"])
+            #expect(try mount.target("work/f") == "a" && mount.read("work/f~") == "old")
+            try mount.unlink("work/f")
+            #expect(try mount.names() == ["a", "f~"] && mount.onDisk() == ["a.gpg"])
+        }
+    }
+
     /// What was not asked to go stays on disk for its grace time.
     @Test func aRemovalThatFailsEndsNoGrace() throws {
         try TestMount.with { mount in

@@ -65,6 +65,11 @@ extension MountedStore {
                 found.map { $0.replacingName(in: target) }
                 ?? (hasSuffix ? target + Name.secretSuffix : target)
             let changed = try root.folder(holding: linkPath)
+            if parked.status(at: linkPath) != nil {
+                // As a save would, the link takes the place of what was renamed away.
+                try root.unlink(linkPath)
+                parked.remove(linkPath)
+            }
             try root.makeSymbolicLink(linkPath, to: stored)
             let node = self.tree.insert(.symbolicLink, name: name, backing: backing, in: folder)
             let changes = hasSuffix ? [] : self.watch(node)
