@@ -42,6 +42,7 @@ extension MountModel {
     /// A link that was made before its secret is stored as one to a secret once there is one: asks the mount which are, and
     /// looks that there was cause for it.
     func learnLinks() throws {
+        var became: [ModelNode] = []
         for folder in folders {
             for node in folder.children.values where node.isLink && !node.isScratch && !node.leadsToSecret {
                 let backing = Array("user.passdir.backing".utf8)
@@ -55,13 +56,17 @@ extension MountModel {
                     throw fail("\(node.path): \(error)")
                 }
                 guard path.hasSuffix("/" + node.name + ".gpg") else { continue }
-                guard let target = node.target, folder.children[target].map(isSecretOnDisk) == true else {
-                    throw fail("\(node.path) became a link to a secret")
-                }
                 node.leadsToSecret = true
-                node.target = target + ".gpg"
                 node.modified = nil
+                became.append(node)
             }
+        }
+        // Not before all are known: one may lead to another.
+        for node in became {
+            guard let target = node.target, node.parent?.children[target].map(isSecretOnDisk) == true else {
+                throw fail("\(node.path) became a link to a secret")
+            }
+            node.target = target + ".gpg"
         }
     }
 
