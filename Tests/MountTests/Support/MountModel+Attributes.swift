@@ -45,7 +45,8 @@ extension MountModel {
             }
         }
         guard isDone, let node, case .at(let time) = changes.modificationTime else { return }
-        // That of a folder changes with what is in it, and a link in memory has none.
-        if !node.isFolder, !(node.isLink && node.isScratch) { node.modified = time }
+        // That of a folder changes with what is in it, a link in memory has none, and one that is to become a link to a
+        // secret is made anew then.
+        if !node.isFolder, !node.isLink || node.leadsToSecret { node.modified = time }
     }
 }

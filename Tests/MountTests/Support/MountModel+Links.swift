@@ -57,7 +57,6 @@ extension MountModel {
                 }
                 guard path.hasSuffix("/" + node.name + ".gpg") else { continue }
                 node.leadsToSecret = true
-                node.modified = nil
                 became.append(node)
             }
         }
