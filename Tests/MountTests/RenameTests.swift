@@ -218,4 +218,21 @@ import Testing
             try file.close()
         }
     }
+
+    /// What is empty and open waits for its close, but not where what it replaces has another name on disk.
+    @Test(arguments: ["work/n", "work/n~"])
+    func anOpenEmptyFileReplacesALinkToAFolder(_ name: String) throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.link("work/l", to: "d")
+            #expect(try mount.onDisk() == ["d", "l"])
+            let file = try mount.open(name, O_WRONLY | O_CREAT)
+            try mount.rename(name, "work/l")
+            #expect(try mount.names() == ["d", "l"])
+            #expect(try mount.attributes("work/l").kind == .regular)
+            try file.write("x")
+            try file.close()
+            #expect(try mount.onDisk() == ["d", "l.gpg"] && mount.read("work/l") == "x")
+        }
+    }
 }
