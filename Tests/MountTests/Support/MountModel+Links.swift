@@ -62,9 +62,11 @@ extension MountModel {
         }
         // Not before all are known: one may lead to another.
         for node in became {
-            guard let target = node.target, node.parent?.children[target].map(isSecretOnDisk) == true else {
-                throw fail("\(node.path) became a link to a secret")
-            }
+            guard let target = node.target, let folder = node.parent else { continue }
+            // What was renamed away is still there to lead to.
+            guard
+                folder.children[target].map(isSecretOnDisk) == true || folder.parked.contains(target + ".gpg")
+            else { throw fail("\(node.path) became a link to a secret") }
             node.target = target + ".gpg"
         }
     }
