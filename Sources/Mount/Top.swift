@@ -50,7 +50,7 @@ final class Top: Subtree {
     }
 
     func attributes(of node: Node) -> Attributes {
-        mount.attributes(of: node, permissions: 0o700, links: 2 + UInt64(state.withLock { $0.entries.count }))
+        mount.attributes(of: node, permissions: 0o700, links: 2 + UInt64(stores.count))
     }
 
     func setAttributes(
