@@ -73,10 +73,15 @@ final class ModelNode {
         modified = nil
     }
 
-    /// Whether another thing that is shown by another name has a name on disk.
-    func hasOnDisk(_ diskName: String, exceptFor name: String, countsParked: Bool) -> Bool {
+    /// Whether another thing that is shown by another name has a name on disk, or will have it when it is saved.
+    func hasOnDisk(
+        _ diskName: String, exceptFor name: String, countsParked: Bool, countsUnsaved: Bool = true
+    ) -> Bool {
         if countsParked, parked.contains(diskName) { return true }
-        return children.values.contains { !$0.isScratch && $0.name != name && $0.diskName == diskName }
+        return children.values.contains { child in
+            !child.isScratch && child.name != name && child.diskName == diskName
+                && (countsUnsaved || child.isFolder || child.isLink || child.isOnDisk)
+        }
     }
 
     func put(_ node: ModelNode, _ name: String) {

@@ -175,7 +175,8 @@ extension MountModel {
         let hasSuffix = !node.isFolder && (!node.isLink || node.leadsToSecret)
         let diskName = hasSuffix ? newName + ".gpg" : newName
         if !toScratch, replaced?.diskName != diskName,
-            to.hasOnDisk(diskName, exceptFor: newName, countsParked: node.isFolder)
+            to.hasOnDisk(
+                diskName, exceptFor: newName, countsParked: node.isFolder, countsUnsaved: !node.isLink)
         {
             return .fileExists
         }
