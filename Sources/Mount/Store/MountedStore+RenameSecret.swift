@@ -111,8 +111,10 @@ extension MountedStore {
         let isEmptyAndOpen = file.state.withLock { state in
             state.isOnlyTruncated && state.base == nil && state.handles > 1
         }
-        // What has the new name under another one on disk would go on being shown by it.
-        guard isEmptyAndOpen, move.superseded == nil else { return try encryptAtDestination(move, file) }
+        // A link that it replaces would go on being shown.
+        guard isEmptyAndOpen, move.replaced?.kind != .symbolicLink else {
+            return try encryptAtDestination(move, file)
+        }
         // Made a moment ago and still to be written: it is saved under its new name when it is closed.
         let isDone = namespace.withLock { _ in
             guard stands(move) else { return false }
