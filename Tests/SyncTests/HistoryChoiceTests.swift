@@ -36,6 +36,27 @@ import Testing
         return machines
     }
 
+    @Test func whatWasRefusedInBetweenHidesNoForce() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(2)[0]
+            for name in ["first", "leaked"] {
+                try machine.save(name, "text\n")
+                #expect(await machine.committer.synchronizeNow() == nil)
+            }
+            let elsewhere = "set -e; cd ~/else; "
+            try home.succeed([
+                "bash", "-c",
+                "git clone -q '\(home.path("m0.git"))' ~/else; \(elsewhere) git rm -q .gpg-id; "
+                    + "git commit -qm list; git push -q origin main",
+            ])
+            let refusal = try #require(await machine.committer.synchronizeNow())
+            #expect(refusal.contains("no .gpg-id"), "\(refusal)")
+            try home.succeed(["bash", "-c", elsewhere + "git reset -q --hard HEAD~2; git push -qf origin main"])
+            let complaint = try #require(await machine.committer.synchronizeNow())
+            #expect(complaint.contains("moved by force"), "\(complaint)")
+        }
+    }
+
     @Test(arguments: Deed.allCases) func theirsIsFollowedAndOursKept(_ deed: Deed) async throws {
         try await TestHome.with { home in
             let machine = try await part(deed, home)[1]

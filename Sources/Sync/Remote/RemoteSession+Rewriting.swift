@@ -7,7 +7,10 @@ extension RemoteSession {
 
     /// Compares what a fetch found with what was there before.
     func noteRewriting(from old: ObjectID?, to new: ObjectID?) throws(GitError) {
-        guard let old, let new, old != new, try !repository.isAncestor(old, of: new) else { return }
+        // What was seen and never taken in, a refused state say, is not missed.
+        guard let seen = old, let ours = try tip(), let old = try repository.mergeBase(ours, seen), let new,
+            old != new, try !repository.isAncestor(old, of: new)
+        else { return }
         // What was seen first counts, until the user has chosen.
         let first = rewriting?.old ?? old
         store.remember("\(first.hex) \(new.hex)", as: fact)
