@@ -51,7 +51,9 @@ import Testing
             ])
             let refusal = try #require(await machine.committer.synchronizeNow())
             #expect(refusal.contains("no .gpg-id"), "\(refusal)")
-            try home.succeed(["bash", "-c", elsewhere + "git reset -q --hard HEAD~2; git push -qf origin main"])
+            try home.succeed([
+                "bash", "-c", elsewhere + "git reset -q --hard HEAD~2; git push -qf origin main",
+            ])
             let complaint = try #require(await machine.committer.synchronizeNow())
             #expect(complaint.contains("moved by force"), "\(complaint)")
         }

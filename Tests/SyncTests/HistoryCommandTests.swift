@@ -110,4 +110,20 @@ import Testing
             #expect(try store.git("status", "--porcelain") == "")
         }
     }
+
+    @Test func whatIsLeftOfAConflictIsKept() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            let conflict = "a/b.conflict-host-20260102T030405Z"
+            try store.insert(conflict, "ours\n")
+            try home.addStores([store])
+            let settle = ["passdir", "conflicts", "settle", "work/\(conflict)", "--keep"]
+            let refused = try home.run(settle + ["named"])
+            #expect(refused.exitCode == 1 && refused.errors.contains("work/a/b is gone"), "\(refused.errors)")
+            #expect(try store.show(conflict) == Array("ours\n".utf8))
+            try home.succeed(settle + ["conflict"])
+            #expect(try store.show("a/b") == Array("ours\n".utf8))
+            #expect(try lines(home, "conflicts") == [])
+        }
+    }
 }

@@ -22,6 +22,13 @@ extension ConflictList {
         let changes = [Change.saved(entry.original), .saved(entry.path)]
         let loser = side == .named ? entry.path : entry.original
         let known = (try? root.statusIfPresent(of: loser)) ?? nil
+        guard side == .conflict || (try? root.statusIfPresent(of: entry.original)) ?? nil != nil else {
+            let name = store.visiblePath(of: entry.original)
+            throw StoreError(
+                .system(.noSuchFileOrDirectory),
+                "\(store.name)/\(name) is gone, and the conflict file is all that is left of it; --keep conflict gives it "
+                    + "the name back")
+        }
         // The version that gives way must be in the history first.
         try commit(changes, false)
         let isSettled = try StoreError.wrapping("settle", entry.path) {
