@@ -47,14 +47,22 @@ final class StagingFolder: Sendable {
 
     /// Makes the folder, or takes it up again where the notes say that it is ours.
     static func make(in root: Root) throws(StoreError) -> StagingFolder {
+        var isNew = true
         do {
             try root.makeDirectory(path)
         } catch .fileExists {
+            isNew = false
         } catch {
             throw StoreError(error, "make", path)
         }
         let folder = try open(in: root)
-        try folder.write(Array("*\n".utf8), as: ".gitignore")
+        do {
+            try folder.write(Array("*\n".utf8), as: ".gitignore")
+        } catch {
+            // Without its notes it would count as somebody else's.
+            if isNew { try? folder.remove() }
+            throw error
+        }
         return folder
     }
 
