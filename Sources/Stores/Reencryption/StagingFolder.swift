@@ -51,6 +51,9 @@ final class StagingFolder: Sendable {
         do {
             try root.makeDirectory(path)
         } catch .fileExists {
+            // What ends a change needs no room on a full disk.
+            let ignoring = try? root.statusIfPresent(of: file(".gitignore"))
+            if ignoring?.kind == .regular { return try open(in: root) }
             isNew = false
         } catch {
             throw StoreError(error, "make", path)
