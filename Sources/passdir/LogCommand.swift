@@ -3,6 +3,7 @@ import Daemon
 import Glibc
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// `passdir log`: what git knows of a store or secret.
@@ -34,10 +35,19 @@ struct LogCommand: ParsableCommand {
         let places =
             try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
             ?? StoreAccess.all(environment: environment)
+        guard places.count > 1 else { return try places.forEach(show) }
+        var isWhole = true
         for place in places {
-            if places.count > 1 { Output.print(place.store.name + ":") }
-            try show(place)
+            Output.print(place.store.name + ":")
+            do {
+                try show(place)
+            } catch let error as any SentenceError {
+                // One store says nothing of the others.
+                StandardError.print("passdir: \(error)")
+                isWhole = false
+            }
         }
+        if !isWhole { throw ExitCode.failure }
     }
 
     private func show(_ access: StoreAccess) throws {

@@ -126,4 +126,18 @@ import Testing
             #expect(try lines(home, "conflicts") == [])
         }
     }
+
+    @Test func aStoreWithoutHistoryHidesNoOther() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("one@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("a", "text\n")
+            let bare = try home.makeStore("bare", recipients: [key])
+            try home.succeed(["rm", "-rf", bare.path.appending(".git").string])
+            try home.addStores([bare, store])
+            let result = try home.run(["passdir", "log"])
+            #expect(result.exitCode == 1 && result.errors.contains("\"bare\" has no history"), "\(result)")
+            #expect(result.output.contains("Add given password for a to store."), "\(result)")
+        }
+    }
 }
