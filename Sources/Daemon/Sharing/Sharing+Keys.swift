@@ -254,6 +254,9 @@ extension Sharing {
     public func exportKeys(ofStore name: String) throws(DaemonError) -> [String] {
         let store = try store(named: name, for: .writing)
         let fingerprints = try keys(ofStore: name).compactMap(\.fingerprint)
+        guard !fingerprints.isEmpty else {
+            throw DaemonError(message: "no key of the store \"\(name)\" is in the keyring")
+        }
         let committer = try committer(of: store)
         try DaemonError.wrapping {
             var paths: [FilePath] = []
