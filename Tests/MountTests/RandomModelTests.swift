@@ -11,7 +11,7 @@ import Testing
     /// `$PASSDIR_MODEL_SEED` repeats a run.
     private static let seeds: [UInt64] =
         getenv("PASSDIR_MODEL_SEED").flatMap { UInt64(String(cString: $0)) }.map { [$0] }
-        ?? (count == nil ? [1, 2, UInt64.random(in: 3...99_999)] : [UInt64.random(in: 3...99_999)])
+        ?? (count == nil ? [1, 2, 3] : [UInt64.random(in: 4...99_999)])
 
     @Test(arguments: seeds)
     func operationsAreAsInTheModel(_ seed: UInt64) throws {
