@@ -11,7 +11,8 @@ extension GnuPG {
         mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes {
         if let objection = Packets.objection(to: ciphertext) { throw objection }
-        let bounds = Bounds(timeout: mayAsk ? timeout : Self.patienceWithoutAsking, cancellation: cancellation)
+        let bounds = Bounds(
+            timeout: mayAsk ? timeout : Self.patienceWithoutAsking, cancellation: cancellation)
         let ids = Packets.recipientKeyIDs(in: ciphertext)
         let lane = mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
         do throws(OpenPGPError) {
