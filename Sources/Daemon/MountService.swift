@@ -243,10 +243,8 @@ extension MountService: ControlService {
 
     func reload(pushing: String?, reopening: String?) throws(ControlError) {
         if let pushing { stores.saveAndPush(pushing, limit: .seconds(30)) }
-        do throws(DaemonError) {
-            try stores.follow(reopening: reopening)
-        } catch {
-            throw ControlError(.failed, error.message)
+        try rethrowing(stores.follow(reopening: reopening)) { (error: DaemonError) in
+            ControlError(.failed, error.message)
         }
     }
 

@@ -1,5 +1,6 @@
 import CFuse
 import Glibc
+import System
 
 /// What chmod, chown, truncate and utimensat want changed; nil is left as it is.
 public struct AttributeChanges: Sendable {
@@ -8,7 +9,7 @@ public struct AttributeChanges: Sendable {
         /// The time at which the change is made.
         case now
         /// This time.
-        case at(Timestamp)
+        case at(FileTime)
     }
 
     /// The new length in bytes: truncate(2) or ftruncate(2).
@@ -24,7 +25,7 @@ public struct AttributeChanges: Sendable {
     /// The new modification time.
     public var modificationTime: TimeChange?
     /// The new change time; only kernels with a writeback cache send it.
-    public var changeTime: Timestamp?
+    public var changeTime: FileTime?
 
     /// Makes a change of nothing, to fill in.
     public init() {}
@@ -38,13 +39,13 @@ public struct AttributeChanges: Sendable {
         if has(FUSE_SET_ATTR_ATIME_NOW) {
             accessTime = .now
         } else if has(FUSE_SET_ATTR_ATIME) {
-            accessTime = .at(Timestamp(status.st_atim))
+            accessTime = .at(FileTime(status.st_atim))
         }
         if has(FUSE_SET_ATTR_MTIME_NOW) {
             modificationTime = .now
         } else if has(FUSE_SET_ATTR_MTIME) {
-            modificationTime = .at(Timestamp(status.st_mtim))
+            modificationTime = .at(FileTime(status.st_mtim))
         }
-        if has(FUSE_SET_ATTR_CTIME) { changeTime = Timestamp(status.st_ctim) }
+        if has(FUSE_SET_ATTR_CTIME) { changeTime = FileTime(status.st_ctim) }
     }
 }

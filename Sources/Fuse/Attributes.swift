@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// What kind of thing an inode is.
 public enum FileKind: Sendable {
@@ -36,19 +37,19 @@ public struct Attributes: Sendable {
     /// The length in bytes. The kernel reads no further than this unless the file is opened with direct I/O.
     public var size: Int64
     /// Last read.
-    public var accessTime: Timestamp
+    public var accessTime: FileTime
     /// Last change of the content.
-    public var modificationTime: Timestamp
+    public var modificationTime: FileTime
     /// Last change of content or attributes.
-    public var changeTime: Timestamp
+    public var changeTime: FileTime
     /// The block size that programs are told to prefer, in bytes. `st_blocks` is derived from `size`.
     public var blockSize: Int64
 
     /// Makes attributes; every time not given is that of the modification.
     public init(
         inode: InodeNumber, kind: FileKind, permissions: UInt16, linkCount: UInt64 = 1, userID: UInt32,
-        groupID: UInt32, size: Int64, accessTime: Timestamp? = nil, modificationTime: Timestamp,
-        changeTime: Timestamp? = nil, blockSize: Int64 = 4096
+        groupID: UInt32, size: Int64, accessTime: FileTime? = nil, modificationTime: FileTime,
+        changeTime: FileTime? = nil, blockSize: Int64 = 4096
     ) {
         self.inode = inode
         self.kind = kind
@@ -74,9 +75,9 @@ public struct Attributes: Sendable {
         status.st_blksize = blksize_t(blockSize)
         // st_blocks counts 512 bytes each, whatever st_blksize is.
         status.st_blocks = blkcnt_t((max(0, size) + 511) / 512)
-        status.st_atim = accessTime.systemTime
-        status.st_mtim = modificationTime.systemTime
-        status.st_ctim = changeTime.systemTime
+        status.st_atim = timespec(accessTime)
+        status.st_mtim = timespec(modificationTime)
+        status.st_ctim = timespec(changeTime)
         return status
     }
 }

@@ -14,10 +14,8 @@ public enum MountPoint {
     /// system but those above `path`. Throws `other` when the kernel's table cannot be read.
     public static func mounted(at path: FilePath) throws(MountError) -> MountedFilesystem? {
         let path = canonical(path)
-        do throws(Errno) {
-            return try Mountinfo.read().last { $0.mountPoint == path }
-        } catch {
-            throw MountError(.other, "The table of mounts /proc/self/mountinfo cannot be read: \(error).")
+        return try rethrowing(Mountinfo.read().last { $0.mountPoint == path }) { (error: Errno) in
+            MountError(.other, "The table of mounts /proc/self/mountinfo cannot be read: \(error).")
         }
     }
 

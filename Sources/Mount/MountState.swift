@@ -32,8 +32,8 @@ final class MountState: Sendable {
         let modified = times?.identity.modified ?? started
         return Attributes(
             inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
-            userID: userID, groupID: groupID, size: size, accessTime: Timestamp(times?.accessed ?? modified),
-            modificationTime: Timestamp(modified), changeTime: Timestamp(times?.identity.changed ?? modified))
+            userID: userID, groupID: groupID, size: size, accessTime: times?.accessed ?? modified,
+            modificationTime: modified, changeTime: times?.identity.changed ?? modified)
     }
 
     /// Owner and mode are fixed: what asks for no other owner and leaves the owner's own access alone succeeds and

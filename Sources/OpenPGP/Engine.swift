@@ -1,3 +1,5 @@
+import System
+
 /// What decrypts. Like all of an `Engine`, it blocks the calling thread, may be called from any number of threads at
 /// once, and knows nothing of stores.
 public protocol Decrypting: Sendable {

@@ -1,3 +1,4 @@
+import System
 public import SystemPackage
 
 /// How messages are encrypted.
@@ -34,6 +35,10 @@ public struct OpenPGPEngine: Engine {
         let direct = encryption == .direct ? DirectEncryptor(before: gnupg, notice: notice) : nil
         self.encryption = direct ?? gnupg
     }
+
+    /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
+    /// dumps.
+    public static func prepareLibraries() { _ = Gcrypt.isReady }
 
     /// As `Decrypting` says.
     public func decrypt(

@@ -1,4 +1,4 @@
-public import OpenPGP
+import OpenPGP
 public import System
 
 /// What a store's remote asks for. A new kind is declared here and nowhere else.
@@ -84,12 +84,6 @@ public struct CredentialFacts: Sendable, Hashable {
     public var place: String
     /// Seconds since 1970 when it expires; nil when nothing is known of that.
     public var expires: Int64?
-
-    /// Facts of their parts.
-    public init(place: String, expires: Int64?) {
-        self.place = place
-        self.expires = expires
-    }
 }
 
 extension CredentialStore {

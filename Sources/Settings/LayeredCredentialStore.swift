@@ -1,4 +1,5 @@
-public import OpenPGP
+import OpenPGP
+import System
 
 /// Several places in order: what is saved goes to the first one that can be used, what is loaded comes from the first
 /// one that has it.

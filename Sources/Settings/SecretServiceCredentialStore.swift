@@ -1,7 +1,7 @@
 import CSecret
 import Dispatch
 import Glibc
-public import OpenPGP
+import OpenPGP
 import System
 import SystemPackage
 

@@ -80,8 +80,7 @@ public struct MonotonicTime: Sendable {
 
     /// So many seconds from now: none when they are negative, and no more than 30 years.
     public init(secondsFromNow seconds: Double) {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        let time = timespec(on: CLOCK_MONOTONIC)
         let nanoseconds = Int64(min(max(seconds, 0), 1e9) * 1e9) + Int64(time.tv_nsec)
         systemTime = timespec(
             tv_sec: time.tv_sec + Int(nanoseconds / 1_000_000_000),

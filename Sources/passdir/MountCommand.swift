@@ -71,10 +71,8 @@ struct MountCommand: ParsableCommand {
 
     private func start(at place: FilePath, _ environment: [String: String]) throws {
         let log = Places.logFile(environment: environment)
-        do throws(Errno) {
-            try log.removingLastComponent().makeFolders()
-        } catch {
-            throw CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
+        try rethrowing(log.removingLastComponent().makeFolders()) { (error: Errno) in
+            CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
         }
         try Detached.start(
             arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)

@@ -2,6 +2,7 @@ import Daemon
 import Glibc
 import OpenPGP
 import Stores
+import System
 import SystemPackage
 
 /// Runs what takes long: with a bar, and stopped by Ctrl-C.
@@ -11,10 +12,8 @@ enum Work {
             ChangeOutcome
     ) throws -> ChangeOutcome {
         let cancellation = Cancellation()
-        do throws(Errno) {
-            try TerminationSignals.start { _ in cancellation.cancel() }
-        } catch {
-            throw CommandFailure("signals cannot be caught: \(error)")
+        try rethrowing(TerminationSignals.start { _ in cancellation.cancel() }) { (error: Errno) in
+            CommandFailure("signals cannot be caught: \(error)")
         }
         let bar = ProgressBar()
         defer { bar.end() }

@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// A file system in memory, as simple as one can be that programs believe in.
@@ -47,7 +48,7 @@ final class MemoryFilesystem: Filesystem {
         Node(
             attributes: Attributes(
                 inode: inode, kind: kind, permissions: permissions, linkCount: kind == .directory ? 2 : 1,
-                userID: getuid(), groupID: getgid(), size: 0, modificationTime: .now()))
+                userID: getuid(), groupID: getgid(), size: 0, modificationTime: .now))
     }
 
     func mounted(_ notifier: Notifier) {
@@ -100,7 +101,7 @@ final class MemoryFilesystem: Filesystem {
             if let group = changes.groupID { node.attributes.groupID = group }
             if case .at(let time)? = changes.accessTime { node.attributes.accessTime = time }
             if case .at(let time)? = changes.modificationTime { node.attributes.modificationTime = time }
-            if case .now? = changes.modificationTime { node.attributes.modificationTime = .now() }
+            if case .now? = changes.modificationTime { node.attributes.modificationTime = .now }
             state.nodes[inode] = node
             return (node.attributes, timeout)
         }
@@ -185,7 +186,7 @@ extension MemoryFilesystem.Node {
         if size < bytes.count { bytes.removeLast(bytes.count - size) }
         if size > bytes.count { bytes += [UInt8](repeating: 0, count: size - bytes.count) }
         attributes.size = Int64(size)
-        attributes.modificationTime = .now()
+        attributes.modificationTime = .now
     }
 }
 

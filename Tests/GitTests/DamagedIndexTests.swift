@@ -103,7 +103,7 @@ import Testing
         ]
         do {
             return try index.withUnsafeMutableBytes {
-                _ = try IndexPatch($0, written: FileTime(seconds: 1000, nanoseconds: 0), edits)
+                _ = try IndexPatch($0, written: IndexTime(seconds: 1000, nanoseconds: 0), edits)
                 return true
             }
         } catch let error as GitError {

@@ -4,6 +4,7 @@ import Logging
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 import TestKit
 import Testing

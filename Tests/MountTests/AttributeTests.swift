@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Stores
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -59,15 +60,15 @@ import Testing
     @Test func timesAreKeptOnDiskAndBeforeASave() throws {
         try TestMount.with { mount in
             try mount.save("x", "work/a")
-            try mount.change("work/a") { $0.modificationTime = .at(Timestamp(seconds: 1000, nanoseconds: 5)) }
+            try mount.change("work/a") { $0.modificationTime = .at(FileTime(seconds: 1000, nanoseconds: 5)) }
             #expect(
-                try mount.attributes("work/a").modificationTime == Timestamp(seconds: 1000, nanoseconds: 5))
+                try mount.attributes("work/a").modificationTime == FileTime(seconds: 1000, nanoseconds: 5))
             let file = try mount.open("work/a")
             try file.write("y")
             #expect(try file.attributes.modificationTime.seconds > 1000)
             try mount.change("work/a") {
                 ($0.modificationTime, $0.accessTime) = (
-                    .at(Timestamp(seconds: 2000)), .at(Timestamp(seconds: 3000))
+                    .at(FileTime(seconds: 2000)), .at(FileTime(seconds: 3000))
                 )
             }
             try file.close()

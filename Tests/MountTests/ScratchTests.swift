@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Stores
+import System
 import SystemPackage
 import TestKit
 import Testing

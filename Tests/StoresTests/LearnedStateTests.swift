@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import System
 import SystemPackage
 import TestKit
 import Testing

@@ -1,6 +1,7 @@
 import Glibc
 import OpenPGP
 import Synchronization
+import System
 import SystemPackage
 import TestKit
 import Testing

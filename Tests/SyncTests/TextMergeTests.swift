@@ -1,4 +1,5 @@
 import OpenPGP
+import System
 import Testing
 
 @testable import Sync

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import OpenPGP
+import System
 
 /// What keeps the memory of a process from others, and from the disk.
 public enum ProcessProtection {
@@ -27,7 +28,7 @@ public enum ProcessProtection {
             limit.rlim_cur = limit.rlim_max
             setrlimit(lock, &limit)
         }
-        SecretBytes.prepareLibraries()
+        OpenPGPEngine.prepareLibraries()
     }
 
     /// What `status` tells when plaintext could not be locked, now or earlier; nil when all of it could.

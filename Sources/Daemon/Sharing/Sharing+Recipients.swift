@@ -253,10 +253,8 @@ extension Sharing {
         let call = ActorCall { () async -> Result<Value, CommitError> in
             do throws(CommitError) { return .success(try await work()) } catch { return .failure(error) }
         }
-        do throws(CommitError) {
-            return try call.value().get()
-        } catch {
-            throw StoreError(.system(.ioError), error.message)
+        return try rethrowing(call.value().get()) { (error: CommitError) in
+            StoreError(.system(.ioError), error.message)
         }
     }
 }

@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// What one path of the index is to become.
@@ -22,8 +23,8 @@ struct IndexEntry: Sendable {
 
     /// The metadata that git compares to tell whether a file was changed, cut to the 32 bits that the index has.
     struct FileFacts: Equatable, Sendable {
-        var changed = FileTime()
-        var modified = FileTime()
+        var changed = IndexTime()
+        var modified = IndexTime()
         var device: UInt32 = 0
         var inode: UInt32 = 0
         var user: UInt32 = 0
@@ -37,20 +38,20 @@ struct IndexEntry: Sendable {
     init(_ blob: TreeEntry, stat: stat?, readAt: timespec) {
         self.blob = blob
         guard let stat else { return }
-        file.changed = FileTime(stat.st_ctim)
-        file.modified = FileTime(stat.st_mtim)
+        file.changed = IndexTime(stat.st_ctim)
+        file.modified = IndexTime(stat.st_mtim)
         file.device = UInt32(truncatingIfNeeded: stat.st_dev)
         file.inode = UInt32(truncatingIfNeeded: stat.st_ino)
         file.user = stat.st_uid
         file.group = stat.st_gid
         // Its missing size makes git look again.
-        let isSettled = !file.modified.mayChangeUnseen(since: FileTime(readAt))
+        let isSettled = !file.modified.mayChangeUnseen(since: IndexTime(readAt))
         file.size = isSettled ? UInt32(truncatingIfNeeded: stat.st_size) : 0
     }
 }
 
 /// A time as the index has it.
-struct FileTime: Comparable, Sendable {
+struct IndexTime: Comparable, Sendable {
     var seconds: Int32 = 0
     var nanoseconds: UInt32 = 0
 
@@ -67,17 +68,13 @@ struct FileTime: Comparable, Sendable {
     }
 
     /// Now, by the clock of file times.
-    static func clock() -> timespec {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &now)
-        return now
-    }
+    static func clock() -> timespec { timespec(on: CLOCK_REALTIME_COARSE) }
 
     /// Whether a file of this time that changes later may look as if it did not: git compares whole seconds, unless it
     /// was built otherwise.
-    func mayChangeUnseen(since read: FileTime) -> Bool { seconds >= read.seconds }
+    func mayChangeUnseen(since read: IndexTime) -> Bool { seconds >= read.seconds }
 
-    static func < (one: FileTime, other: FileTime) -> Bool {
+    static func < (one: IndexTime, other: IndexTime) -> Bool {
         one.seconds != other.seconds
             ? one.seconds < other.seconds : one.nanoseconds < other.nanoseconds
     }

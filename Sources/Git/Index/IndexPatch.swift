@@ -24,7 +24,7 @@ struct IndexPatch {
     ///   - old: the bytes of the index; entries that would be taken for unchanged by mistake lose their size in it.
     ///   - written: the time of the index.
     /// - Throws: `.corrupt` for an index that is damaged, `.unsupported` for one that holds what is not known here.
-    init(_ old: UnsafeMutableRawBufferPointer, written: FileTime, _ edits: [IndexEdit]) throws(GitError) {
+    init(_ old: UnsafeMutableRawBufferPointer, written: IndexTime, _ edits: [IndexEdit]) throws(GitError) {
         let bytes = UnsafeRawBufferPointer(old)
         guard var scan = try IndexScan(bytes) else {
             throw Self.unsupported("it has a version that passdir does not know")
@@ -81,10 +81,10 @@ struct IndexPatch {
     /// git reads a file again whose time isn't older than the index's, for it may have changed within the same second.
     /// A new index is newer than all of them, so such entries lose their size, which makes git read them once more
     /// (Documentation/technical/racy-git).
-    private func smudgeIfRacy(_ entry: IndexScan.Entry, _ written: FileTime) {
+    private func smudgeIfRacy(_ entry: IndexScan.Entry, _ written: IndexTime) {
         let place = entry.start + IndexScan.mtimeOffset
         let bytes = UnsafeRawBufferPointer(old)
-        let modified = FileTime(
+        let modified = IndexTime(
             seconds: Int32(bitPattern: bytes.number(at: place)), nanoseconds: bytes.number(at: place + 4))
         guard modified.mayChangeUnseen(since: written) else { return }
         old.storeBytes(of: 0, toByteOffset: entry.start + IndexScan.sizeOffset, as: UInt32.self)

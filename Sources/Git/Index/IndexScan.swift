@@ -109,7 +109,7 @@ struct IndexScan: ~Copyable {
     ///   - barrier: stops at this name, or behind it.
     ///   - written: stops at a file that is not older than this.
     mutating func skipSettled(
-        before barrier: UnsafeRawBufferPointer?, written: FileTime
+        before barrier: UnsafeRawBufferPointer?, written: IndexTime
     ) -> (bytes: Range<Int>, count: Int) {
         let start = position
         var count = 0
@@ -117,7 +117,7 @@ struct IndexScan: ~Copyable {
         var previous = name
         while count < remaining, position + Self.headLength < end {
             let entry = base + position
-            let modified = FileTime(
+            let modified = IndexTime(
                 seconds: Int32(bitPattern: bytes.number(at: position + Self.mtimeOffset)),
                 nanoseconds: bytes.number(at: position + Self.mtimeOffset + 4))
             let flags = UInt16(

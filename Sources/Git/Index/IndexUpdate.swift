@@ -19,7 +19,7 @@ public struct IndexDraft: @unchecked Sendable {
                 try IndexChecksum.verify(index, facts, bytes)
             }
         }
-        let written = source.facts.map { FileTime($0.st_mtim) } ?? FileTime(FileTime.clock())
+        let written = source.facts.map { IndexTime($0.st_mtim) } ?? IndexTime(IndexTime.clock())
         patch = try IndexPatch(source.writable, written: written, edits)
         checksum = try patch.checksum()
     }
@@ -103,7 +103,7 @@ extension Repository {
         for path in paths {
             try checkedPath(path)
             if let blob = try entry(path, in: tree), !blob.isTree {
-                let readAt = FileTime.clock()
+                let readAt = IndexTime.clock()
                 let stat = try metadata(of: path, holding: blob.id, root)
                 edits.append(IndexEdit(path: path, entry: IndexEntry(blob, stat: stat, readAt: readAt)))
             } else {

@@ -22,14 +22,6 @@ public struct TreeChange: Sendable, Equatable {
     public var old: ObjectID?
     /// The blob now; nil when removed.
     public var new: ObjectID?
-
-    /// A change of these parts.
-    public init(path: FilePath, kind: Kind, old: ObjectID?, new: ObjectID?) {
-        self.path = path
-        self.kind = kind
-        self.old = old
-        self.new = new
-    }
 }
 
 extension Repository {
@@ -66,7 +58,7 @@ extension Repository {
         } else {
             for path in paths {
                 try checkedPath(path)
-                let readAt = FileTime.clock()
+                let readAt = IndexTime.clock()
                 try store(try WorkingFile.read(path, in: root), readAt, at: path, replacing: nil, &plan)
             }
         }
@@ -90,7 +82,7 @@ extension Repository {
     ) throws(GitError) {
         try checkedPath(path)
         let old = try entry(path, in: base)
-        let readAt = FileTime.clock()
+        let readAt = IndexTime.clock()
         let file = try WorkingFile.read(path, in: root)
         switch file {
         case .absent:

@@ -53,11 +53,11 @@ extension MountedStore {
             var facts = facts(
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
             if let modified = state.modified {
-                facts.modificationTime = Timestamp(modified)
-                facts.changeTime = Timestamp(modified)
-                if state.base == nil { facts.accessTime = Timestamp(modified) }
+                facts.modificationTime = modified
+                facts.changeTime = modified
+                if state.base == nil { facts.accessTime = modified }
             }
-            if let accessed = state.accessed { facts.accessTime = Timestamp(accessed) }
+            if let accessed = state.accessed { facts.accessTime = accessed }
             return facts
         }
     }
@@ -137,17 +137,11 @@ extension MountedStore {
     }
 }
 
-extension Timestamp {
-    init(_ time: FileTime) {
-        self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
-    }
-}
-
 extension FileTime {
     init(_ change: AttributeChanges.TimeChange) {
         switch change {
         case .now: self = .now
-        case .at(let time): self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+        case .at(let time): self = time
         }
     }
 }

@@ -2,6 +2,7 @@ import Fuse
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension MountedStore {

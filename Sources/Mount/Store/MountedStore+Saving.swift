@@ -2,6 +2,7 @@ import Glibc
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 extension MountedStore {

@@ -1,6 +1,7 @@
 import Fuse
-public import Stores
+import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// A secret whose save failed; its content is still in memory.

@@ -1,6 +1,7 @@
 import Fuse
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// A secret or scratch file that a program has open; in use until the handle is closed.

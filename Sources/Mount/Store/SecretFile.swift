@@ -1,6 +1,7 @@
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// The content of a secret while somebody has it open, or while it is not saved.

@@ -1,6 +1,7 @@
 import CGPGME
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Encrypts without starting gpg where the result is surely of the form that gpg would give, and leaves the rest to gpg,

@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import System
 import SystemPackage
 
 /// A `gpgme_data_t` and what stands behind it. gpgme wipes its own buffers of it ("sensitive").

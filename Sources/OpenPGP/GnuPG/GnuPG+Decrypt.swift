@@ -1,4 +1,5 @@
 import CGPGME
+import System
 import SystemPackage
 
 extension GnuPG {

@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import System
 import SystemPackage
 
 extension GnuPG {

@@ -1,6 +1,7 @@
 import Glibc
 import GRDB
 import Synchronization
+import System
 public import SystemPackage
 
 /// What passdir has learned and could learn again: `state.sqlite` of the map.

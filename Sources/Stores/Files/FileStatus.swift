@@ -2,31 +2,6 @@ import Glibc
 public import System
 public import SystemPackage
 
-/// A point in time as the file system keeps it.
-public struct FileTime: Sendable, Hashable {
-    /// Seconds since 1970.
-    public var seconds: Int64
-    /// 0 to 999,999,999.
-    public var nanoseconds: Int64
-
-    /// A time from its two parts.
-    public init(seconds: Int64, nanoseconds: Int64) {
-        self.seconds = seconds
-        self.nanoseconds = nanoseconds
-    }
-
-    init(_ time: timespec) {
-        self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
-    }
-
-    /// The system's clock, now.
-    public static var now: FileTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return FileTime(time)
-    }
-}
-
 /// Device, inode, size, mtime and ctime of a ciphertext: while these are unchanged, what is known of its
 /// plaintext still holds (the map's "identity of a ciphertext").
 public struct CiphertextIdentity: Sendable, Hashable {
@@ -78,15 +53,4 @@ public struct DirectoryEntry: Sendable, Hashable {
     public var name: FilePath.Component
     /// What it is.
     public var kind: EntryKind
-}
-
-extension timespec {
-    /// A time for utimensat(2); nil leaves it as it is (UTIME_OMIT, a macro that is not imported).
-    init(settingTo time: FileTime?) {
-        if let time {
-            self.init(tv_sec: Int(time.seconds), tv_nsec: Int(time.nanoseconds))
-        } else {
-            self.init(tv_sec: 0, tv_nsec: (1 << 30) - 2)
-        }
-    }
 }

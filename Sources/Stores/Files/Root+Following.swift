@@ -111,8 +111,7 @@ extension Root {
 
     /// Whether what is read should be compared with the path once more: now and then is enough there.
     func isTimeToLook() -> Bool {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
+        let now = timespec(on: CLOCK_MONOTONIC_COARSE)
         let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
         let last = lastLook.load(ordering: .relaxed)
         guard milliseconds - last >= 50 else { return false }

@@ -130,10 +130,9 @@ struct OperationJournal: ~Copyable {
 
     /// Notes an operation, or its next phase; durable on return.
     func write(_ operation: StoreOperation) throws(LifecycleError) {
-        do throws(Errno) {
-            try PrivateFile.write(operation.bytes, to: folder.appending(operation.id))
-        } catch {
-            throw LifecycleError(.failed, "\(folder) cannot be written: \(error)")
+        try rethrowing(PrivateFile.write(operation.bytes, to: folder.appending(operation.id))) {
+            (error: Errno) in
+            LifecycleError(.failed, "\(folder) cannot be written: \(error)")
         }
     }
 

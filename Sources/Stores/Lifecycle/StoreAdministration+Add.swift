@@ -1,6 +1,6 @@
 public import Git
 import Glibc
-public import OpenPGP
+import OpenPGP
 public import Settings
 import System
 public import SystemPackage

@@ -36,10 +36,8 @@ final class ChangeNotes: Sendable {
                 .system(.noSuchFileOrDirectory), "there is no place to note a change of recipients.")
         }
         try checkNone(for: store)
-        do throws(Errno) {
-            try folder.makeFolders()
-        } catch {
-            throw StoreError(.system(error), "cannot make \(folder): \(error).")
+        try rethrowing(folder.makeFolders()) { (error: Errno) in
+            StoreError(.system(error), "cannot make \(folder): \(error).")
         }
         guard let made = try open(folder) else { return try make(for: store) }
         try made.empty()
@@ -69,10 +67,8 @@ final class ChangeNotes: Sendable {
 
     /// Locks a folder of a change, which another process may work in.
     static func lock(_ folder: borrowing OwnedDescriptor) throws(StoreError) {
-        do throws(Errno) {
-            try folder.lock()
-        } catch {
-            throw StoreError(
+        try rethrowing(folder.lock()) { (error: Errno) in
+            StoreError(
                 error == .wouldBlock ? .changeUnderWay : .system(error),
                 "a change of recipients of this store is under way in another process.")
         }
@@ -192,10 +188,8 @@ final class ChangeNotes: Sendable {
     private static func synchronize(
         _ descriptor: borrowing OwnedDescriptor, _ file: FilePath
     ) throws(StoreError) {
-        do throws(Errno) {
-            try descriptor.synchronize()
-        } catch {
-            throw StoreError(.system(error), "cannot bring \(file) to the disk: \(error).")
+        try rethrowing(descriptor.synchronize()) { (error: Errno) in
+            StoreError(.system(error), "cannot bring \(file) to the disk: \(error).")
         }
     }
 

@@ -1,5 +1,5 @@
 import Glibc
-public import OpenPGP
+import OpenPGP
 import System
 public import SystemPackage
 import Synchronization

@@ -103,11 +103,11 @@ public struct HostKeys: Sendable {
     }
 
     private func run(_ words: [String], input: [UInt8] = []) throws(TransferFailure) -> ChildProcess.Outcome {
-        do throws(Errno) {
-            return try ChildProcess.run(
+        return try rethrowing(
+            ChildProcess.run(
                 words, environment: ProcessEnvironment.forGit, input: input, timeout: .seconds(30))
-        } catch {
-            throw TransferFailure(code: .other, message: "\(words[0]) cannot be started: \(error)")
+        ) { (error: Errno) in
+            TransferFailure(code: .other, message: "\(words[0]) cannot be started: \(error)")
         }
     }
 }

@@ -1,7 +1,8 @@
 public import Git
 import Glibc
-public import OpenPGP
+import OpenPGP
 public import Settings
+import System
 public import SystemPackage
 
 /// How a store's remote is told who we are: the answer to libgit2's questions.

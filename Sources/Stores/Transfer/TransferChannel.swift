@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// What a transfer process says to whoever started it, a message a packet, over a socket that the process inherits:

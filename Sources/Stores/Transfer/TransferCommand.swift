@@ -33,10 +33,8 @@ public enum TransferCommand {
                 request.operation == .clone ? "cannot clone from this URL" : "the remote's URL is not used"
             throw TransferFailure(code: .other, message: "\(what) because \(objection)")
         }
-        do throws(Errno) {
-            try endWithStarter(of: request, transfer.url)
-        } catch {
-            throw TransferFailure(code: .other, message: "no thread for a transfer: \(error)")
+        try rethrowing(endWithStarter(of: request, transfer.url)) { (error: Errno) in
+            TransferFailure(code: .other, message: "no thread for a transfer: \(error)")
         }
         let brings = [.fetch, .list, .clone].contains(request.operation)
         TransferLimits.apply(bytes: brings ? request.limit : nil)

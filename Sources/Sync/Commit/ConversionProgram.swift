@@ -38,12 +38,12 @@ enum ConversionProgram {
         environment["GIT_DIR"] = request.gitDirectory.string
         environment["GIT_WORK_TREE"] = request.top.string
         let outcome: ChildProcess.Outcome
-        do throws(Errno) {
-            outcome = try ChildProcess.run(
+        outcome = try rethrowing(
+            ChildProcess.run(
                 ["git"] + words, environment: environment, directory: request.top, input: input,
                 timeout: .seconds(60))
-        } catch {
-            throw GitError(
+        ) { (error: Errno) in
+            GitError(
                 code: .other,
                 message: "git, which has to convert \(request.path), cannot be started: \(error)")
         }

@@ -148,8 +148,7 @@ enum GitTraffic {
         guard let end = text.lastIndex(of: ")") else { return 0 }
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 19, let ticks = Double(fields[19]) else { return 0 }
-        var now = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &now)
+        let now = timespec(on: CLOCK_BOOTTIME)
         return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9 - ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 

@@ -1,6 +1,6 @@
 import Git
 import Glibc
-public import OpenPGP
+import OpenPGP
 public import Stores
 import System
 public import SystemPackage
@@ -24,11 +24,11 @@ extension StoreHistory {
         } catch {
             throw Failure(description: "\(secret.string) cannot be restored: \(error.message).")
         }
-        do throws(OpenPGPError) {
-            return try store.engine.decrypt(
+        return try rethrowing(
+            store.engine.decrypt(
                 ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
-        } catch {
-            throw Failure(description: "\(secret.string) cannot be restored: \(error.message)")
+        ) { (error: OpenPGPError) in
+            Failure(description: "\(secret.string) cannot be restored: \(error.message)")
         }
     }
 

@@ -82,10 +82,8 @@ public struct StoreHistory {
     }
 
     private func reading<Value>(_ work: () throws(GitError) -> Value) throws(Failure) -> Value {
-        do throws(GitError) {
-            return try work()
-        } catch {
-            throw Failure(description: "the history cannot be read: \(error.message).")
+        return try rethrowing(work()) { (error: GitError) in
+            Failure(description: "the history cannot be read: \(error.message).")
         }
     }
 }

@@ -66,10 +66,8 @@ extension Integrator {
         guard [.file, .executable].contains(item.kind) else {
             throw GitError(code: .invalid, message: "\(file) is no file in \(commit)")
         }
-        do throws(GitError) {
-            return try repository.blob(item.id, atMost: TreeBounds.recipients)
-        } catch {
-            throw GitError(code: error.code, message: "\(file): \(error.message)")
+        return try rethrowing(repository.blob(item.id, atMost: TreeBounds.recipients)) { (error: GitError) in
+            GitError(code: error.code, message: "\(file): \(error.message)")
         }
     }
 

@@ -2,6 +2,7 @@ import Git
 import Glibc
 import OpenPGP
 import Stores
+import System
 import SystemPackage
 
 /// Merges one secret that both sides changed, on its plaintext, in secret memory. Blocks, and may ask for a

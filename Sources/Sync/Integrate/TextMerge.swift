@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// Merges two versions of a text that both came from a third, line by line.

@@ -1,5 +1,6 @@
 import Git
 import Stores
+import System
 
 /// Why store and remote cannot be brought together.
 struct SyncFailure: Error {
@@ -36,9 +37,7 @@ struct SyncFailure: Error {
 func telling<Value>(
     _ doing: String, _ work: () throws(GitError) -> Value
 ) throws(SyncFailure) -> Value {
-    do throws(GitError) {
-        return try work()
-    } catch {
-        throw SyncFailure(kind: .passing, message: "\(doing): \(error.message).")
+    return try rethrowing(work()) { (error: GitError) in
+        SyncFailure(kind: .passing, message: "\(doing): \(error.message).")
     }
 }

@@ -63,10 +63,8 @@ extension StoreState {
     }
 
     private func openToCommit(_ place: FilePath) throws(CommitError) -> RepositoryPart? {
-        do throws(GitError) {
-            return try repository(at: place)
-        } catch {
-            throw CommitError(message: "commits are off for this store because \(error.message).")
+        return try rethrowing(repository(at: place)) { (error: GitError) in
+            CommitError(message: "commits are off for this store because \(error.message).")
         }
     }
 

@@ -3,6 +3,7 @@ import Glibc
 import OpenPGP
 import Settings
 import Stores
+import System
 import SystemPackage
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Glibc
 import OpenPGP
+import System
 import SystemPackage
 
 /// Questions on the terminal.

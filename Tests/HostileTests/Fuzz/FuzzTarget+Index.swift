@@ -22,7 +22,7 @@ extension FuzzTarget {
         let edits = FuzzIndex.edits(&random)
         let patched = try input.withGuarded { bytes -> [UInt8]? in
             do throws(GitError) {
-                let patch = try IndexPatch(bytes, written: FileTime(seconds: 1000, nanoseconds: 0), edits)
+                let patch = try IndexPatch(bytes, written: IndexTime(seconds: 1000, nanoseconds: 0), edits)
                 return patch.bytes(checksum: try patch.checksum())
             } catch {
                 if error.code != .corrupt, error.code != .unsupported { throw error }

@@ -1,4 +1,5 @@
 import Fuse
+import System
 
 /// A thing of the model: what it holds, and where it is.
 final class ModelNode {
@@ -19,7 +20,7 @@ final class ModelNode {
     /// How many handles it has.
     var handles = 0
     /// What its mtime was set to, while it has that; else nil.
-    var modified: Timestamp?
+    var modified: FileTime?
     /// Of a folder: who reads what is in it by a list of its own.
     var readers: String?
     /// Whether it is the folder of a store.

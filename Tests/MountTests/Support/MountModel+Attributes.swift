@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import System
 import SystemPackage
 
 @testable import Fuse
@@ -35,7 +36,7 @@ extension MountModel {
         default:
             let nanoseconds = below(1_000_000_000)
             changes.modificationTime = .at(
-                Timestamp(seconds: Int64(below(2_000_000_000)), nanoseconds: Int64(nanoseconds)))
+                FileTime(seconds: Int64(below(2_000_000_000)), nanoseconds: Int64(nanoseconds)))
         }
         let isDone = try compare(
             "setattr \(path(folder, name))", node == nil ? .noSuchFileOrDirectory : refusal

@@ -1,4 +1,5 @@
 import Fuse
+import System
 import SystemPackage
 
 @testable import Fuse
@@ -12,7 +13,7 @@ extension MountModel {
         var links: UInt64
         var permissions: UInt16
         /// Where it is known.
-        var modified: Timestamp?
+        var modified: FileTime?
     }
 
     private func facts(_ attributes: Attributes, of node: ModelNode) -> Facts {

@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Stores
+import System
 import SystemPackage
 import TestKit
 
@@ -151,7 +152,7 @@ final class MountModel {
 
     private static let nothing = Attributes(
         inode: .root, kind: .directory, permissions: 0, userID: 0, groupID: 0, size: 0,
-        modificationTime: Timestamp(seconds: 0))
+        modificationTime: FileTime(seconds: 0))
 
     // MARK: The run
 

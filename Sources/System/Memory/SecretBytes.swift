@@ -39,8 +39,4 @@ public final class SecretBytes: Sendable {
 
     /// The most bytes that could not be locked at any time since the process began.
     public static var mostUnlockedByteCount: Int { SecretPages.mostUnlocked.load(ordering: .relaxed) }
-
-    /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
-    /// dumps.
-    public static func prepareLibraries() { _ = Gcrypt.isReady }
 }
