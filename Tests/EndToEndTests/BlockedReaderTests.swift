@@ -98,6 +98,23 @@ import Testing
         }
     }
 
+    /// gpg-agent answers nobody while a prompt for the key is open, whoever opened it.
+    @Test func aRenameWaitsForNobodysPrompt() throws {
+        try TestHome.guarded { home in
+            try mounted(home, locked: 2) { store, pinentry in
+                let foreign = try home.start(["gpg", "--decrypt", store.path.pushing("locked/s0.gpg").string])
+                try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+                let secret = home.visible("work/locked/s1").string
+                let script = "print rename($ARGV[0], $ARGV[1]) ? 'renamed' : $!{EXDEV} ? 'EXDEV' : $!"
+                let renaming = try home.run(["perl", "-e", script, secret, secret + "~"], limit: .seconds(20))
+                #expect(renaming.output == "EXDEV")
+                try expectOthersGoOn(home, store)
+                try pinentry.release()
+                #expect(try foreign.wait(limit: .seconds(20)).exitCode == 0)
+            }
+        }
+    }
+
     @Test func manyBlockedReadersLeaveOtherKeysReadable() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 8) { store, pinentry in

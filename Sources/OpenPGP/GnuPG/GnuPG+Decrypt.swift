@@ -11,8 +11,7 @@ extension GnuPG {
         mayAsk: Bool
     ) throws(OpenPGPError) -> SecretBytes {
         if let objection = Packets.objection(to: ciphertext) { throw objection }
-        // Another program's prompt for the same key may hold up gpg-agent.
-        let bounds = Bounds(timeout: mayAsk ? timeout : Self.patience, cancellation: cancellation)
+        let bounds = Bounds(timeout: mayAsk ? timeout : Self.patienceWithoutAsking, cancellation: cancellation)
         let ids = Packets.recipientKeyIDs(in: ciphertext)
         let lane = mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
         do throws(OpenPGPError) {

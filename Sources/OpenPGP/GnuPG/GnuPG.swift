@@ -31,6 +31,10 @@ final class GnuPG: Engine {
     /// How long an operation that asks for nothing may take before gpg is thought to hang.
     static let patience = Duration.seconds(60)
 
+    /// The longest that a decryption may take which may ask nobody. A prompt that another program left open holds up
+    /// gpg-agent, and the kernel holds locks that everybody needs while a rename waits here.
+    static let patienceWithoutAsking = Duration.seconds(2)
+
     /// Prepares gpgme, once a process, and checks that gpg is there.
     /// - Parameters:
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
