@@ -109,8 +109,11 @@ extension GitError {
         GitError(code: errno == .fileExists ? .locked : .other, message: "\(doing): \(errno)")
     }
 
+    /// Makes such errors of what was to be done.
+    static func system(_ doing: String) -> (Errno) -> GitError { { system($0, doing) } }
+
     /// Puts what a system call says under a sentence.
-    static func wrapping<Value: ~Copyable>(
+    static func wrapping<Value>(
         _ doing: @autoclosure () -> String, _ work: @autoclosure () throws(Errno) -> Value
     ) throws(GitError) -> Value {
         do throws(Errno) { return try work() } catch { throw system(error, doing()) }

@@ -70,7 +70,7 @@ public struct StoreError: WrappingError, Equatable {
     }
 
     /// What `body` returns; where the system says no, it is said what was to be done with which path of the store.
-    public static func wrapping<Value: ~Copyable>(
+    public static func wrapping<Value>(
         _ action: String, _ path: FilePath, _ body: () throws -> Value
     ) throws(StoreError) -> Value {
         try wrapping {

@@ -19,7 +19,20 @@ extension OwnedDescriptor {
         self.init(opened)
     }
 
-    /// As above, of what has this name in a folder.
+    /// As above; what the system says becomes the error that `failure` makes of it.
+    ///
+    /// `rethrowing` would not do: in an optimised build of Swift 6.3.1, what was opened through a generic function and
+    /// then kept as a property first closed whatever number lay in its place.
+    public init<Failure: Error>(
+        opening path: FilePath, in folder: CInt = AT_FDCWD, _ flags: CInt, mode: mode_t = 0,
+        failure: (Errno) -> Failure
+    ) throws(Failure) {
+        let opened = path.withPlatformString { openat(folder, $0, flags | O_CLOEXEC, mode) }
+        guard opened >= 0 else { throw failure(.last) }
+        self.init(opened)
+    }
+
+    /// As the first, of what has this name in a folder.
     public init(
         opening name: FilePath.Component, in folder: CInt, _ flags: CInt, mode: mode_t = 0
     ) throws(Errno) {

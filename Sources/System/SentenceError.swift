@@ -9,7 +9,7 @@ public protocol WrappingError: SentenceError {
 
 extension WrappingError {
     /// What `body` returns; whatever it throws becomes an error of this type.
-    public static func wrapping<Value: ~Copyable>(_ body: () throws -> Value) throws(Self) -> Value {
+    public static func wrapping<Value>(_ body: () throws -> Value) throws(Self) -> Value {
         do {
             return try body()
         } catch let error as Self {

@@ -73,6 +73,7 @@ struct LogCommand: ParsableCommand {
     }
 
     private static func line(_ commit: String, _ time: Int64, _ author: String, _ text: String) -> String {
-        "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(text)"
+        // Others write the subject, and a line of it may be as long as they like.
+        "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(VisibleText.cut(text, atMost: 500))"
     }
 }

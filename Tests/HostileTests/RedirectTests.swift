@@ -169,6 +169,23 @@ import Testing
         }
     }
 
+    /// git tells of headers in lines that any header can imitate. Letters that are longer in lower case make places
+    /// in the one text others in the other.
+    @Test(arguments: [String(repeating: "\u{23A}", count: 60), "x"])
+    func aHeaderIsNoOtherHeader(_ filling: String) throws {
+        try TestHome.with { home in
+            let server = try HostileServer { _, client in
+                client.answer(
+                    "301 Moved",
+                    ["X-A: \(filling) recv header: location: x/info/refs", "Location: ssh://127.0.0.1/x"])
+                return true
+            }
+            defer { server.stop() }
+            let failure = try #require(try Self.transfer(.fetch, .git, server.url + "/x.git", home))
+            #expect(failure.message.contains("redirects to ssh://127.0.0.1/x"), "\(failure)")
+        }
+    }
+
     /// libgit2 1.5 dies of it: `store add` then ended with the number of a signal.
     @Test(arguments: ["/y.git/info/refs", "http://127.0.0.1:1/y.git/info/refs"])
     func aRedirectWithoutAQueryEndsNoClone(_ location: String) throws {

@@ -21,10 +21,9 @@ struct ControlSocket: ~Copyable {
         let folder = try Self.privateFolder(path.removingLastComponent())
         defer { close(folder) }
         let name = path.lastComponent?.string ?? ""
-        let lock = try rethrowing(
-            OwnedDescriptor(
-                opening: FilePath(name + ".lock"), in: folder, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        ) { (error: Errno) in ControlError(.failed, "cannot open the lock file of \(path): \(error)") }
+        let lock = try OwnedDescriptor(
+            opening: FilePath(name + ".lock"), in: folder, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600
+        ) { ControlError(.failed, "cannot open the lock file of \(path): \($0)") }
         try rethrowing(lock.lock()) { (error: Errno) in
             error == .wouldBlock
                 ? ControlError(.alreadyRunning, "a passdir daemon is running already (it holds \(path))")

@@ -20,7 +20,7 @@ private struct ConfigLock: ~Copyable {
                 code: .locked, message: "another program holds \(lock)", file: target)
             guard ConfigLock.isLeft(lock) else { throw locked }
             lock.unlink()
-            held = try rethrowing(ConfigLock.make(lock)) { (_: Errno) in locked }
+            do throws(Errno) { held = try ConfigLock.make(lock) } catch { throw locked }
         }
         self.lock = lock
         copy = target.withSuffix(".new")
@@ -64,9 +64,9 @@ private struct ConfigLock: ~Copyable {
     /// Puts other content into the copy.
     func write(_ content: [UInt8]) throws(ConfigFileError) {
         copy.unlink()
-        let file = try rethrowing(
-            OwnedDescriptor(opening: copy, O_CREAT | O_EXCL | O_WRONLY, mode: 0o600),
-            ConfigFileError.unwritable(copy))
+        let file = try OwnedDescriptor(
+            opening: copy, O_CREAT | O_EXCL | O_WRONLY, mode: 0o600, failure: ConfigFileError.unwritable(copy)
+        )
         try rethrowing(file.writeAll(content), ConfigFileError.unwritable(copy))
     }
 

@@ -34,8 +34,9 @@ final class IndexCopy {
         guard !lock.exists else { throw Self.locked(lock) }
         let number = copyCount.wrappingAdd(1, ordering: .relaxed).newValue
         path = index.withSuffix("\(Self.suffix)\(getpid())-\(number)")
-        file = try GitError.wrapping(
-            "cannot copy the index", OwnedDescriptor(opening: path, O_CREAT | O_EXCL | O_RDWR, mode: 0o600))
+        file = try OwnedDescriptor(
+            opening: path, O_CREAT | O_EXCL | O_RDWR, mode: 0o600,
+            failure: GitError.system("cannot copy the index"))
         do throws(GitError) {
             try write(file)
             try GitError.wrapping("cannot write the index", file.synchronize())

@@ -28,7 +28,7 @@ final class IndexSource {
             return IndexSource(index, nil, empty, -1)
         }
         let doing = "cannot read the index"
-        let file = try GitError.wrapping(doing, OwnedDescriptor(opening: index, O_RDONLY))
+        let file = try OwnedDescriptor(opening: index, O_RDONLY, failure: GitError.system(doing))
         let facts = try GitError.wrapping(doing, file.facts())
         let memory = try GitError.wrapping(doing, file.read(facts.st_size))
         return IndexSource(index, facts, memory, file.release())

@@ -27,8 +27,9 @@ final class KeptPack {
         _ = try? place.makeFolder(mode: 0o777)
         let keep = place.appending(name + ".keep")
         let draft = folder.appending("keep")
-        let descriptor = try GitError.wrapping(
-            "cannot write a pack", OwnedDescriptor(opening: draft, O_CREAT | O_EXCL | O_WRONLY, mode: 0o444))
+        let descriptor = try OwnedDescriptor(
+            opening: draft, O_CREAT | O_EXCL | O_WRONLY, mode: 0o444,
+            failure: GitError.system("cannot write a pack"))
         try GitError.wrapping("cannot write a pack", descriptor.writeAll(Self.mark))
         // It never lies there without the word that says whose it is; one of the user's own is the user's to remove.
         let moved = draft.withPlatformString { from in

@@ -27,8 +27,8 @@ struct BranchLock: ~Copyable {
         let own = common.appending(
             "\(Self.prefix)\(getpid())-\(lockCount.wrappingAdd(1, ordering: .relaxed).newValue)")
         let doing = "cannot lock \(ref)"
-        let descriptor = try GitError.wrapping(
-            doing, OwnedDescriptor(opening: own, O_CREAT | O_EXCL | O_RDWR, mode: 0o666))
+        let descriptor = try OwnedDescriptor(
+            opening: own, O_CREAT | O_EXCL | O_RDWR, mode: 0o666, failure: GitError.system(doing))
         let names = LockNames(own)
         try? descriptor.lock()
         try GitError.wrapping(doing, descriptor.writeAll(Array((value.hex + "\n").utf8)))

@@ -83,8 +83,8 @@ struct WorkingRoot: ~Copyable {
     private let descriptor: OwnedDescriptor
 
     init(_ path: FilePath) throws(GitError) {
-        descriptor = try GitError.wrapping(
-            "cannot open \(path)", OwnedDescriptor(opening: path, O_RDONLY | O_DIRECTORY))
+        descriptor = try OwnedDescriptor(
+            opening: path, O_RDONLY | O_DIRECTORY, failure: GitError.system("cannot open \(path)"))
     }
 
     /// The folder that holds `path`; nil when it isn't there, or only through a symbolic link.
@@ -110,14 +110,14 @@ struct WorkingRoot: ~Copyable {
 
     /// Makes the folders that a path needs, 0700 as pass makes them.
     func makeFolders(above path: FilePath) throws(GitError) {
-        let doing = "cannot make the folder of \(path)"
-        var current = try GitError.wrapping(
-            doing, OwnedDescriptor(opening: FilePath("."), in: descriptor.raw, O_RDONLY | O_DIRECTORY))
+        let failure = GitError.system("cannot make the folder of \(path)")
+        var current = try OwnedDescriptor(
+            opening: FilePath("."), in: descriptor.raw, O_RDONLY | O_DIRECTORY, failure: failure)
         for component in path.removingLastComponent().components {
             _ = component.withPlatformString { mkdirat(current.raw, $0, 0o700) }
-            current = try GitError.wrapping(
-                doing,
-                OwnedDescriptor(opening: component, in: current.raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+            current = try OwnedDescriptor(
+                opening: FilePath(root: nil, components: component), in: current.raw,
+                O_RDONLY | O_DIRECTORY | O_NOFOLLOW, failure: failure)
         }
     }
 

@@ -34,8 +34,8 @@ extension WorkingTreeUpdate {
         }
         let mode: mode_t = kind == .executable ? 0o700 : 0o600
         let doing = "cannot write \(prepared.step.path)"
-        let file = try GitError.wrapping(
-            doing, OwnedDescriptor(opening: place, O_CREAT | O_EXCL | O_WRONLY, mode: mode))
+        let file = try OwnedDescriptor(
+            opening: place, O_CREAT | O_EXCL | O_WRONLY, mode: mode, failure: GitError.system(doing))
         try GitError.wrapping(doing, file.writeAll(bytes))
         try GitError.wrapping(doing, file.synchronize())
     }

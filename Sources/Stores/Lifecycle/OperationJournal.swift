@@ -108,9 +108,8 @@ struct OperationJournal: ~Copyable {
             LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
         let file = folder.appending("lock")
-        let opened = try rethrowing(OwnedDescriptor(opening: file, O_CREAT | O_RDWR, mode: 0o600)) {
-            (error: Errno) in
-            LifecycleError(.failed, "\(file) cannot be opened: \(error)")
+        let opened = try OwnedDescriptor(opening: file, O_CREAT | O_RDWR, mode: 0o600) {
+            LifecycleError(.failed, "\(file) cannot be opened: \($0)")
         }
         let deadline = ContinuousClock.now + patience
         while (try? opened.lock()) == nil {

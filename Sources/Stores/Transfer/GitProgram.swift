@@ -105,10 +105,12 @@ enum GitProgram {
         guard remote.hasPrefix("http") else { return nil }
         let trace = ["GIT_TRACE_CURL": "1", "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"]
         let outcome = try git(["ls-remote", "--", remote], repository, trace)
-        let mark = "recv header: location: "
         for line in outcome.errors.split(whereSeparator: \.isNewline) {
-            guard let found = line.lowercased().firstRange(of: mark) else { continue }
-            let location = String(String(line)[found.upperBound...]).trimmed
+            // Only the first is git's: a header may hold the words, too.
+            guard let header = line.firstRange(of: "Recv header: ").map({ line[$0.upperBound...] }),
+                header.lowercased().hasPrefix("location: ")
+            else { continue }
+            let location = String(header.dropFirst("location: ".count)).trimmed
             return (location, Redirection.followed(from: remote, to: location))
         }
         return nil

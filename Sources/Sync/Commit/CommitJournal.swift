@@ -32,8 +32,8 @@ final class CommitJournal {
     init(_ paths: [FilePath], gitDirectory: FilePath) throws(Refusal) {
         file = gitDirectory.appending(Self.name)
         self.paths = paths
-        descriptor = try rethrowing(
-            OwnedDescriptor(opening: file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600), Refusal.failed)
+        descriptor = try OwnedDescriptor(
+            opening: file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600, failure: Refusal.failed)
         try rethrowing(descriptor.lock()) { $0 == .wouldBlock ? Refusal.busy : .failed($0) }
         // Removed by its owner between our open and our lock.
         guard let facts = try? descriptor.facts(), facts.st_nlink > 0 else { throw .busy }
