@@ -10,9 +10,6 @@ public struct DaemonError: WrappingError, Equatable {
         self.message = message
     }
 
-    /// The sentence.
-    public var description: String { message }
-
     /// The sentence of another part's error.
     public init(wrapping cause: any Error) {
         self.init(message: "\(cause)")

@@ -39,7 +39,4 @@ public struct MountError: SentenceError {
         self.code = code
         self.message = message
     }
-
-    /// The sentence.
-    public var description: String { message }
 }

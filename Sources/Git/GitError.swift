@@ -53,9 +53,6 @@ public struct GitError: SentenceError, Equatable {
         self.message = Self.withoutFullStop(message)
         self.libgit2Code = libgit2Code
     }
-
-    /// The sentence.
-    public var description: String { message }
 }
 
 extension GitError {

@@ -61,7 +61,4 @@ public struct OpenPGPError: SentenceError, Equatable {
         self.message = message
         self.subject = subject
     }
-
-    /// The sentence.
-    public var description: String { message }
 }

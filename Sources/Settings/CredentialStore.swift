@@ -55,9 +55,6 @@ public struct CredentialError: SentenceError, Equatable {
         self.code = code
         self.message = message
     }
-
-    /// The sentence.
-    public var description: String { message }
 }
 
 /// A place for credentials. Bytes are kept as they came. All functions block, and may ask the user to unlock the place.

@@ -81,7 +81,4 @@ public struct StoreError: WrappingError, Equatable {
             }
         }
     }
-
-    /// The sentence.
-    public var description: String { message }
 }

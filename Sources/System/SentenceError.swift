@@ -1,5 +1,13 @@
 /// An error that people are told as it is: its `description` is one sentence.
-public protocol SentenceError: Error, Sendable, CustomStringConvertible {}
+public protocol SentenceError: Error, Sendable, CustomStringConvertible {
+    /// The sentence, without what `description` may add to it: a file and a line.
+    var message: String { get }
+}
+
+extension SentenceError {
+    /// The sentence.
+    public var description: String { message }
+}
 
 /// A sentence that can stand for other errors, where a part has one error for all that goes wrong below it.
 public protocol WrappingError: SentenceError {

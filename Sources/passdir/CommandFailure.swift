@@ -4,10 +4,10 @@ import System
 /// Ends a command with exit status 1 and one line on standard error, as every `SentenceError` does.
 struct CommandFailure: SentenceError {
     /// What follows `passdir: `; printed on one line.
-    let description: String
+    let message: String
 
     init(_ message: String) {
-        description = message
+        self.message = message
     }
 
     /// A place in a store that is not there.

@@ -34,9 +34,6 @@ public struct ControlError: SentenceError, Equatable {
         self.paths = paths
     }
 
-    /// The sentence.
-    public var description: String { message }
-
     /// "Saves that failed are still in memory", with the secrets' names.
     public static func unsaved(_ paths: [String]) -> ControlError {
         let names = paths.prefix(3).joined(separator: ", ")

@@ -25,8 +25,6 @@ public enum Detached {
         public let code: Code
         /// One sentence for people.
         public let message: String
-        /// The sentence.
-        public var description: String { message }
     }
 
     /// The descriptor that the daemon inherits for its readiness; the first after the standard three.

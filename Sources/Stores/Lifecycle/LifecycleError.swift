@@ -47,7 +47,4 @@ public struct LifecycleError: WrappingError, Equatable {
         default: self.init(.failed, message)
         }
     }
-
-    /// The sentence.
-    public var description: String { message }
 }

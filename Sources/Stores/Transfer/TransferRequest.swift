@@ -144,9 +144,6 @@ public struct TransferFailure: SentenceError, Equatable {
     /// One sentence without a full stop.
     public var message: String
 
-    /// The sentence.
-    public var description: String { message }
-
     init(code: Code, message: String) {
         self.code = code
         self.message = GitError.withoutFullStop(message)

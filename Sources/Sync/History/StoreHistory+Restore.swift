@@ -22,13 +22,13 @@ extension StoreHistory {
             }
             ciphertext = try repository.blob(item.id, atMost: store.options.ciphertextLimit)
         } catch {
-            throw Failure(description: "\(secret.string) cannot be restored: \(error.message).")
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
         }
         return try rethrowing(
             store.engine.decrypt(
                 ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
         ) { (error: OpenPGPError) in
-            Failure(description: "\(secret.string) cannot be restored: \(error.message)")
+            Failure(message: "\(secret.string) cannot be restored: \(error.message)")
         }
     }
 
@@ -80,7 +80,7 @@ extension StoreHistory {
             let reason =
                 (error as? StoreError)?.message ?? (error as? GitError)?.message
                 ?? (error as? Errno).map { "\($0)" } ?? "\(error)"
-            throw Failure(description: "\(secret.string) cannot be restored: \(reason)")
+            throw Failure(message: "\(secret.string) cannot be restored: \(reason)")
         }
     }
 

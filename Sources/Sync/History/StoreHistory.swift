@@ -35,7 +35,7 @@ public struct StoreHistory {
     /// Why there is no history.
     public struct Failure: SentenceError {
         /// One sentence.
-        public let description: String
+        public let message: String
     }
 
     let store: Store
@@ -53,7 +53,7 @@ public struct StoreHistory {
             self.repository = repository
             tip = try repository.commit(named: "HEAD")
         } catch {
-            throw Failure(description: "the store \"\(store.name)\" has no history: \(error.message).")
+            throw Failure(message: "the store \"\(store.name)\" has no history: \(error.message).")
         }
     }
 
@@ -83,7 +83,7 @@ public struct StoreHistory {
 
     private func reading<Value>(_ work: () throws(GitError) -> Value) throws(Failure) -> Value {
         return try rethrowing(work()) { (error: GitError) in
-            Failure(description: "the history cannot be read: \(error.message).")
+            Failure(message: "the history cannot be read: \(error.message).")
         }
     }
 }
