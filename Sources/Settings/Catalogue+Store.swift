@@ -74,10 +74,10 @@ extension Catalogue {
 
     /// What only a store has.
     static let storeSettings: [AnySetting] = [
-        AnySetting(storeID), AnySetting(storePath), AnySetting(storeURL),
-        AnySetting(storeBranch), AnySetting(storeAuthentication), AnySetting(storeUserName),
-        AnySetting(storeSSHKey), AnySetting(storeKey), AnySetting(storeKeyring), AnySetting(storeInMount),
-        AnySetting(storeInAutofill), AnySetting(storeReadOnly),
+        storeID.untyped, storePath.untyped, storeURL.untyped,
+        storeBranch.untyped, storeAuthentication.untyped, storeUserName.untyped,
+        storeSSHKey.untyped, storeKey.untyped, storeKeyring.untyped, storeInMount.untyped,
+        storeInAutofill.untyped, storeReadOnly.untyped,
     ]
 
     /// The keys that a store's section may have.

@@ -146,13 +146,13 @@ public enum Catalogue {
     /// All settings; no name is declared twice.
     public static let all: [AnySetting] = unique(
         [
-            AnySetting(mountPath), AnySetting(commitDelay), AnySetting(commitEach), AnySetting(syncInterval),
-            AnySetting(syncTransport), AnySetting(syncIntegration), AnySetting(secretLimit),
-            AnySetting(promptTimeout), AnySetting(pushTimeout), AnySetting(unmountTimeout),
-            AnySetting(logLevel), AnySetting(saveRetry), AnySetting(scratchPatterns),
-            AnySetting(scratchLimit), AnySetting(grace), AnySetting(credentialKey),
-            AnySetting(openPGPEngine), AnySetting(recipientTrust), AnySetting(recipientConfirm),
-            AnySetting(storeSigningKeys), AnySetting(transferLimit),
+            mountPath.untyped, commitDelay.untyped, commitEach.untyped, syncInterval.untyped,
+            syncTransport.untyped, syncIntegration.untyped, secretLimit.untyped,
+            promptTimeout.untyped, pushTimeout.untyped, unmountTimeout.untyped,
+            logLevel.untyped, saveRetry.untyped, scratchPatterns.untyped,
+            scratchLimit.untyped, grace.untyped, credentialKey.untyped,
+            openPGPEngine.untyped, recipientTrust.untyped, recipientConfirm.untyped,
+            storeSigningKeys.untyped, transferLimit.untyped,
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

@@ -30,7 +30,7 @@ public final class Configuration: Sendable {
 
     /// `$XDG_CONFIG_HOME/passdir/config`, or `~/.config/passdir/config`.
     public static func defaultPath(environment: [String: String]) -> FilePath {
-        Directories.base("XDG_CONFIG_HOME", ".config", environment).appending("passdir").appending("config")
+        Directories(environment: environment).config.appending("config")
     }
 
     /// Reads the file; while it is absent, every setting has its default.

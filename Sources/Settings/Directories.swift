@@ -12,28 +12,35 @@ public struct Directories: Sendable, Equatable {
     public var data: FilePath
     /// `$XDG_CACHE_HOME/passdir`, or `~/.cache/passdir`.
     public var cache: FilePath
-    /// `$XDG_RUNTIME_DIR/passdir`; without the variable `/run/user/UID/passdir` if that folder is ours; else
-    /// `/tmp/passdir-UID`.
-    public var runtime: FilePath
 
-    /// The folders that an environment names. They are not made here, but for `/tmp/passdir-UID`, whose name anyone
-    /// could take: it is made (0700) and must be a folder of ours that nobody else may enter.
-    /// - Throws: `.unsafeFolder` when it is somebody else's or a symbolic link, `.access`.
-    public init(environment: [String: String]) throws(SettingsError) {
-        let name = FilePath.Component("passdir")
-        config = Directories.base("XDG_CONFIG_HOME", ".config", environment).appending(name)
-        state = Directories.base("XDG_STATE_HOME", ".local/state", environment).appending(name)
-        data = Directories.base("XDG_DATA_HOME", ".local/share", environment).appending(name)
-        cache = Directories.base("XDG_CACHE_HOME", ".cache", environment).appending(name)
-        let session = FilePath("/run/user/\(getuid())")
-        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
-            self.runtime = FilePath(runtime).appending(name)
-        } else if Directories.isOurs(session) {
-            runtime = session.appending(name)
-        } else {
-            runtime = FilePath("/tmp/passdir-\(getuid())")
-            try Directories.makePrivate(runtime)
+    /// The folders that an environment names. They are not made here.
+    public init(environment: [String: String]) {
+        func folder(_ variable: String, _ fallback: FilePath) -> FilePath {
+            if let value = environment[variable], value.hasPrefix("/") {
+                return FilePath(value).appending("passdir")
+            }
+            let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? FilePath($0) : nil }
+            return (home ?? HomeDirectory.current).pushing(fallback).appending("passdir")
         }
+        config = folder("XDG_CONFIG_HOME", ".config")
+        state = folder("XDG_STATE_HOME", ".local/state")
+        data = folder("XDG_DATA_HOME", ".local/share")
+        cache = folder("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// `$XDG_RUNTIME_DIR/passdir`; without the variable `/run/user/UID/passdir` if that folder is ours; else
+    /// `/tmp/passdir-UID`, whose name anyone could take: it is made (0700) and must be a folder of ours that nobody else
+    /// may enter.
+    /// - Throws: `.unsafeFolder` when it is somebody else's or a symbolic link, `.access`.
+    public static func runtime(environment: [String: String]) throws(SettingsError) -> FilePath {
+        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+            return FilePath(runtime).appending("passdir")
+        }
+        let session = FilePath("/run/user/\(getuid())")
+        if isOurs(session) { return session.appending("passdir") }
+        let shared = FilePath("/tmp/passdir-\(getuid())")
+        try makePrivate(shared)
+        return shared
     }
 
     /// Makes a folder (0700), or checks that the one there is a folder of ours, no symbolic link, and closed to others;
@@ -55,26 +62,5 @@ public struct Directories: Sendable, Equatable {
     private static func isOurs(_ folder: FilePath) -> Bool {
         guard let facts = folder.facts() else { return false }
         return facts.kind == .directory && facts.st_uid == getuid() && facts.st_mode & 0o077 == 0
-    }
-
-    /// `$XDG_DATA_HOME/passdir`, or `~/.local/share/passdir`.
-    public static func dataFolder(environment: [String: String]) -> FilePath {
-        base("XDG_DATA_HOME", ".local/share", environment).appending("passdir")
-    }
-
-    /// `$XDG_STATE_HOME/passdir`, or `~/.local/state/passdir`.
-    public static func stateFolder(environment: [String: String]) -> FilePath {
-        base("XDG_STATE_HOME", ".local/state", environment).appending("passdir")
-    }
-
-    /// `$XDG_CACHE_HOME/passdir`, or `~/.cache/passdir`.
-    public static func cacheFolder(environment: [String: String]) -> FilePath {
-        base("XDG_CACHE_HOME", ".cache", environment).appending("passdir")
-    }
-
-    static func base(_ variable: String, _ fallback: FilePath, _ environment: [String: String]) -> FilePath {
-        if let value = environment[variable], value.hasPrefix("/") { return FilePath(value) }
-        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? FilePath($0) : nil }
-        return (home ?? HomeDirectory.current).pushing(fallback)
     }
 }

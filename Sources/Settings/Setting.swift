@@ -1,10 +1,40 @@
 /// A setting, declared once, in `Catalogue`: its name, type, default and all that a user or a page of documentation
 /// wants to know of it.
+@dynamicMemberLookup
 public struct Setting<Value: Sendable>: Sendable {
-    /// `section.key`, as git-config(1) writes it; for a key of a store the key alone (`path`).
-    public let name: String
+    /// All of it that does not depend on the type of its values.
+    public let untyped: AnySetting
     /// What holds while the file says nothing.
     public let `default`: Value
+    /// The value that a text stands for; nil when the text isn't allowed.
+    public let parse: @Sendable (String) -> Value?
+    /// The text that stands for a value; `parse` reads it back.
+    public let format: @Sendable (Value) -> String
+
+    /// A setting kept in the configuration file, not secret.
+    public init(
+        _ name: String, default: Value, description: String, owner: SettingOwner, kind: SettingKind<Value>,
+        storeKey: String? = nil, place: SettingPlace = .configuration, protection: SettingProtection = .none
+    ) {
+        self.default = `default`
+        self.parse = kind.parse
+        self.format = kind.format
+        let full = String(describing: Value.self)
+        untyped = AnySetting(
+            name: name, description: description, place: place, protection: protection, owner: owner,
+            allowed: kind.allowed, storeKey: storeKey,
+            type: full.hasPrefix("Optional<") ? String(full.dropFirst(9).dropLast()) : full,
+            defaultText: kind.format(`default`), accepts: { kind.parse($0) != nil })
+    }
+
+    /// What `untyped` says.
+    public subscript<Part>(dynamicMember part: KeyPath<AnySetting, Part>) -> Part { untyped[keyPath: part] }
+}
+
+/// A setting of any type, for lists and checks.
+public struct AnySetting: Sendable {
+    /// `section.key`, as git-config(1) writes it; for a key of a store the key alone (`path`).
+    public let name: String
     /// One line: what it is for, with its unit.
     public let description: String
     /// Where the value is kept.
@@ -17,27 +47,12 @@ public struct Setting<Value: Sendable>: Sendable {
     public let allowed: String
     /// The key by which a store overrides it (`store.NAME.KEY`); nil where it holds for all stores alike.
     public let storeKey: String?
-    /// The value that a text stands for; nil when the text isn't allowed.
-    public let parse: @Sendable (String) -> Value?
-    /// The text that stands for a value; `parse` reads it back.
-    public let format: @Sendable (Value) -> String
-
-    /// A setting kept in the configuration file, not secret.
-    public init(
-        _ name: String, default: Value, description: String, owner: SettingOwner, kind: SettingKind<Value>,
-        storeKey: String? = nil, place: SettingPlace = .configuration, protection: SettingProtection = .none
-    ) {
-        self.name = name
-        self.default = `default`
-        self.description = description
-        self.place = place
-        self.protection = protection
-        self.owner = owner
-        self.allowed = kind.allowed
-        self.storeKey = storeKey
-        self.parse = kind.parse
-        self.format = kind.format
-    }
+    /// The type of its values: `Duration`.
+    public let type: String
+    /// The default as text.
+    public let defaultText: String
+    /// Whether a text is allowed.
+    public let accepts: @Sendable (String) -> Bool
 }
 
 /// Where a setting is kept.
@@ -63,44 +78,4 @@ public enum SettingProtection: String, Sendable, CaseIterable {
 /// The part of the product that a setting belongs to.
 public enum SettingOwner: String, Sendable, CaseIterable {
     case daemon, mount, stores, sync
-}
-
-/// A setting of any type, for lists and checks.
-public struct AnySetting: Sendable {
-    /// As in `Setting`.
-    public let name: String
-    /// As in `Setting`.
-    public let description: String
-    /// As in `Setting`.
-    public let place: SettingPlace
-    /// As in `Setting`.
-    public let protection: SettingProtection
-    /// As in `Setting`.
-    public let owner: SettingOwner
-    /// As in `Setting`.
-    public let allowed: String
-    /// As in `Setting`.
-    public let storeKey: String?
-    /// The type of its values: `Duration`.
-    public let type: String
-    /// The default as text.
-    public let defaultText: String
-    /// Whether a text is allowed.
-    public let accepts: @Sendable (String) -> Bool
-
-    /// The setting without its type.
-    public init<Value>(_ setting: Setting<Value>) {
-        name = setting.name
-        description = setting.description
-        place = setting.place
-        protection = setting.protection
-        owner = setting.owner
-        allowed = setting.allowed
-        storeKey = setting.storeKey
-        let full = String(describing: Value.self)
-        type = full.hasPrefix("Optional<") ? String(full.dropFirst(9).dropLast()) : full
-        defaultText = setting.format(setting.default)
-        let parse = setting.parse
-        accepts = { parse($0) != nil }
-    }
 }

@@ -17,7 +17,7 @@ extension LayeredCredentialStore {
         LayeredCredentialStore([
             SecretServiceCredentialStore(environment: environment, timeout: timeout),
             EncryptedFileCredentialStore(
-                folder: Directories.dataFolder(environment: environment).appending("credentials"),
+                folder: Directories(environment: environment).data.appending("credentials"),
                 ownKey: ownKey,
                 engine: engine),
         ])

@@ -20,10 +20,10 @@ import Testing
         #expect(Catalogue.repeated(in: Catalogue.all) == [])
         let twice = Setting<Duration>(
             "Commit.Delay", default: .zero, description: "", owner: .sync, kind: .duration)
-        #expect(Catalogue.repeated(in: Catalogue.all + [AnySetting(twice)]) == ["commit.delay"])
+        #expect(Catalogue.repeated(in: Catalogue.all + [twice.untyped]) == ["commit.delay"])
         let key = Setting<Duration>(
             "other.delay", default: .zero, description: "", owner: .sync, kind: .duration, storeKey: "PATH")
-        #expect(Catalogue.repeated(in: Catalogue.all + [AnySetting(key)]) == ["store.*.path"])
+        #expect(Catalogue.repeated(in: Catalogue.all + [key.untyped]) == ["store.*.path"])
     }
 
     @Test func everySettingIsComplete() {
@@ -85,17 +85,18 @@ import Testing
     }
 
     @Test func directories() throws {
-        let all = try Directories(environment: [
+        let environment = [
             "HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "relative", "XDG_RUNTIME_DIR": "/r",
             "XDG_CACHE_HOME": "",
-        ])
+        ]
+        let all = Directories(environment: environment)
         #expect(all.config == "/c/passdir")
         #expect(all.state == "/h/.local/state/passdir")
         #expect(all.data == "/h/.local/share/passdir")
         #expect(all.cache == "/h/.cache/passdir")
-        #expect(all.runtime == "/r/passdir")
+        #expect(try Directories.runtime(environment: environment) == "/r/passdir")
         #expect(Configuration.defaultPath(environment: ["HOME": "/h"]) == "/h/.config/passdir/config")
-        #expect(try Directories(environment: [:]).config == HomeDirectory.current.pushing(".config/passdir"))
+        #expect(Directories(environment: [:]).config == HomeDirectory.current.pushing(".config/passdir"))
     }
 
     @Test func privateFolders() throws {

@@ -80,9 +80,9 @@ public struct Audit: Sendable, Encodable {
         var found: [String: [String]] = [:]
         let folders: [(PersistedItem.Place, FilePath)] = [
             (.configuration, registry.configuration.file.removingLastComponent()),
-            (.state, Directories.stateFolder(environment: environment)),
-            (.data, Directories.dataFolder(environment: environment)),
-            (.runtime, (try? Directories(environment: environment))?.runtime ?? "/nonexistent"),
+            (.state, Directories(environment: environment).state),
+            (.data, Directories(environment: environment).data),
+            (.runtime, (try? Directories.runtime(environment: environment)) ?? "/nonexistent"),
         ]
         for (place, folder) in folders { note(AuditWalk.paths(in: folder, place), place, folder, &found) }
         for store in stores {
@@ -108,27 +108,17 @@ public struct Audit: Sendable, Encodable {
     private mutating func addLearned(
         _ stores: [StoreDefinition], _ environment: [String: String], _ found: inout [String: [String]]
     ) {
-        let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
+        let file = Directories(environment: environment).state.appending("state.sqlite")
         guard file.exists, let learned = try? LearnedState(file: file) else { return }
         defer { learned.close() }
         let (tables, facts) = learned.inventory()
         for (table, count) in tables.sorted(by: { $0.key < $1.key }) {
-            guard let item = Catalogue.persisted.first(where: { $0.place == .table && $0.matches(table) })
-            else {
-                undeclared.append("\(file): table \(table)")
-                continue
-            }
-            found[item.name, default: []].append("\(file): \(count) rows")
+            note(table, .table, "\(file): \(count) rows", else: "\(file): table \(table)", &found)
         }
         for (id, names) in facts.sorted(by: { $0.key < $1.key }) {
             let store = stores.first { $0.identifier == id }?.name ?? "no store (\(id))"
             for name in names {
-                guard let item = Catalogue.persisted.first(where: { $0.place == .fact && $0.matches(name) })
-                else {
-                    undeclared.append("\(file): fact \(name) of \(store)")
-                    continue
-                }
-                found[item.name, default: []].append("\(store): \(file)")
+                note(name, .fact, "\(store): \(file)", else: "\(file): fact \(name) of \(store)", &found)
             }
         }
     }
@@ -137,12 +127,21 @@ public struct Audit: Sendable, Encodable {
         _ paths: [String], _ place: PersistedItem.Place, _ folder: FilePath, _ found: inout [String: [String]]
     ) {
         for path in paths {
-            guard let item = Catalogue.persisted.first(where: { $0.place == place && $0.matches(path) })
-            else {
-                undeclared.append(folder.pushing(FilePath(path)).string)
-                continue
-            }
-            found[item.name, default: []].append(folder.pushing(FilePath(path)).lexicallyNormalized().string)
+            let full = folder.pushing(FilePath(path))
+            note(path, place, full.lexicallyNormalized().string, else: full.string, &found)
+        }
+    }
+
+    /// Notes where something is stored, under the item that it is.
+    /// - Parameter undeclaredText: what is said of it where it is none of the catalogue.
+    private mutating func note(
+        _ name: String, _ place: PersistedItem.Place, _ stored: String, else undeclaredText: String,
+        _ found: inout [String: [String]]
+    ) {
+        if let item = Catalogue.persisted.first(where: { $0.place == place && $0.matches(name) }) {
+            found[item.name, default: []].append(stored)
+        } else {
+            undeclared.append(undeclaredText)
         }
     }
 }

@@ -19,7 +19,7 @@ public struct Registry: Sendable {
 
     /// The folder with the stores that passdir cloned.
     public var cloneFolder: FilePath {
-        Directories.dataFolder(environment: environment).appending("stores")
+        Directories(environment: environment).data.appending("stores")
     }
 
     /// All stores in the order of the configuration.

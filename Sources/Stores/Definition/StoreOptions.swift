@@ -47,11 +47,8 @@ extension Store {
             trust = settings.trust == .gpg ? .gpg : .always
             isClone = settings.definition.isCloned
             mustConfirm = settings.mustConfirm
-            let data = Directories.dataFolder(environment: environment)
-            record = RecipientRecord(
-                file: data.appending("recipients"),
-                markers: Directories.stateFolder(environment: environment).appending("agreed"))
-            changes = data.appending("changes")
+            record = RecipientRecord(environment: environment)
+            changes = Directories(environment: environment).data.appending("changes")
         }
 
         /// The largest ciphertext that a secret of at most `secrets` bytes may lie in.

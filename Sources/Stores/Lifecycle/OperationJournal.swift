@@ -97,7 +97,7 @@ struct OperationJournal: ~Copyable {
 
     /// The folder of the journal.
     static func folder(environment: [String: String]) -> FilePath {
-        Directories.stateFolder(environment: environment).appending("operations")
+        Directories(environment: environment).state.appending("operations")
     }
 
     /// Takes the lock.

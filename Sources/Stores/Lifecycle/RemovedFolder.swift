@@ -21,7 +21,7 @@ public struct RemovedFolder {
 
     /// That of a user.
     public init(environment: [String: String]) {
-        all = Directories.dataFolder(environment: environment).appending("removed")
+        all = Directories(environment: environment).data.appending("removed")
     }
 
     /// Why a folder cannot be moved here, as the end of a sentence that began with it; nil when it can. Moving is one

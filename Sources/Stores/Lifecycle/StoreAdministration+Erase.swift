@@ -8,10 +8,10 @@ extension StoreAdministration {
     public func everything() throws(LifecycleError) -> (paths: [FilePath], credentials: Int) {
         let places =
             [
-                registry.configuration.file, Directories.dataFolder(environment: environment),
-                Directories.stateFolder(environment: environment),
-                Directories.cacheFolder(environment: environment),
-            ] + [(try? Directories(environment: environment))?.runtime].compactMap(\.self)
+                registry.configuration.file, Directories(environment: environment).data,
+                Directories(environment: environment).state,
+                Directories(environment: environment).cache,
+            ] + [(try? Directories.runtime(environment: environment))].compactMap(\.self)
         let count = (try? credentials.entries().count) ?? 0
         return (places.filter(\.exists), count)
     }
@@ -57,7 +57,7 @@ extension StoreAdministration {
     /// - Parameter force: cloned stores are removed whatever is in them, and those that were moved before.
     /// - Returns: the folders that were moved.
     public func eraseEverything(force: Bool) throws(LifecycleError) -> [PutAway] {
-        let data = Directories.dataFolder(environment: environment)
+        let data = Directories(environment: environment).data
         let whole = try everything().paths.filter { $0 != data }
         try checkAdopted(whole + (force ? [removedFolder.all] : []))
         let (stores, others) = try clones()

@@ -109,7 +109,7 @@ public struct StoreAdministration: Sendable {
 
     /// Drops what was learned of a store.
     func forgetLearned(_ id: String) {
-        let file = Directories.stateFolder(environment: environment).appending("state.sqlite")
+        let file = Directories(environment: environment).state.appending("state.sqlite")
         guard file.exists, let learned = try? LearnedState(file: file) else { return }
         learned.forget(store: id)
         learned.close()
@@ -117,12 +117,8 @@ public struct StoreAdministration: Sendable {
 
     /// Forgets whom the user agreed to encrypt to in a store that is removed.
     func forgetAgreement(_ id: String) {
-        let data = Directories.dataFolder(environment: environment)
-        let record = RecipientRecord(
-            file: data.appending("recipients"),
-            markers: Directories.stateFolder(environment: environment).appending("agreed"))
         // What stays of it is of a store that nobody has any more.
-        try? record.forget(id)
+        try? RecipientRecord(environment: environment).forget(id)
     }
 
     /// Looks whether a folder holds secrets, and whether the user's keys open them.

@@ -36,6 +36,12 @@ public final class RecipientRecord: Sendable {
         self.markers = markers
     }
 
+    /// The record of a user.
+    convenience init(environment: [String: String]) {
+        let folders = Directories(environment: environment)
+        self.init(file: folders.data.appending("recipients"), markers: folders.state.appending("agreed"))
+    }
+
     /// What is known of a store.
     /// - Parameter names: What the store is filed under, the name that is written first; the others are older ones.
     func agreement(of names: [String]) -> Agreement {
