@@ -5,17 +5,12 @@ import SystemPackage
 /// They are tried again every tenth of a second, by a thread that was started while there was still one to be had, and
 /// with every start that comes after them.
 final class DeferredStarts: Sendable {
-    struct Start: Sendable {
-        let name: String
-        let body: @Sendable () -> Void
-    }
-
     private struct State {
-        var waiting: [Start] = []
+        var waiting: [PosixThread.Work] = []
         var isPrepared = false
 
         /// Starts what waits, as far as that goes.
-        mutating func proceed(_ start: (Start) throws(Errno) -> Void) {
+        mutating func proceed(_ start: (PosixThread.Work) throws(Errno) -> Void) {
             while let next = waiting.first {
                 do throws(Errno) { try start(next) } catch { return }
                 waiting.removeFirst()
@@ -28,14 +23,14 @@ final class DeferredStarts: Sendable {
     }
 
     private let state = Monitor(State())
-    private let start: @Sendable (Start) throws(Errno) -> Void
+    private let start: @Sendable (PosixThread.Work) throws(Errno) -> Void
 
     /// - Parameter start: starts a thread, or throws.
-    init(_ start: @escaping @Sendable (Start) throws(Errno) -> Void) {
+    init(_ start: @escaping @Sendable (PosixThread.Work) throws(Errno) -> Void) {
         self.start = start
     }
 
-    func add(_ next: Start) {
+    func add(_ next: PosixThread.Work) {
         let mustWait = state.withLock { state in
             state.waiting.append(next)
             state.proceed(start)
@@ -51,7 +46,7 @@ final class DeferredStarts: Sendable {
     func prepare() throws(Errno) {
         try state.withLock { (state) throws(Errno) in
             guard !state.isPrepared else { return }
-            try start(Start(name: "thread starter") { [self] in tryAgain() })
+            try start(PosixThread.Work(name: "thread starter") { [self] in tryAgain() })
             state.isPrepared = true
         }
     }

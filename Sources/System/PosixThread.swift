@@ -40,7 +40,7 @@ public struct PosixThread: Sendable {
 
     /// Starts a thread that nobody joins as soon as the system allows one, which is usually at once; returns at once.
     public static func startWhenPossible(named name: String, _ body: @escaping @Sendable () -> Void) {
-        DeferredStarts.shared.add(DeferredStarts.Start(name: name, body: body))
+        DeferredStarts.shared.add(Work(name: name, body: body))
     }
 
     /// Makes sure that starts that have to wait are tried again even when nothing else happens; a daemon calls it
@@ -84,7 +84,8 @@ public struct PosixThread: Sendable {
         return thread
     }
 
-    private final class Work: Sendable {
+    /// What a thread is started for.
+    final class Work: Sendable {
         let name: String
         let body: @Sendable () -> Void
 
