@@ -61,17 +61,17 @@ import Testing
                 store: "path:/a b", phase: .placing, folder: folder.map { .init($0) },
                 applied: folder.map { .init($0 + "/.gpg-id") }, message: "Reencrypt to A, B (a).\n",
                 skipsUnreadable: true, accepted: [String(repeating: "A", count: 40)],
-                secrets: ["a/x.gpg", "ä/ü\n.gpg", FilePath(platformString: [0x66, -1, 0])],
                 planned: [
-                    PlannedSecret(content: nil), PlannedSecret(content: ContentIdentity("7.123.17.9")),
-                    PlannedSecret(content: nil, readers: ["A", "B"]),
+                    PlannedSecret(path: "a/x.gpg"),
+                    PlannedSecret(path: "ä/ü\n.gpg", content: ContentIdentity("7.123.17.9")),
+                    PlannedSecret(path: FilePath(platformString: [0x66, -1, 0]), readers: ["A", "B"]),
                 ])
             #expect(ChangeJournal(journal.bytes) == journal)
             #expect(ChangeJournal(Array(journal.bytes.dropLast(5))) == nil)
         }
         let empty = ChangeJournal(
             store: "x", phase: .staging, folder: nil, applied: nil, message: "", skipsUnreadable: false,
-            accepted: [], secrets: [], planned: [])
+            accepted: [], planned: [])
         #expect(ChangeJournal(empty.bytes) == empty)
         #expect(ChangeJournal([]) == nil)
     }

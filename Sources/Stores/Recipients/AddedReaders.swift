@@ -20,9 +20,9 @@ struct AddedReaders: Sendable, Equatable {
         guard !keyIDs.isEmpty else { return }
         for secret in try store.secrets(below: FilePath(), nested: true) {
             guard let ids = try? store.recipientKeyIDs(of: secret), concerns(ids),
-                let status = (try? store.root.statusIfPresent(of: secret)) ?? nil
+                let content = try? store.contentIdentity(of: secret)
             else { continue }
-            before.insert(ContentIdentity(status.identity).text)
+            before.insert(content.text)
         }
     }
 

@@ -47,14 +47,16 @@ extension Store {
     {
         var found: [(secret: FilePath, content: ContentIdentity)] = []
         for secret in try secrets(below: folder, nested: false) {
-            do throws(Errno) {
-                guard let status = try root.statusIfPresent(of: secret) else { continue }
-                found.append((secret, ContentIdentity(status.identity)))
-            } catch {
-                throw StoreError(error, "look at", secret)
-            }
+            if let content = try contentIdentity(of: secret) { found.append((secret, content)) }
         }
         return found
+    }
+
+    /// Which ciphertext a secret is now; nil where it is not there.
+    func contentIdentity(of secret: FilePath) throws(StoreError) -> ContentIdentity? {
+        try StoreError.wrapping("look at", secret) {
+            try root.statusIfPresent(of: secret).map { ContentIdentity($0.identity) }
+        }
     }
 
     /// Refuses a change when the list it was worked out from is another one by now, or when git has brought secrets into
@@ -87,12 +89,8 @@ extension Store {
         for _ in 0..<1000 {
             guard basis.contents[secret] != content else { return false }
             if let isBrought = try brought.include(secret, content) { return isBrought }
-            do throws(Errno) {
-                guard let status = try root.statusIfPresent(of: secret) else { return false }
-                content = ContentIdentity(status.identity)
-            } catch {
-                throw StoreError(error, "look at", secret)
-            }
+            guard let now = try contentIdentity(of: secret) else { return false }
+            content = now
         }
         return true
     }

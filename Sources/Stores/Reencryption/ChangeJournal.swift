@@ -1,3 +1,4 @@
+import System
 import SystemPackage
 
 /// What a change of recipients is and how far it came: the file `journal` of its notes (`ChangeNotes`).
@@ -40,25 +41,9 @@ struct ChangeJournal: Sendable, Equatable {
     /// The fingerprints of the keys that the user agreed to when the change began.
     var accepted: [String]
     /// The secrets that are encrypted anew.
-    var secrets: [FilePath]
-    /// As what each of them was shown to the user, in the same order.
     var planned: [PlannedSecret]
-
-    init(
-        store: String, phase: Phase, folder: FilePath?, applied: FilePath?, message: String,
-        skipsUnreadable: Bool, accepted: [String], secrets: [FilePath], planned: [PlannedSecret]
-    ) {
-        precondition(secrets.count == planned.count, "each secret is planned as something")
-        self.store = store
-        self.accepted = accepted
-        self.phase = phase
-        self.folder = folder
-        self.applied = applied
-        self.message = message
-        self.skipsUnreadable = skipsUnreadable
-        self.secrets = secrets
-        self.planned = planned
-    }
+    /// The paths of the secrets, in the same order.
+    var secrets: [FilePath] { planned.map(\.path) }
 
     private static let version = "passdir change of recipients 3"
 
@@ -80,15 +65,17 @@ struct ChangeJournal: Sendable, Equatable {
         add(message)
         add(skipsUnreadable ? "skip" : "-")
         add(accepted.joined(separator: " "))
-        for (secret, plan) in zip(secrets, planned) {
-            add(secret)
+        for plan in planned {
+            add(plan.path)
             add(plan.content?.text ?? "-")
             add(plan.readers.joined(separator: " "))
         }
         add("end")
         return bytes
     }
+}
 
+extension ChangeJournal {
     init?(_ bytes: [UInt8]) {
         let fields = bytes.split(separator: 0, omittingEmptySubsequences: false)
         func text(_ field: Int) -> String { String(decoding: fields[field], as: UTF8.self) }
@@ -102,17 +89,19 @@ struct ChangeJournal: Sendable, Equatable {
             store: text(1), phase: phase, folder: text(3) == "f" ? FilePath(bytes: fields[4]) : nil,
             applied: text(5) == "f" ? FilePath(bytes: fields[6]) : nil, message: text(7),
             skipsUnreadable: text(8) == "skip", accepted: text(9).split(separator: " ").map(String.init),
-            secrets: places.map { FilePath(bytes: fields[$0]) },
             planned: places.map { place in
                 PlannedSecret(
+                    path: FilePath(bytes: fields[place]),
                     content: ContentIdentity(Substring(text(place + 1))),
                     readers: text(place + 2).split(separator: " ").map(String.init))
             })
     }
 }
 
-/// What a secret was when the user was shown that it would be encrypted anew.
+/// A secret of a change, as it was when the user was shown that it would be encrypted anew.
 struct PlannedSecret: Sendable, Equatable {
+    /// Relative to the store.
+    var path: FilePath
     /// Its ciphertext; nil for one that came later.
     var content: ContentIdentity?
     /// The fingerprints of the keys that were shown for it, where the secrets of the change follow the `.gpg-id` files

@@ -36,9 +36,7 @@ final class ChangeNotes: Sendable {
                 .system(.noSuchFileOrDirectory), "there is no place to note a change of recipients.")
         }
         try checkNone(for: store)
-        try rethrowing(folder.makeFolders()) { (error: Errno) in
-            StoreError(.system(error), "cannot make \(folder): \(error).")
-        }
+        try StoreError.wrapping("make", folder) { try folder.makeFolders() }
         guard let made = try open(folder) else { return try make(for: store) }
         try made.empty()
         return made
@@ -80,7 +78,7 @@ final class ChangeNotes: Sendable {
             descriptor = try OwnedDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         } catch {
             if error == .noSuchFileOrDirectory { return nil }
-            throw StoreError(.system(error), "cannot open \(folder): \(error).")
+            throw StoreError(error, "open", folder)
         }
         try lock(descriptor)
         // Removed between the two calls by the process that was at work.
@@ -122,20 +120,14 @@ final class ChangeNotes: Sendable {
 
     /// Writes a file durably, in place of any other.
     func write(_ bytes: [UInt8], as name: String) throws(StoreError) {
-        do {
-            try PrivateFile.write(bytes, to: folder.appending(name))
-        } catch {
-            throw StoreError(.system(error), "cannot write \(folder.appending(name)): \(error).")
-        }
+        let file = folder.appending(name)
+        try StoreError.wrapping("write", file) { try PrivateFile.write(bytes, to: file) }
     }
 
     /// The bytes of a file; nil when it is not there.
     func read(_ name: String) throws(StoreError) -> [UInt8]? {
-        do {
-            return try PrivateFile.read(folder.appending(name), limit: Self.limit)
-        } catch {
-            throw StoreError(.system(error), "cannot read \(folder.appending(name)): \(error).")
-        }
+        let file = folder.appending(name)
+        return try StoreError.wrapping("read", file) { try PrivateFile.read(file, limit: Self.limit) }
     }
 
     func readJournal(of store: Store) throws(StoreError) -> ChangeJournal? {
@@ -156,11 +148,9 @@ final class ChangeNotes: Sendable {
     func note(_ staged: StagedName, isDurable: Bool) throws(StoreError) {
         let file = folder.appending(Self.stagedFile)
         let bytes = Array(staged.text.utf8) + [0]
-        let raw = file.withPlatformString {
-            Glibc.open($0, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let descriptor = try StoreError.wrapping("write", file) {
+            try OwnedDescriptor(opening: file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
         }
-        guard raw >= 0 else { throw StoreError(.system(.last), "cannot write \(file): \(Errno.last).") }
-        let descriptor = OwnedDescriptor(raw)
         // One call: what other threads append stays apart.
         let count = retryingWhenInterrupted {
             CInt(clamping: Glibc.write(descriptor.raw, bytes, bytes.count))
@@ -168,29 +158,21 @@ final class ChangeNotes: Sendable {
         guard count == bytes.count else {
             throw StoreError(.system(count < 0 ? .last : .noSpace), "cannot write \(file).")
         }
-        if isDurable { try Self.synchronize(descriptor, file) }
+        if isDurable { try StoreError.wrapping("make durable", file) { try descriptor.synchronize() } }
     }
 
     /// Waits until everything that was noted is on the disk.
     func synchronizeStaged() throws(StoreError) {
         let file = folder.appending(Self.stagedFile)
-        let raw = file.withPlatformString { Glibc.open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-        guard raw >= 0 else {
+        do throws(Errno) {
+            try OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW).synchronize()
+        } catch .noSuchFileOrDirectory {
             // Nothing had to be staged.
-            if errno == ENOENT { return }
-            throw StoreError(.system(.last), "cannot open \(file): \(Errno.last).")
+            return
+        } catch {
+            throw StoreError(error, "make durable", file)
         }
-        let descriptor = OwnedDescriptor(raw)
-        try Self.synchronize(descriptor, file)
         OwnedDescriptor.synchronize(folder: folder)
-    }
-
-    private static func synchronize(
-        _ descriptor: borrowing OwnedDescriptor, _ file: FilePath
-    ) throws(StoreError) {
-        try rethrowing(descriptor.synchronize()) { (error: Errno) in
-            StoreError(.system(error), "cannot bring \(file) to the disk: \(error).")
-        }
     }
 
     /// The names of ciphertexts that this machine has staged. One that was cut off had no name in the store yet.
@@ -208,7 +190,7 @@ final class ChangeNotes: Sendable {
         for name in [ChangeJournal.name] + PrivateFile.names(in: folder) {
             let file = folder.appending(name)
             guard file.unlink() || errno == ENOENT else {
-                throw StoreError(.system(.last), "cannot remove \(file): \(Errno.last).")
+                throw StoreError(.last, "remove", file)
             }
         }
     }

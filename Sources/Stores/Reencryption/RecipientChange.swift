@@ -27,16 +27,19 @@ public struct RecipientChange: Sendable {
     var basis: ChangeBasis
 
     /// Who comes.
-    public var added: [Recipient] { Self.keys(after, without: before) }
+    public var added: [Recipient] { after.without(before) }
     /// Who goes.
-    public var removed: [Recipient] { Self.keys(before, without: after) }
+    public var removed: [Recipient] { before.without(after) }
     /// Whether none of the keys that can read it then is one whose secret part is here.
     public var locksOut: Bool { after.allSatisfy { !$0.isOwn } }
     /// Whether there is nothing to do.
     public var isEmpty: Bool { !changesFile && secrets.isEmpty }
+}
 
-    private static func keys(_ some: [Recipient], without others: [Recipient]) -> [Recipient] {
-        some.filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
+extension [Recipient] {
+    /// Those whose keys are not among the others'.
+    func without(_ others: [Recipient]) -> [Recipient] {
+        filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
     }
 }
 
@@ -84,10 +87,8 @@ extension Store {
             throw StoreError(
                 .badRecipientFile, "nobody would be left to read the secrets: name one key at least.")
         }
-        do {
+        try StoreError.wrapping("use the folder", folder) {
             guard try root.status(of: folder).kind == .directory else { throw Errno.notDirectory }
-        } catch {
-            throw StoreError(error as? Errno ?? .ioError, "use the folder", folder)
         }
         let after = try usableRecipients(file.lines)
         let place = folder.appending(Self.recipientFileName)
@@ -163,7 +164,7 @@ extension Store {
             let next = result.removing { line in
                 if line.lowercased() == name.lowercased() || VisibleText.line(line) == name { return true }
                 guard !keys.isEmpty, let meant = try? self.resolve([line]) else { return false }
-                return meant.allSatisfy { one in keys.contains { $0.key.fingerprint == one.key.fingerprint } }
+                return meant.without(keys).isEmpty
             }
             guard next != result else {
                 throw StoreError(.badRecipientFile, "\(name) is no recipient there: nothing was changed.")

@@ -72,8 +72,8 @@ extension Reencryption {
         }
         let recipients = try? newRecipients()
         return journal.secrets.enumerated().contains { index, secret in
-            guard let status = (try? store.root.statusIfPresent(of: secret)) ?? nil else { return false }
-            if state.withLock({ $0.staged[index]?.new }) == ContentIdentity(status.identity) { return true }
+            guard let content = try? store.contentIdentity(of: secret) else { return false }
+            if state.withLock({ $0.staged[index]?.new }) == content { return true }
             guard let targets = (recipients ?? nil) ?? (try? store.list(for: secret))?.recipients else {
                 return false
             }
@@ -84,13 +84,12 @@ extension Reencryption {
     private func takeBack() throws(StoreError) {
         let journal = journal
         if let folder = journal.folder { try restoreRecipientFile(folder) }
-        for index in journal.secrets.indices {
+        let secrets = journal.secrets
+        for (index, secret) in secrets.enumerated() {
             guard let name = state.withLock({ $0.staged[index] }) else { continue }
-            try StoreError.wrapping("put back", journal.secrets[index]) {
-                try takeBack(name, from: journal.secrets[index])
-            }
+            try StoreError.wrapping("put back", secret) { try takeBack(name, from: secret) }
         }
-        try synchronizeFolders(of: journal.secrets + takeBackRenamed())
+        try synchronizeFolders(of: secrets + takeBackRenamed())
         if let folder = journal.folder { try? withdrawAgreement(folder) }
         try enter(.aborting)
         FaultPoint.mayDie("recipients.aborting")

@@ -11,11 +11,11 @@ extension Reencryption {
         // Encrypting may have taken long, and waited for passphrases.
         if let folder = journal.folder { try checkUnchanged(folder.appending(Store.recipientFileName)) }
         var position = 0
-        while position < journal.secrets.count {
+        while position < journal.planned.count {
             try place(position, recipients)
             position += 1
             if position == 1 { FaultPoint.mayDie("recipients.placed-one") }
-            progress(Progress(step: .placing, done: position, total: journal.secrets.count))
+            progress(Progress(step: .placing, done: position, total: journal.planned.count))
         }
         try synchronizeFolders(of: journal.secrets)
         guard let folder = journal.folder, let recipients else { return }
@@ -23,7 +23,7 @@ extension Reencryption {
         for _ in 0..<3 {
             let late = try lateSecrets()
             if late.isEmpty { return }
-            let count = try append(late.map { ($0, PlannedSecret(content: nil)) })
+            let count = try append(late.map { PlannedSecret(path: $0) })
             for index in count..<(count + late.count) { try place(index, recipients) }
             try synchronizeFolders(of: late)
         }
@@ -46,15 +46,9 @@ extension Reencryption {
     }
 
     private func isBrought(_ secret: FilePath) throws(StoreError) -> Bool {
-        do {
-            guard let status = try store.root.statusIfPresent(of: secret) else { return false }
-            // Of one that changes at this moment the next look decides, that of staging at the latest.
-            return try brought.include(secret, ContentIdentity(status.identity)) ?? false
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(error as? Errno ?? .ioError, "look at", secret)
-        }
+        guard let content = try store.contentIdentity(of: secret) else { return false }
+        // Of one that changes at this moment the next look decides, that of staging at the latest.
+        return try brought.include(secret, content) ?? false
     }
 
     private func isDifferent(_ secret: FilePath, _ recipients: [Recipient]) throws(StoreError) -> Bool {
@@ -66,11 +60,10 @@ extension Reencryption {
     }
 
     /// More secrets for the journal; gives the index of the first.
-    func append(_ secrets: [(path: FilePath, plan: PlannedSecret)]) throws(StoreError) -> Int {
+    func append(_ secrets: [PlannedSecret]) throws(StoreError) -> Int {
         let (count, next) = state.withLock { state in
-            let count = state.journal.secrets.count
-            state.journal.secrets += secrets.map(\.path)
-            state.journal.planned += secrets.map(\.plan)
+            let count = state.journal.planned.count
+            state.journal.planned += secrets
             return (count, state.journal)
         }
         try notes.write(next.bytes, as: ChangeJournal.name)
@@ -79,7 +72,7 @@ extension Reencryption {
 
     /// Puts one secret in place. One that changed since it was staged, or was never staged, is staged now.
     func place(_ index: Int, _ recipients: [Recipient]?) throws(StoreError) {
-        let secret = journal.secrets[index]
+        let secret = journal.planned[index].path
         for _ in 0..<16 {
             if let name = state.withLock({ $0.staged[index] }) {
                 do {
@@ -194,7 +187,7 @@ extension Reencryption {
     /// Replaces a small file, or removes it.
     func put(_ bytes: [UInt8]?, at place: FilePath) throws(StoreError) {
         guard try store.readIfPresent(place) != bytes else { return }
-        do {
+        try StoreError.wrapping("put in place", place) {
             if let bytes {
                 try staging.write(bytes, as: "put")
                 try store.root.rename(StagingFolder.file("put"), to: place)
@@ -202,10 +195,6 @@ extension Reencryption {
                 try store.root.unlink(place)
             }
             try store.root.synchronizeParent(of: place)
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(error as? Errno ?? .ioError, "put in place", place)
         }
     }
 }

@@ -21,7 +21,7 @@ extension Reencryption {
     public func rest() throws(StoreError) -> Rest {
         if journal.phase == .aborting { throw beingTakenBack }
         guard let folder = journal.folder, let after = try newRecipients() else {
-            return Rest(folder: nil, added: [], removed: [], secrets: journal.secrets.count)
+            return Rest(folder: nil, added: [], removed: [], secrets: journal.planned.count)
         }
         let place = folder.appending(Store.recipientFileName)
         let old = try notes.read(ChangeJournal.oldFile)
@@ -37,12 +37,9 @@ extension Reencryption {
         }
         if let unagreed { throw store.unconfirmed(unagreed, in: place) }
         let before = try old.map(readers) ?? (try? store.list(for: place))?.recipients ?? []
-        func keys(_ some: [Recipient], without others: [Recipient]) -> [Recipient] {
-            some.filter { one in !others.contains { $0.key.fingerprint == one.key.fingerprint } }
-        }
         return Rest(
-            folder: folder, added: keys(after, without: before), removed: keys(before, without: after),
-            secrets: journal.secrets.count)
+            folder: folder, added: after.without(before), removed: before.without(after),
+            secrets: journal.planned.count)
     }
 
     /// Why a change cannot be resumed that is being taken back.
@@ -85,11 +82,7 @@ extension Reencryption {
         }
         if journal.phase == .committing || !found.isEmpty { try enter(.placing) }
         for one in found {
-            do {
-                try store.root.unlink(one.name.path)
-            } catch {
-                throw StoreError(error, "remove", one.name.path)
-            }
+            try StoreError.wrapping("remove", one.name.path) { try store.root.unlink(one.name.path) }
             state.withLock { $0.staged[one.index] = nil }
         }
     }

@@ -47,7 +47,7 @@ extension Reencryption {
                 switch error.code {
                 // The secret's own trouble: look whether others have it, too, and tell of all at once.
                 case .openPGP(.noSecretKey), .openPGP(.corrupt), .openPGP(.notEncrypted), .tooLarge:
-                    state.unreadable[state.journal.secrets[index]] = error
+                    state.unreadable[state.journal.planned[index].path] = error
                 default: if state.failure == nil { state.failure = error }
                 }
             }
@@ -61,7 +61,8 @@ extension Reencryption {
     func stage(
         _ index: Int, _ recipients: [Recipient]?, _ cancellation: Cancellation?, isDurable: Bool
     ) throws(StoreError) {
-        let (secret, planned) = state.withLock { ($0.journal.secrets[index], $0.journal.planned[index]) }
+        let planned = journal.planned[index]
+        let secret = planned.path
         let plaintext: Plaintext
         do {
             plaintext = try store.plaintext(of: secret, cancellation: cancellation)
@@ -74,7 +75,7 @@ extension Reencryption {
             try store.engine.encrypt(plaintext.bytes, to: targets, trust: store.options.trust)
         }
         let part = StagingFolder.file("part-\(index)")
-        do {
+        try StoreError.wrapping("write the new ciphertext of", secret) {
             let root = store.root
             let file = try staging.create(part)
             ReencryptionMark.set(on: file.raw, replacing: plaintext.status.identity, of: secret, in: root)
@@ -87,10 +88,6 @@ extension Reencryption {
             try notes.note(name, isDurable: isDurable)
             try root.rename(part, to: name.path)
             state.withLock { $0.staged[index] = name }
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(error as? Errno ?? .ioError, "write the new ciphertext of", secret)
         }
     }
 

@@ -50,7 +50,7 @@ extension Reencryption {
             throw StoreError(
                 .openPGP(.noSecretKey), "no secret key here decrypts \(stray.secret.string).")
         }
-        let index = try append([(stray.secret, PlannedSecret(content: stray.content))])
+        let index = try append([PlannedSecret(path: stray.secret, content: stray.content)])
         try place(index, stray.targets)
         if let error = state.withLock({ $0.unreadable.removeValue(forKey: stray.secret) }) { throw error }
     }
@@ -64,9 +64,8 @@ extension Reencryption {
         for secret in try store.secrets(below: FilePath(), nested: true) {
             // What is no message is for nobody.
             guard let ids = try? store.recipientKeyIDs(of: secret), added.concerns(ids),
-                let status = (try? store.root.statusIfPresent(of: secret)) ?? nil
+                let content = try? store.contentIdentity(of: secret)
             else { continue }
-            let content = ContentIdentity(status.identity)
             if added.before.contains(content.text) { continue }
             let folder = secret.removingLastComponent()
             if lists[folder] == nil {

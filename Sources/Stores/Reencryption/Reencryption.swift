@@ -94,7 +94,7 @@ public final class Reencryption: Sendable {
             message: "Reencrypt password store using new GPG id \(names)\(where_).\n",
             skipsUnreadable: skipsUnreadable,
             accepted: change.unagreed.map(\.recipient.key.fingerprint.description),
-            secrets: secrets, planned: secrets.map { PlannedSecret(content: change.basis.contents[$0]) })
+            planned: secrets.map { PlannedSecret(path: $0, content: change.basis.contents[$0]) })
         return try begin(
             journal, in: store,
             [
@@ -116,9 +116,11 @@ public final class Reencryption: Sendable {
         let journal = ChangeJournal(
             store: store.identifier, phase: .staging, folder: nil, applied: nil,
             message: "Reencrypt password store to the recipients of its .gpg-id files.\n",
-            skipsUnreadable: skipsUnreadable, accepted: [], secrets: planned.map(\.secret),
+            skipsUnreadable: skipsUnreadable, accepted: [],
             planned: planned.map {
-                PlannedSecret(content: $0.content, readers: $0.readers.map(\.key.fingerprint.description))
+                PlannedSecret(
+                    path: $0.secret, content: $0.content,
+                    readers: $0.readers.map(\.key.fingerprint.description))
             })
         return try begin(journal, in: store, [])
     }
@@ -181,7 +183,7 @@ public final class Reencryption: Sendable {
         }
         if journal.phase == .committing {
             FaultPoint.mayDie("recipients.placed")
-            progress(Progress(step: .committing, done: 0, total: journal.secrets.count))
+            progress(Progress(step: .committing, done: 0, total: journal.planned.count))
             try commit(changedPaths, journal.message)
             if let folder = journal.folder, let recipients = (try? newRecipients()) ?? nil {
                 // The change is made; a record that lags only makes `status` ask once more.

@@ -71,15 +71,11 @@ final class StagingFolder: Sendable {
 
     /// Locks the folder, for a second process that works on the same files with other notes.
     private static func open(in root: Root) throws(StoreError) -> StagingFolder {
-        do {
-            let lock = try root.open(path, flags: O_RDONLY | O_DIRECTORY)
-            try ChangeNotes.lock(lock)
-            return StagingFolder(root: root, lock: lock)
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(error as? Errno ?? .ioError, "open", path)
+        let lock = try StoreError.wrapping("open", path) {
+            try root.open(path, flags: O_RDONLY | O_DIRECTORY)
         }
+        try ChangeNotes.lock(lock)
+        return StagingFolder(root: root, lock: lock)
     }
 
     /// Whether anything has the name of the folder.
@@ -177,19 +173,14 @@ struct StagedName: Sendable, Equatable {
     let index: Int
     let old: ContentIdentity
     let new: ContentIdentity
-    /// Relative to the store.
-    let path: FilePath
-
-    init(index: Int, old: ContentIdentity, new: ContentIdentity) {
-        self.index = index
-        self.old = old
-        self.new = new
-        path = StagingFolder.file("\(index)_\(old.text)_\(new.text)")
-    }
 
     /// The name of the file.
     var text: String { "\(index)_\(old.text)_\(new.text)" }
+    /// Relative to the store.
+    var path: FilePath { StagingFolder.file(text) }
+}
 
+extension StagedName {
     init?(_ name: String) {
         let parts = name.split(separator: "_")
         guard parts.count == 3, let index = Int(parts[0]), let old = ContentIdentity(parts[1]),

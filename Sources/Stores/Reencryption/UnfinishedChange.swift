@@ -48,10 +48,7 @@ public struct UnfinishedChange: Sendable {
     }
 
     private func isStray(_ secret: FilePath, _ isEnding: Bool) -> Bool {
-        guard let added, let status = (try? store.root.statusIfPresent(of: secret)) ?? nil else {
-            return false
-        }
-        let content = ContentIdentity(status.identity).text
+        guard let added, let content = (try? store.contentIdentity(of: secret))?.text else { return false }
         if added.before.contains(content) { return false }
         let isMade = made.contains(content)
         if isEnding, !isMade, journal.phase != .aborting { return false }

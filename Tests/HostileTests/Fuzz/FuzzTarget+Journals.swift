@@ -33,9 +33,10 @@ extension FuzzTarget {
                 folder: random.once(in: 2) ? nil : "team/mail",
                 applied: random.once(in: 2) ? nil : ".gpg-id", message: "Add Bob to team.\n",
                 skipsUnreadable: random.once(in: 2),
-                accepted: (0..<random.below(3)).map { _ in hexadecimal(20, &random) }, secrets: paths,
-                planned: paths.map { _ in
+                accepted: (0..<random.below(3)).map { _ in hexadecimal(20, &random) },
+                planned: paths.map {
                     PlannedSecret(
+                        path: $0,
                         content: random.once(in: 2) ? nil : ContentIdentity("12.345.1700000000.5"),
                         readers: (0..<random.below(2)).map { _ in hexadecimal(20, &random) })
                 }
