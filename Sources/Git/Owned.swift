@@ -1,5 +1,6 @@
 import CGit
 import Glibc
+import System
 import SystemPackage
 
 /// One object of libgit2 and the duty to free it.
@@ -56,9 +57,6 @@ func checkedPath(_ path: FilePath) throws(GitError) {
 extension FilePath {
     /// The path with bytes added to its last component: `index` and `.lock` give `index.lock`.
     func withSuffix(_ suffix: String) -> FilePath {
-        withPlatformString { path in
-            let bytes = UnsafeBufferPointer(start: path, count: strlen(path))
-            return FilePath(platformString: Array(bytes) + suffix.utf8CString)
-        }
+        FilePath(bytes: bytes + suffix.utf8)
     }
 }

@@ -111,6 +111,17 @@ extension FilePath {
     /// Whether something is there, or a link leads there.
     public var exists: Bool { withPlatformString { access($0, F_OK) } == 0 }
 
+    /// readlink(2): what a symbolic link holds; nil when it fails, with the reason in errno.
+    public var linkTarget: [UInt8]? {
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = target.withUnsafeMutableBytes { bytes in
+            withPlatformString {
+                readlink($0, bytes.bindMemory(to: CChar.self).baseAddress!, bytes.count)
+            }
+        }
+        return count < 0 ? nil : Array(target[..<count])
+    }
+
     /// unlink(2).
     /// - Returns: whether the name is gone by this call.
     @discardableResult

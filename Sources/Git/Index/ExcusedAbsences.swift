@@ -1,4 +1,4 @@
-import Glibc
+import System
 import SystemPackage
 
 /// The files of which the user has told git that their absence from the working tree means nothing: their index entries are
@@ -19,9 +19,7 @@ struct ExcusedAbsences: ~Copyable {
         if names == nil { names = try Self.read(index) }
         // Most indexes mark nothing.
         guard let names, !names.isEmpty else { return false }
-        return path.withPlatformString {
-            names.contains(Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))))
-        }
+        return names.contains(path.bytes)
     }
 
     /// Over the bytes: no entry becomes an object, and libgit2 reads no index without a checksum (`index.skipHash`). One of

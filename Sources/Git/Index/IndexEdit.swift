@@ -8,11 +8,6 @@ struct IndexEdit: Sendable {
     var path: FilePath
     /// What is to be there; nil: nothing.
     var entry: IndexEntry?
-
-    /// The path as the index holds it.
-    var name: [UInt8] {
-        path.withPlatformString { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
-    }
 }
 
 /// An entry of the index but its name: a blob, and the metadata of the file that holds the same bytes.

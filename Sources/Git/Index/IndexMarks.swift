@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The places in the order of an index at which edits make something different.
 ///
@@ -26,7 +27,7 @@ struct IndexMarks {
         var marks: [[UInt8]: Mark] = [:]
         var folders: [[UInt8]] = []
         for edit in edits {
-            let name = edit.name
+            let name = edit.path.bytes
             marks[name] = Mark(name: name, settles: true, entry: edit.entry)
         }
         for mark in marks.values where mark.entry != nil {

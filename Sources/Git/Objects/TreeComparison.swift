@@ -1,3 +1,4 @@
+import System
 import SystemPackage
 
 /// Compares two trees, folder by folder. Others made at least one of them, so it stops at a number of entries, however
@@ -31,8 +32,7 @@ struct TreeComparison: ~Copyable {
         for entry in try entries(new) { pairs[entry.name, default: Pair()].new = entry }
         let changed = pairs.filter { $0.value.old != $0.value.new }
         for (name, pair) in changed.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-            let path = folder.appending(
-                FilePath(platformString: name.map { CChar(bitPattern: $0) } + [0]).components)
+            let path = folder.appending(FilePath(bytes: name).components)
             let (old, new) = (item(pair.old), item(pair.new))
             if old != new {
                 found.append(TreeDifference(path: path, old: old, new: new))

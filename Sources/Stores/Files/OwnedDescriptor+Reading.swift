@@ -5,9 +5,7 @@ import SystemPackage
 extension OwnedDescriptor {
     /// fstat(2).
     func status() throws(Errno) -> FileStatus {
-        var raw = stat()
-        guard fstat(self.raw, &raw) == 0 else { throw Errno.last }
-        return FileStatus(raw)
+        FileStatus(try facts())
     }
 
     /// All bytes of a regular file with its facts after the last byte was read.
@@ -54,15 +52,7 @@ extension OwnedDescriptor {
 
     /// Writes all bytes, sets the times that are given and waits until all is on the disk.
     func writeDurably(_ bytes: [UInt8], accessed: FileTime?, modified: FileTime?) throws(Errno) {
-        var written = 0
-        while written < bytes.count {
-            let result = bytes.withUnsafeBytes { write(raw, $0.baseAddress! + written, $0.count - written) }
-            if result < 0 {
-                if errno == EINTR { continue }
-                throw Errno.last
-            }
-            written += result
-        }
+        try writeAll(bytes)
         if accessed != nil || modified != nil {
             let times = [timespec(settingTo: accessed), timespec(settingTo: modified)]
             guard futimens(raw, times) == 0 else { throw Errno.last }

@@ -9,32 +9,23 @@ public import SystemPackage
 extension Root {
     /// An open folder. Whoever works in it keeps it, so that its descriptor is closed when nobody does any more.
     final class Folder: Sendable {
-        let raw: CInt
+        let descriptor: OwnedDescriptor
+        var raw: CInt { descriptor.raw }
         private let device: dev_t
         private let inode: ino_t
 
         init(_ path: FilePath) throws(Errno) {
-            raw = path.withPlatformString { Glibc.open($0, O_PATH_AND_DIRECTORY | O_CLOEXEC) }
-            guard raw >= 0 else { throw Errno.last }
-            var facts = stat()
-            let isKnown = fstat(raw, &facts) == 0
+            descriptor = try OwnedDescriptor(opening: path, O_PATH_AND_DIRECTORY)
+            let facts = try descriptor.facts()
             (device, inode) = (facts.st_dev, facts.st_ino)
-            guard isKnown else { throw Errno.last }
-        }
-
-        deinit {
-            close(raw)
         }
 
         func isSame(as facts: stat) -> Bool { facts.st_dev == device && facts.st_ino == inode }
 
         /// Where it lies now; nil when it was removed.
         var location: FilePath? {
-            var facts = stat()
-            guard fstat(raw, &facts) == 0, facts.st_nlink > 0 else { return nil }
-            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-            guard readlink("/proc/self/fd/\(raw)", &buffer, Int(PATH_MAX)) > 0 else { return nil }
-            return FilePath(platformString: buffer)
+            guard let facts = try? descriptor.facts(), facts.st_nlink > 0 else { return nil }
+            return FilePath("/proc/self/fd/\(raw)").linkTarget.map { FilePath(bytes: $0) }
         }
     }
 

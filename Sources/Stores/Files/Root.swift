@@ -107,13 +107,9 @@ public final class Root: Sendable {
 
     /// The facts of an entry; a symbolic link's own, never its target's.
     public func status(of path: FilePath) throws(Errno) -> FileStatus {
+        if path.isEmpty { return FileStatus(try folder().descriptor.facts()) }
         var raw = stat()
-        if path.isEmpty {
-            let folder = try folder()
-            guard fstat(folder.raw, &raw) == 0 else { throw Errno.last }
-        } else {
-            try inParent(of: path) { fstatat($0, $1, &raw, AT_SYMLINK_NOFOLLOW) }
-        }
+        try inParent(of: path) { fstatat($0, $1, &raw, AT_SYMLINK_NOFOLLOW) }
         return FileStatus(raw)
     }
 

@@ -175,14 +175,7 @@ struct UnsharedSearch {
         let place = folder.pushing(path)
         switch facts.st_mode & S_IFMT {
         case S_IFREG: return tree.repository.holds(id, file: place, path: inner)
-        case S_IFLNK:
-            var target = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
-            let count = target.withUnsafeMutableBytes { bytes in
-                place.withPlatformString {
-                    readlink($0, bytes.bindMemory(to: CChar.self).baseAddress!, bytes.count)
-                }
-            }
-            return count >= 0 && Repository.isContent(id, ofLink: Array(target.prefix(count)))
+        case S_IFLNK: return place.linkTarget.map { Repository.isContent(id, ofLink: $0) } ?? false
         default: return false
         }
     }

@@ -130,23 +130,3 @@ enum RecordContent {
         }
     }
 }
-
-extension FilePath {
-    /// The bytes of the path, whatever they are, without the NUL at the end.
-    var bytes: [UInt8] {
-        withPlatformString { string in
-            var bytes: [UInt8] = []
-            var position = string
-            while position.pointee != 0 {
-                bytes.append(UInt8(bitPattern: position.pointee))
-                position += 1
-            }
-            return bytes
-        }
-    }
-
-    /// The path that these bytes are, up to a NUL.
-    init(bytes: some Sequence<UInt8>) {
-        self.init(platformString: bytes.map { CChar(bitPattern: $0) } + [0])
-    }
-}

@@ -43,20 +43,13 @@ final class CommitJournal {
     }
 
     private func write() throws(Errno) {
-        var bytes: [UInt8] = []
-        for path in paths {
-            path.withPlatformString { bytes += UnsafeRawBufferPointer(start: $0, count: strlen($0)) }
-            bytes.append(0)
-        }
         guard ftruncate(descriptor.raw, 0) == 0 else { throw .last }
-        try descriptor.writeAll(bytes)
+        try descriptor.writeAll(paths.flatMap { $0.bytes + [0] })
         try descriptor.synchronize()
     }
 
     /// The note of a process that no longer runs, locked; nil when there is nothing to mend.
-    static func left(in gitDirectory: FilePath) -> CommitJournal? { CommitJournal(left: gitDirectory) }
-
-    private init?(left gitDirectory: FilePath) {
+    init?(leftIn gitDirectory: FilePath) {
         file = gitDirectory.appending(Self.name)
         guard let opened = try? OwnedDescriptor(opening: file, O_RDONLY | O_NOFOLLOW) else { return nil }
         descriptor = opened
@@ -78,9 +71,7 @@ final class CommitJournal {
         let count = max(0, pread(descriptor, &bytes, bytes.count, 0))
         // A path without its NUL was not written to its end; nothing had been done then.
         let end = bytes[..<count].lastIndex(of: 0) ?? 0
-        return bytes[..<end].split(separator: 0).map { path in
-            FilePath(platformString: path.map { CChar(bitPattern: $0) } + [0])
-        }
+        return bytes[..<end].split(separator: 0).map { FilePath(bytes: $0) }
     }
 
     /// Removes the files of a merge that did not reach their places.

@@ -43,11 +43,8 @@ struct CommitSigning {
     }
 
     private func fingerprint(_ key: String) throws(GitError) -> Fingerprint {
-        let found: [Key]
-        do {
-            found = try engine.keys(matching: [key], secretOnly: true)
-        } catch {
-            throw GitError(code: .other, message: error.message)
+        let found = try rethrowing(engine.keys(matching: [key], secretOnly: true)) { (error: OpenPGPError) in
+            GitError(code: .other, message: error.message)
         }
         guard let first = found.first else {
             throw GitError(
@@ -78,13 +75,12 @@ struct CommitSigning {
         defer { if !scratch.isEmpty { unlink(scratch) } }
         var environment = ProcessEnvironment.forGit
         environment["SSH_ASKPASS_REQUIRE"] = environment["SSH_ASKPASS"] == nil ? "never" : "force"
-        let outcome: ChildProcess.Outcome
-        do throws(Errno) {
-            // Not in the working tree: a program by a relative path would be one that others pushed.
-            outcome = try ChildProcess.run(
+        // Not in the working tree: a program by a relative path would be one that others pushed.
+        let outcome = try rethrowing(
+            ChildProcess.run(
                 words, environment: environment, directory: "/", input: content, timeout: timeout)
-        } catch {
-            throw GitError(
+        ) { (error: Errno) in
+            GitError(
                 code: .other, message: "\(program), which is to sign the commit, cannot be started: \(error)")
         }
         guard outcome.status == 0, !outcome.output.isEmpty else {

@@ -12,7 +12,7 @@ extension CommitWriter {
     /// - Parameter noted: paths that the caller is about to commit anyway.
     func mend(_ part: RepositoryPart, noted: [FilePath] = []) throws(GitError) {
         let repository = part.repository
-        guard let left = CommitJournal.left(in: repository.gitDirectory) else { return }
+        guard let left = CommitJournal(leftIn: repository.gitDirectory) else { return }
         repository.removeLeftLocks()
         CommitJournal.removeLeftFiles(top: part.top)
         for attempt in 0..<100 {

@@ -87,11 +87,8 @@ enum GitTraffic {
             let words = read("/proc/\(process)/cmdline").split(separator: "\0").dropFirst().map(String.init)
             let command = command(in: words)
             guard isMeant(command), !(command.map(unconcerned.contains) ?? false) else { return true }
-            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-            let count = readlink("/proc/\(process)/cwd", &buffer, buffer.count - 1)
-            guard count > 0 else { return true }
-            let folder = FilePath(
-                String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            guard let place = FilePath("/proc/\(process)/cwd").linkTarget else { return true }
+            let folder = FilePath(bytes: place)
             if folder.starts(with: top) {
                 isFound = age(of: process) < (command == "pull" ? longestPull : longest)
             } else if destinations(in: words).contains(where: { leads($0, from: folder, to: top) }) {

@@ -103,7 +103,7 @@ struct SecretMerge: Sendable {
         }
         return plain.ours.withUnsafeBytes { ours in
             plain.theirs.withUnsafeBytes { theirs in
-                if Self.same(ours, theirs) { return .decided(.theirs) }
+                if ours.holdsSame(as: theirs) { return .decided(.theirs) }
                 guard let base = plain.base else { return .decided(.both) }
                 return base.withUnsafeBytes { merge($0, ours, theirs) }
             }
@@ -114,8 +114,8 @@ struct SecretMerge: Sendable {
         _ base: UnsafeRawBufferPointer, _ ours: UnsafeRawBufferPointer, _ theirs: UnsafeRawBufferPointer
     ) -> Result {
         // Encrypted anew only, on one side.
-        if Self.same(base, ours) { return .decided(.theirs) }
-        if Self.same(base, theirs) { return .decided(.ours) }
+        if base.holdsSame(as: ours) { return .decided(.theirs) }
+        if base.holdsSame(as: theirs) { return .decided(.ours) }
         guard [base, ours, theirs].allSatisfy(TextMerge.isText),
             let merged = try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
         else { return .decided(.both) }
@@ -137,21 +137,13 @@ struct SecretMerge: Sendable {
     /// By the rules of a save: the same recipients, the same trust, the same agreement.
     private func encrypted(_ plaintext: SecretBytes) throws(StoreError) -> [UInt8] {
         let recipients = try store.recipients(for: path).recipients
-        do {
-            return try store.engine.encrypt(plaintext, to: recipients, trust: store.options.trust)
-        } catch {
-            throw StoreError(error)
+        return try StoreError.wrapping {
+            try store.engine.encrypt(plaintext, to: recipients, trust: store.options.trust)
         }
     }
 
     private func decrypted(_ ciphertext: [UInt8]) throws(OpenPGPError) -> SecretBytes {
         try store.engine.decrypt(
             ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
-    }
-
-    private static func same(_ one: UnsafeRawBufferPointer, _ two: UnsafeRawBufferPointer) -> Bool {
-        guard one.count == two.count else { return false }
-        guard let first = one.baseAddress, let second = two.baseAddress else { return true }
-        return memcmp(first, second, one.count) == 0
     }
 }

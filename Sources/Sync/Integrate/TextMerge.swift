@@ -155,9 +155,15 @@ private struct Lines {
     }
 
     func same(_ range: Range<Int>, _ other: Lines, _ otherRange: Range<Int>) -> Bool {
-        let (one, two) = (bytes(range), other.bytes(otherRange))
-        guard one.count == two.count else { return false }
-        guard let first = one.baseAddress, let second = two.baseAddress else { return true }
-        return memcmp(first, second, one.count) == 0
+        bytes(range).holdsSame(as: other.bytes(otherRange))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both hold the same bytes.
+    func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let first = baseAddress, let second = other.baseAddress else { return true }
+        return memcmp(first, second, count) == 0
     }
 }

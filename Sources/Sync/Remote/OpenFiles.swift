@@ -19,11 +19,7 @@ enum OpenFiles {
                 return true
             }
             return DirectoryStream.names(in: FilePath(folder)).contains { descriptor in
-                var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-                let count = readlink("/proc/\(process)/fd/\(descriptor)", &buffer, buffer.count)
-                return count > 0
-                    && String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                        == wanted
+                FilePath("\(folder)/\(descriptor)").linkTarget?.elementsEqual(wanted.utf8) == true
             }
         }
     }
@@ -32,14 +28,9 @@ enum OpenFiles {
 
     /// The lines of /proc/PID/status with a process's name and its user.
     private static func identity(of process: String) -> [String] {
-        guard let file = fopen("/proc/\(process)/status", "re") else { return [] }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        var found: [String] = []
-        while found.count < 2, fgets(&line, Int32(line.count), file) != nil {
-            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            if text.hasPrefix("Name:") || text.hasPrefix("Uid:") { found.append(text) }
-        }
-        return found
+        let file = FilePath("/proc/\(process)/status")
+        let bytes = (try? OwnedDescriptor(opening: file, O_RDONLY).readAll()) ?? []
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+            .filter { $0.hasPrefix("Name:") || $0.hasPrefix("Uid:") }
     }
 }

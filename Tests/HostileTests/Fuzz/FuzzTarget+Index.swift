@@ -1,3 +1,4 @@
+import System
 import SystemPackage
 
 @testable import Git
@@ -42,7 +43,7 @@ extension FuzzTarget {
             return
         }
         // What git would not have written, libgit2 puts right in its own way.
-        let put = edits.filter { $0.entry != nil }.map { FuzzIndex.name($0.name, 0) }
+        let put = edits.filter { $0.entry != nil }.map { FuzzIndex.name($0.path.bytes, 0) }
             .sorted { $0.lexicographicallyPrecedes($1) }
         guard FuzzIndex.isSound(before), FuzzIndex.isSound(put), FuzzIndex.isSound(expected) else {
             return

@@ -87,7 +87,7 @@ extension FuzzTarget {
 
     private static func readCommit(_ input: FuzzInput) throws {
         _ = try input.write(to: "passdir-commit")
-        guard let left = CommitJournal.left(in: input.folder) else {
+        guard let left = CommitJournal(leftIn: input.folder) else {
             throw FuzzFinding("a note that nobody holds is not seen")
         }
         left.remove()
@@ -101,7 +101,7 @@ extension FuzzTarget {
             bytes.append(0)
         }
         _ = try input.write(to: "passdir-commit", bytes)
-        let again = CommitJournal.left(in: input.folder)
+        let again = CommitJournal(leftIn: input.folder)
         try claim(again?.paths == left.paths, "the paths of a commit do not come back")
         again?.remove()
     }
