@@ -39,12 +39,15 @@ let package = Package(
         .systemLibrary(name: "CGPGME", pkgConfig: "gpgme", providers: [.apt(["libgpgme-dev"])]),
         .systemLibrary(name: "CGit", pkgConfig: "libgit2", providers: [.apt(["libgit2-dev"])]),
         .systemLibrary(name: "CGcrypt", pkgConfig: "libgcrypt", providers: [.apt(["libgcrypt20-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("System", ["CLinux", systemPackage])
         + part("Fuse", ["CFuse", "System", systemPackage])
-        + part("OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "System", systemPackage], programs: ["Programs"])
+        + part(
+            "OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "CZlib", "System", systemPackage],
+            programs: ["Programs"])
         + part("Git", ["CGcrypt", "CGit", "CLinux", "System", systemPackage], tests: ["TestKit"])
         + part("Settings", ["CSecret", "Git", "OpenPGP", "System", systemPackage])
         + part(

@@ -3,7 +3,7 @@
 
 # What building and running passdir needs, by Debian's names.
 # shellcheck disable=SC2034  # read by the scripts that source this
-readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev libsecret-1-dev libsqlite3-dev gnupg git)
+readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev zlib1g-dev libsecret-1-dev libsqlite3-dev gnupg git)
 
 # The programs that the tests save and read with.
 # shellcheck disable=SC2034

@@ -4,17 +4,10 @@ import System
 /// once, and knows nothing of stores.
 public protocol Decrypting: Sendable {
     /// Decrypts one OpenPGP message.
-    /// - Parameters:
-    ///   - ciphertext: The whole message, binary or armoured; read during the call only.
-    ///   - limit: The most bytes of plaintext to accept; beyond it the error is `tooLarge`.
-    ///   - timeout: The longest the call may take, waiting for its turn and for a passphrase included; nil: any time.
-    ///   - cancellation: Stops the call from another thread; the error is then `canceled`.
-    ///   - mayAsk: Whether a person may be asked for a passphrase; where one would have to be and may not, the error is
-    ///     `noPinentry`.
+    /// - Parameter ciphertext: The whole message, binary or armoured; read during the call only.
     func decrypt(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
-        mayAsk: Bool
-    ) throws(OpenPGPError) -> SecretBytes
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
+    ) throws(OpenPGPError) -> Decrypted
 }
 
 /// What encrypts.
@@ -64,23 +57,6 @@ public protocol Signing: Sendable {
 
 /// All of them, for one keyring; `OpenPGPEngine` makes one.
 public typealias Engine = Decrypting & Encrypting & Keyring & Signing
-
-extension Decrypting {
-    /// Decrypts without a time limit.
-    public func decrypt(_ ciphertext: UnsafeRawBufferPointer, limit: Int) throws(OpenPGPError) -> SecretBytes
-    {
-        try decrypt(ciphertext, limit: limit, timeout: nil, cancellation: nil, mayAsk: true)
-    }
-
-    /// Decrypts a message that lies in an array.
-    public func decrypt(
-        _ ciphertext: [UInt8], limit: Int, timeout: Duration? = nil, cancellation: Cancellation? = nil
-    ) throws(OpenPGPError) -> SecretBytes {
-        try ciphertext.withBytes { (bytes) throws(OpenPGPError) in
-            try decrypt(bytes, limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: true)
-        }
-    }
-}
 
 extension Encrypting {
     /// Encrypts to keys that are trusted because somebody named them, as pass does.

@@ -1,7 +1,7 @@
 import System
 public import SystemPackage
 
-/// How messages are encrypted.
+/// How messages are encrypted and decrypted.
 public enum EncryptionWay: Sendable, Hashable {
     /// Without starting gpg where the result is surely of the form that gpg would give, else with gpg.
     case direct
@@ -14,26 +14,27 @@ public enum EncryptionWay: Sendable, Hashable {
 public struct OpenPGPEngine: Engine {
     /// The directory with the keyring.
     public let home: FilePath
-    private let decryption: any Decrypting
+    let decryption: any Decrypting
     let encryption: any Encrypting
     private let keyring: any Keyring
     private let signing: any Signing
 
     /// - Parameters:
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
-    ///   - encryption: Whether messages may be encrypted without starting gpg.
-    ///   - notice: Told, at most once, in a sentence when that fails for a reason that should not be; gpg does it
+    ///   - way: Whether messages may be encrypted and decrypted without starting gpg.
+    ///   - notice: Told, at most once, in a sentence when encrypting fails for a reason that should not be; gpg does it
     ///     then.
     /// - Throws: `noEngine`.
     public init(
-        home: FilePath? = nil, encryption: EncryptionWay = .direct,
+        home: FilePath? = nil, encryption way: EncryptionWay = .direct,
         notice: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(OpenPGPError) {
         let gnupg = try GnuPG(home: home)
         self.home = gnupg.home
-        (decryption, keyring, signing) = (gnupg, gnupg, gnupg)
-        let direct = encryption == .direct ? DirectEncryptor(before: gnupg, notice: notice) : nil
-        self.encryption = direct ?? gnupg
+        (keyring, signing) = (gnupg, gnupg)
+        let isDirect = way == .direct
+        encryption = (isDirect ? DirectEncryptor(before: gnupg, notice: notice) : nil) ?? gnupg
+        decryption = (isDirect ? DirectDecryptor(before: gnupg) : nil) ?? gnupg
     }
 
     /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
@@ -42,11 +43,9 @@ public struct OpenPGPEngine: Engine {
 
     /// As `Decrypting` says.
     public func decrypt(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
-        mayAsk: Bool
-    ) throws(OpenPGPError) -> SecretBytes {
-        try decryption.decrypt(
-            ciphertext, limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: mayAsk)
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
+    ) throws(OpenPGPError) -> Decrypted {
+        try decryption.decrypt(ciphertext, request)
     }
 
     /// As `Encrypting` says.

@@ -98,10 +98,11 @@ public enum Catalogue {
         description: "How long to wait before a failed save is tried again",
         owner: .mount, kind: .duration)
 
-    /// What encrypts.
+    /// What encrypts and decrypts.
     public static let openPGPEngine = Setting<EngineChoice>(
         "openpgp.engine", default: .auto,
-        description: "What encrypts: gpg, or auto: passdir itself where it surely does what gpg would do",
+        description:
+            "What encrypts and decrypts: gpg, or auto: passdir itself where it surely does what gpg would do",
         owner: .stores, kind: .word)
     /// Whether the web of trust counts.
     public static let recipientTrust = Setting<RecipientTrust>(

@@ -31,6 +31,10 @@ import Testing
             let status = try Program.run("gpg", ["--homedir", home.path, "--batch", "-qd", path]).status
             #expect((status == 0) == name.hasPrefix("good-"), "gpg, \(name)")
             let message = try File.read(path)
+            // Nothing inside at all is gpg's own idea.
+            let isDirect = name.hasPrefix("good-") && name != "good-nothing-inside"
+            let direct = try engine.decryptDirectly(message, DecryptionRequest(limit: 1 << 20))
+            #expect((direct != nil) == isDirect, "directly, \(name)")
             do throws(OpenPGPError) {
                 let plaintext = try engine.decrypt(message, limit: 1 << 20)
                 #expect(name.hasPrefix("good-"), "\(name): \(plaintext.count) bytes")

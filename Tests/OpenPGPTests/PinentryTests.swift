@@ -80,13 +80,14 @@ final class PinentryHome: Sendable {
     }
 }
 
+/// Of gpg, which a message is left to where it is unusual; `DirectPromptTests` has the other way.
 @Suite(.serialized) struct PinentryTests {
     let pinentry: PinentryHome
     let engine: OpenPGPEngine
 
     init() throws {
         pinentry = try PinentryHome.shared.get()
-        engine = try pinentry.home.engine
+        engine = try OpenPGPEngine(home: FilePath(pinentry.home.path), encryption: .gpg)
     }
 
     private func code(

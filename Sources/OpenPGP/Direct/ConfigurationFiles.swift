@@ -2,11 +2,20 @@ import Glibc
 import System
 import SystemPackage
 
-/// gpg's configuration files, as far as they could change what an encryption gives.
+/// gpg's configuration files, as far as they could change what an encryption or a decryption gives.
 ///
 /// gpg reads them, not we: they are looked through for anything that is not known to make no difference. Such a
 /// thing, known or not, leaves encrypting to gpg.
 enum ConfigurationFiles {
+    /// What is to be done without gpg.
+    enum Work { case encryption, decryption }
+
+    private static let encrypting: Set<String> = [
+        "cipher-algo", "compress-algo", "compress-level", "encrypt-to", "encrypt-to-default-key", "force-mdc",
+        "group", "hidden-encrypt-to", "hidden-recipient", "no-encrypt-to", "personal-cipher-preferences",
+        "recipient", "set-filename", "textmode", "throw-keyids",
+    ]
+
     /// The files that gpg of this version may read: the most specific name wins, of each all are looked at.
     /// - Parameter systemFolder: gpg's folder of settings for all users.
     static func paths(home: FilePath, systemFolder: FilePath, version: String) -> [String] {
@@ -17,21 +26,27 @@ enum ConfigurationFiles {
     }
 
     /// Whether no file says anything that matters. A file that is there and cannot be read may say anything.
-    static func areHarmless(_ paths: [String]) -> Bool {
+    static func areHarmless(_ paths: [String], _ work: Work = .encryption) -> Bool {
         paths.allSatisfy { path in
             guard access(path, F_OK) == 0 || errno != ENOENT else { return true }
             guard let text = content(path) else { return false }
-            return isHarmless(text)
+            return isHarmless(text, work)
         }
     }
 
     /// Whether a file's text says nothing that matters.
-    static func isHarmless(_ text: [UInt8]) -> Bool {
+    static func isHarmless(_ text: [UInt8], _ work: Work = .encryption) -> Bool {
         text.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
             let words = String(decoding: line, as: UTF8.self)
                 .split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" }).map(String.init)
             guard let first = words.first, !first.hasPrefix("#") else { return true }
-            return isHarmless(first.hasPrefix("--") ? String(first.dropFirst(2)) : first, words.dropFirst())
+            let option = first.hasPrefix("--") ? String(first.dropFirst(2)) : first
+            switch work {
+            case .encryption: return isHarmless(option, words.dropFirst())
+            // What asks for a passphrase matters; whom and how gpg encrypts does not.
+            case .decryption:
+                return option != "pinentry-mode" && (harmless.contains(option) || encrypting.contains(option))
+            }
         }
     }
 

@@ -94,7 +94,7 @@ struct SecureBytes: ~Copyable {
 
 /// A symmetric cipher under one key.
 struct Cipher: ~Copyable {
-    private let handle: gcry_cipher_hd_t
+    let handle: gcry_cipher_hd_t
 
     init(
         _ algorithm: gcry_cipher_algos, _ mode: gcry_cipher_modes, key: UnsafeRawBufferPointer

@@ -32,7 +32,8 @@ struct KeyMaterial: Sendable {
         guard key.created <= now, key.subkeys.allSatisfy({ $0.created <= now }) else { return nil }
         let rivals = key.subkeys.filter { $0.canEncrypt && $0.created == subkey.created }
         guard rivals.count == 1 || recipient.subkey != nil else { return nil }
-        guard let packet = packets[subkey.fingerprint], packet.material != nil else { return nil }
+        guard let packet = packets[subkey.fingerprint], packet.material?.isForEncryption == true
+        else { return nil }
         return Target(recipient: current, packet: packet)
     }
 }

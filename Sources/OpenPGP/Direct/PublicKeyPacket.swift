@@ -9,6 +9,14 @@ struct PublicKeyPacket: Sendable, Equatable {
         case rsa(modulus: [UInt8], exponent: [UInt8])
         /// RFC 6637, 9.
         case ecdh(EllipticCurve, point: [UInt8], KeyDerivation)
+
+        /// Whether messages are written for it, and not only read.
+        var isForEncryption: Bool {
+            switch self {
+            case .rsa: true
+            case .ecdh(let curve, _, _): curve.isForEncryption
+            }
+        }
     }
 
     /// The hash and the cipher that wrap a session key (RFC 6637, 9): ids of OpenPGP.

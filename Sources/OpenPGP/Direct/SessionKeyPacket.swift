@@ -68,21 +68,29 @@ enum SessionKeyPacket {
         }
 
         let wrappingKey = try SecureBytes(count: algorithms.keyLength)
-        let digest = try Digest(algorithms.hash)
         try points.withValue("s") { (shared) throws(OpenPGPError) in
-            guard curve.isPoint(shared) else {
-                throw OpenPGPError(.other, "libgcrypt gave a shared point of another form")
-            }
-            let counter: [UInt8] = [0, 0, 0, 1]
-            counter.withUnsafeBytes { digest.update($0) }
-            digest.update(.init(rebasing: shared[1..<1 + curve.coordinateLength]))
-            parameters(recipient, curve, derivation).withUnsafeBytes { digest.update($0) }
-            try digest.finish(to: .init(start: wrappingKey.base, count: wrappingKey.count))
+            try derive(wrappingKey, from: shared, recipient, curve, derivation)
         }
         let wrapped = try wrap(sessionKey.padded, algorithms.cipher, key: wrappingKey.bytes)
         MultiPrecision.append(ephemeral, to: &body)
         body.append(UInt8(wrapped.count))
         body += wrapped
+    }
+
+    /// What a session key is wrapped with, from the shared point (RFC 6637, 7).
+    static func derive(
+        _ wrappingKey: borrowing SecureBytes, from shared: UnsafeRawBufferPointer,
+        _ recipient: PublicKeyPacket, _ curve: EllipticCurve, _ derivation: PublicKeyPacket.KeyDerivation
+    ) throws(OpenPGPError) {
+        guard let algorithms = derivation.algorithms, wrappingKey.count == algorithms.keyLength,
+            curve.isPoint(shared)
+        else { throw OpenPGPError(.other, "the shared point has another form") }
+        let digest = try Digest(algorithms.hash)
+        let counter: [UInt8] = [0, 0, 0, 1]
+        counter.withUnsafeBytes { digest.update($0) }
+        digest.update(.init(rebasing: shared[1..<1 + curve.coordinateLength]))
+        parameters(recipient, curve, derivation).withUnsafeBytes { digest.update($0) }
+        try digest.finish(to: .init(start: wrappingKey.base, count: wrappingKey.count))
     }
 
     /// What the wrapping key is bound to (RFC 6637, 8: "Param").

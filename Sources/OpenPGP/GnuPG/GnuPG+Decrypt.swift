@@ -7,13 +7,27 @@ extension GnuPG {
     ///
     /// A message without integrity protection is `corrupt`, whatever gpg.conf says.
     func decrypt(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
-        mayAsk: Bool
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
+    ) throws(OpenPGPError) -> Decrypted {
+        let plaintext = try decrypt(ciphertext, request, Self.bounds(of: request))
+        return Decrypted(plaintext: plaintext, key: nil)
+    }
+
+    /// How long a decryption may take.
+    static func bounds(of request: DecryptionRequest) -> Bounds {
+        Bounds(
+            timeout: request.mayAsk ? request.timeout : Self.patienceWithoutAsking,
+            cancellation: request.cancellation)
+    }
+
+    /// As above, within bounds that began earlier.
+    func decrypt(
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds
     ) throws(OpenPGPError) -> SecretBytes {
+        let limit = request.limit
         if let objection = Packets.objection(to: ciphertext) { throw objection }
-        let bounds = Bounds(timeout: mayAsk ? timeout : Self.patienceWithoutAsking, cancellation: cancellation)
         let ids = Packets.recipientKeyIDs(in: ciphertext)
-        let lane = mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
+        let lane = request.mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
         do throws(OpenPGPError) {
             return try decryptOnce(ciphertext, limit: limit, bounds, lane)
         } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {

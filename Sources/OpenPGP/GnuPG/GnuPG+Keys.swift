@@ -5,12 +5,18 @@ import SystemPackage
 extension GnuPG {
     /// Lists keys of the local keyring, with what gpg-agent has of their secret parts.
     func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
+        try keys(matching: patterns, secretOnly: secretOnly, nil)
+    }
+
+    /// As above, within the bounds of an operation that needs to know.
+    func keys(matching patterns: [String], secretOnly: Bool, _ bounds: Bounds?) throws(OpenPGPError) -> [Key]
+    {
         let operation = try Operation(home: homeOption)
         _ = gpgme_set_keylist_mode(
             operation.context,
             UInt32(
                 GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_SECRET | GPGME_KEYLIST_MODE_WITH_KEYGRIP))
-        let error = try run(operation) { context in
+        let error = try run(operation, bounds) { context in
             patterns.withCStrings { gpgme_op_keylist_ext_start(context, $0, secretOnly ? 1 : 0, 0) }
         }
         switch gpgme_err_code(error) {
@@ -70,13 +76,13 @@ extension GnuPG {
 
     /// What gpg exports of keys.
     func export(
-        _ fingerprints: [Fingerprint], _ mode: gpgme_export_mode_t, isArmored: Bool
+        _ fingerprints: [Fingerprint], _ mode: gpgme_export_mode_t, isArmored: Bool, _ bounds: Bounds? = nil
     ) throws(OpenPGPError) -> [UInt8] {
         let operation = try Operation(home: homeOption)
         gpgme_set_armor(operation.context, isArmored ? 1 : 0)
         let sink = ByteSink()
         let target = try operation.writing(to: sink)
-        let error = try run(operation) { context in
+        let error = try run(operation, bounds) { context in
             fingerprints.map(\.description).withCStrings {
                 gpgme_op_export_ext_start(context, $0, mode, target)
             }

@@ -54,9 +54,9 @@ final class GnuPG: Engine {
 
     /// Runs an operation that asks nobody for anything.
     func run(
-        _ operation: Operation, _ start: (OpaquePointer) -> gpgme_error_t
+        _ operation: Operation, _ bounds: Bounds? = nil, _ start: (OpaquePointer) -> gpgme_error_t
     ) throws(OpenPGPError) -> gpgme_error_t {
-        try operation.run(Bounds(timeout: Self.patience), through: gate, start: start)
+        try operation.run(bounds ?? Bounds(timeout: Self.patience), through: gate, start: start)
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.

@@ -12,6 +12,31 @@ struct Bounds {
         deadline = timeout.map { ContinuousClock.now + $0 }
         self.cancellation = cancellation
     }
+
+    /// What is left of the time; nil: any.
+    var timeLeft: Duration? { deadline.map { max($0 - .now, .zero) } }
+
+    /// - Throws: `canceled`, `timedOut`, and `noPinentry` where the operation is stuck behind one that asks a person.
+    func check(_ pass: Gate.Pass? = nil) throws(OpenPGPError) {
+        if pass?.isRefused == true {
+            throw OpenPGPError(.noPinentry, "the key is locked: its passphrase is being asked for")
+        }
+        if let cancellation, cancellation.isCancelled {
+            throw OpenPGPError(.canceled, "the operation was cancelled")
+        }
+        if let deadline, ContinuousClock.now >= deadline {
+            throw OpenPGPError(
+                .timedOut, "gpg gave no answer in the time given; it may wait for a passphrase")
+        }
+    }
+
+    /// Waits until woken or the time is over.
+    func pause(_ wakeup: Wakeup, _ pass: Gate.Pass? = nil) throws(OpenPGPError) {
+        try check(pass)
+        _ = try? Poll.wait(for: POLLIN, on: wakeup.descriptor, until: deadline)
+        wakeup.drain()
+        try check(pass)
+    }
 }
 
 /// One gpg operation: a gpgme context, its pipes, and the loop that serves them on the calling thread.
@@ -100,10 +125,10 @@ final class Operation {
         let pass = gate.request(wakeup, in: lane)
         defer { pass.giveBack() }
         while !pass.isGranted {
-            try check(bounds, pass)
+            try bounds.check(pass)
             wait(wakeup, until: bounds.deadline)
         }
-        try check(bounds, pass)
+        try bounds.check(pass)
         let impatience = ContinuousClock.now + Self.patience
         // gpgme forks here, and gpg would inherit what this thread blocks.
         let error = SignalMask.withNoneBlocked { start(context) }
@@ -111,7 +136,7 @@ final class Operation {
         var isPatient = true
         while outcome == nil {
             do throws(OpenPGPError) {
-                try check(bounds, pass)
+                try bounds.check(pass)
             } catch {
                 abandon()
                 throw error
@@ -125,19 +150,6 @@ final class Operation {
         }
         pass.giveBack(.done)
         return outcome ?? 0
-    }
-
-    private func check(_ bounds: Bounds, _ pass: Gate.Pass) throws(OpenPGPError) {
-        if pass.isRefused {
-            throw OpenPGPError(.noPinentry, "the key is locked: its passphrase is being asked for")
-        }
-        if let cancellation = bounds.cancellation, cancellation.isCancelled {
-            throw OpenPGPError(.canceled, "the operation was cancelled")
-        }
-        if let deadline = bounds.deadline, ContinuousClock.now >= deadline {
-            throw OpenPGPError(
-                .timedOut, "gpg gave no answer in the time given; it may wait for a passphrase")
-        }
     }
 
     /// What gpg wrote for people to read, of the operation that has ended.

@@ -69,7 +69,7 @@ enum Armor {
         return nil
     }
 
-    private static func value(_ byte: UInt8) -> UInt32? {
+    static func value(_ byte: UInt8) -> UInt32? {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a")) + 26

@@ -53,6 +53,29 @@ public struct SecretBuffer: ~Copyable, Sendable {
         try body(UnsafeRawBufferPointer(start: pages.base, count: count))
     }
 
+    /// Lends the bytes to `body` to change them; the pointer is valid during the call only.
+    public mutating func withUnsafeMutableBytes<R, E: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try body(UnsafeMutableRawBufferPointer(start: pages.base, count: count))
+    }
+
+    /// Keeps these ranges, one behind the other, and wipes all else.
+    /// - Throws: EINVAL where they overlap, are in another order, or reach beyond the end.
+    public mutating func keep(_ ranges: [Range<Int>]) throws(Errno) {
+        var end = 0
+        for range in ranges {
+            guard range.lowerBound >= end, range.upperBound <= count else { throw .invalidArgument }
+            end = range.upperBound
+        }
+        var kept = 0
+        for range in ranges {
+            if let base = pages.base { memmove(base + kept, base + range.lowerBound, range.count) }
+            kept += range.count
+        }
+        try resize(to: kept)
+    }
+
     /// A copy that never changes.
     /// - Throws: `Errno.noMemory` when no memory can be mapped.
     public func snapshot() throws(Errno) -> SecretBytes {

@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+
+/// What gpg-agent says to one command.
+final class AgentAnswer {
+    /// Its status lines.
+    var status: [String] = []
+    /// Its data.
+    private let data: SecureBytes
+    private var count = 0
+    /// A pidfd of the program that asks a person on behalf of the command; -1: nobody is asked.
+    private var prompt: CInt = -1
+
+    /// - Throws: `broken` when there is no secure memory.
+    init() throws(AgentFailure) {
+        do { data = try SecureBytes(count: 4096) } catch { throw .broken }
+    }
+
+    deinit { if prompt >= 0 { close(prompt) } }
+
+    /// The data, in secure memory; valid while this lives.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: data.bytes[..<count]) }
+
+    /// Takes a line of data.
+    /// - Returns: whether it is well formed, and there is room for it.
+    func take(_ line: UnsafeRawBufferPointer) -> Bool {
+        var place = 0
+        while place < line.count {
+            var byte = line[place]
+            place += 1
+            if byte == UInt8(ascii: "%") {
+                guard place + 2 <= line.count, let high = Self.digit(line[place]),
+                    let low = Self.digit(line[place + 1])
+                else { return false }
+                byte = high << 4 | low
+                place += 2
+            }
+            guard count < data.count else { return false }
+            data[count] = byte
+            count += 1
+        }
+        return true
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    /// A person is asked, by a program of this id.
+    func asked(by process: pid_t?) {
+        guard prompt < 0, let process, process > 1 else { return }
+        prompt = passdir_pidfd_open(process)
+    }
+
+    /// Closes a prompt whose answer nobody wants any more: gpg-agent 2.2 would leave it where it is, and let every other
+    /// key wait for it.
+    func closePrompt() {
+        if prompt >= 0 { _ = passdir_pidfd_send_signal(prompt, SIGTERM) }
+    }
+}

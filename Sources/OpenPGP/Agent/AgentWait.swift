@@ -1,0 +1,43 @@
+import Glibc
+import System
+
+/// How long a decryption may wait for gpg-agent, and who stops it.
+///
+/// As an operation of gpg does, it gives its place at the gate back when it takes longer than a processor would.
+final class AgentWait {
+    let bounds: Bounds
+    private let wakeup: Wakeup
+    private let pass: Gate.Pass
+    private var impatience: ContinuousClock.Instant?
+
+    init(_ bounds: Bounds, _ wakeup: Wakeup, _ pass: Gate.Pass) {
+        self.bounds = bounds
+        self.wakeup = wakeup
+        self.pass = pass
+        impatience = .now + Operation.patience
+    }
+
+    /// A person is waited for.
+    func yieldPlace() {
+        guard impatience != nil else { return }
+        impatience = nil
+        pass.giveBack(.waitsForPerson)
+    }
+
+    /// Waits until one of POLLIN and POLLOUT is there.
+    func untilReady(_ event: CInt, _ descriptor: CInt) throws(AgentFailure) {
+        while true {
+            var entries = [
+                pollfd(fd: descriptor, events: Int16(event), revents: 0),
+                pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            let next = [bounds.deadline, impatience].compactMap(\.self).min()
+            let isReady = try? Poll.wait(for: &entries, until: next)
+            guard let isReady else { throw .broken }
+            if entries[1].revents != 0 { wakeup.drain() }
+            do throws(OpenPGPError) { try bounds.check(pass) } catch { throw .ended(error) }
+            if isReady, entries[0].revents != 0 { return }
+            if let impatience, .now >= impatience { yieldPlace() }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import System
+
+/// Where a person is asked for a passphrase: what pinentry has to know of a terminal, a display and a language.
+public struct PromptPlace: Sendable, Equatable {
+    /// The path of the terminal.
+    public var terminal: String?
+    /// TERM, of that terminal.
+    public var terminalType: String?
+    /// What else the asking program's environment says; only what `names` holds counts.
+    public var environment: [String: String]
+
+    /// A place that is told in so many words.
+    public init(terminal: String? = nil, terminalType: String? = nil, environment: [String: String] = [:]) {
+        self.terminal = terminal
+        self.terminalType = terminalType
+        self.environment = environment
+    }
+
+    /// Where this very process would ask: its GPG_TTY and environment.
+    public static var ofThisProcess: PromptPlace {
+        let environment = ProcessEnvironment.variables()
+        return PromptPlace(
+            terminal: environment["GPG_TTY"], terminalType: environment["TERM"], environment: environment)
+    }
+
+    /// The variables that count.
+    private static let names = [
+        "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_TYPE", "QT_QPA_PLATFORM", "GTK_IM_MODULE",
+        "QT_IM_MODULE", "XMODIFIERS", "PINENTRY_USER_DATA", "INSIDE_EMACS", "COLORTERM",
+    ]
+
+    /// Options of gpg-agent and their values.
+    var options: [(String, String)] {
+        var options: [(String, String?)] = [
+            ("ttyname", terminal), ("ttytype", terminalType), ("display", environment["DISPLAY"]),
+            ("xauthority", environment["XAUTHORITY"]), ("lc-ctype", locale("LC_CTYPE")),
+            ("lc-messages", locale("LC_MESSAGES")),
+        ]
+        for name in Self.names { options.append(("putenv", environment[name].map { "\(name)=\($0)" })) }
+        return options.compactMap { option, value in
+            guard let value, !value.isEmpty, value.utf8.count < 900, value.utf8.allSatisfy({ $0 >= 0x20 })
+            else { return nil }
+            return (option, value)
+        }
+    }
+
+    private func locale(_ name: String) -> String? {
+        (["LC_ALL", name, "LANG"] as [String]).lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+}
