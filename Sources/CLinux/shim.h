@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -32,6 +33,13 @@ static const int PASSDIR_O_TMPFILE = 020000000 | O_DIRECTORY;
 
 /// O_NOATIME of open(2), likewise; the same on all Linux ports.
 static const int PASSDIR_O_NOATIME = 01000000;
+
+/// The magic number of the file system that a descriptor lies on (fstatfs(2)); -1 on failure. Swift's Glibc module leaves
+/// sys/vfs.h out.
+static inline int64_t passdir_file_system_kind(int descriptor) {
+    struct statfs facts;
+    return fstatfs(descriptor, &facts) ? -1 : (int64_t)(uint32_t)facts.f_type;
+}
 
 /// openat2(2): glibc has no wrapper. `resolve` takes the RESOLVE_ flags of linux/openat2.h.
 static inline int passdir_openat2(int directory, const char *path, uint64_t flags, uint64_t mode,

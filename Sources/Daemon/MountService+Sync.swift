@@ -31,6 +31,7 @@ extension MountService {
                 results[index].complaint = again.complaint
             }
         }
+        for store in wanted.compactMap(\.store) { filesystem.takeInChanges(of: store) }
         return zip(wanted, results).map { store, result in
             let unsaved = unsavedSentence(store.name).map { "\($0)." }
             let complaints = [unsaved, result.complaint].compactMap(\.self)

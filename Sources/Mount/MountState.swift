@@ -8,11 +8,16 @@ import SystemPackage
 
 /// What the subtrees of one mount share: the nodes that the kernel knows, and the way to tell it of changes.
 final class MountState: Sendable {
+    /// For how many seconds the kernel keeps what it is told, where changes are told, too. A change that it does not get to
+    /// know of must be seen within a second.
+    static let timeout = 0.9
+
     let tree = Tree()
     let options: StoreFilesystem.Options
     let scratchNames: ScratchNames
     let scratchMemory: ScratchMemory
-    let notifier = Mutex<Notifier?>(nil)
+    let kernel = Mutex<(any KernelCache)?>(nil)
+    let watches: FolderWatches
     /// Notifies the kernel, and ends grace times.
     let background = DispatchQueue(label: "passdir.background")
     let userID = geteuid()
@@ -23,6 +28,7 @@ final class MountState: Sendable {
         self.options = options
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
+        watches = FolderWatches(limit: options.watchedFolders)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.
@@ -46,8 +52,15 @@ final class MountState: Sendable {
 
     /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.
     func forgetPages(of node: Node) {
-        guard let notifier = notifier.withLock({ $0 }) else { return }
+        guard let kernel = kernel.withLock({ $0 }) else { return }
         let inode = node.inode
-        background.async { notifier.invalidateInode(inode, offset: 0, length: 0) }
+        background.async { kernel.invalidateInode(inode, offset: 0, length: 0) }
+    }
+
+    /// What the kernel was told of the attributes of a node is no longer so. It waits for nothing, so that a request of this
+    /// very node may call it.
+    func forgetAttributes(of node: Node?) {
+        guard let node else { return }
+        kernel.withLock { $0 }?.invalidateInode(node.inode, offset: -1, length: 0)
     }
 }

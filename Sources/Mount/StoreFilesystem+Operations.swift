@@ -7,12 +7,13 @@ public import SystemPackage
 extension StoreFilesystem: Filesystem {
     /// The kernel can be notified from now on.
     public func mounted(_ notifier: Notifier) {
-        mount.notifier.withLock { $0 = notifier }
+        mount.kernel.withLock { $0 = notifier }
     }
 
     /// The kernel is gone; nothing is notified any more.
     public func unmounted() {
-        mount.notifier.withLock { $0 = nil }
+        mount.kernel.withLock { $0 = nil }
+        mount.watches.end()
     }
 
     /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
@@ -26,12 +27,14 @@ extension StoreFilesystem: Filesystem {
         tree.forget(inode, count: count)
     }
 
-    /// stat(2): decrypts nothing and prompts for nothing. The kernel keeps none of it.
+    /// stat(2): decrypts nothing and prompts for nothing.
     public func attributes(
         of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double) {
         let (node, subtree) = try find(inode)
-        return (try subtree.attributes(of: node), 0)
+        // First, so that a change after the look is told.
+        let timeout = subtree.attributeTimeout(of: node)
+        return (try subtree.attributes(of: node), timeout)
     }
 
     /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
@@ -40,7 +43,7 @@ extension StoreFilesystem: Filesystem {
     ) throws(Errno) -> (Attributes, timeout: Double) {
         let (node, subtree) = try find(inode)
         try subtree.setAttributes(of: node, isOpen: handle != nil, changes, for: caller)
-        return (try subtree.attributes(of: node), 0)
+        return try attributes(of: inode, handle: handle)
     }
 
     /// readlink(2): a link that leads out of its store is EACCES.
@@ -209,6 +212,23 @@ extension StoreFilesystem: Filesystem {
         }
     }
 
+    /// As `readDirectory`, with what a look-up of each entry would tell.
+    public func readDirectoryWithEntries(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, Entry?, _ nextOffset: Int64) -> Bool
+    ) throws(Errno) {
+        let (node, subtree) = try find(inode)
+        let lookups = subtree.lookups(in: node)
+        try readDirectory(inode, handle: handle, offset: offset) { listed, next in
+            guard listed.name.kind == .regular, let entry = lookups?(listed.name) else {
+                return add(listed, nil, next)
+            }
+            if add(listed, entry, next) { return true }
+            forget(entry.inode, count: 1)
+            return false
+        }
+    }
+
     /// closedir(3).
     public func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
         handles.remove(handle)
@@ -224,11 +244,15 @@ extension StoreFilesystem: Filesystem {
         try find(inode).subtree.statistics()
     }
 
-    /// getxattr(2): ENODATA for what a thing does not have.
+    /// getxattr(2): ENODATA for what a thing does not have. Of access lists, capabilities and labels there are none anywhere
+    /// here: `ls -l` asks for those of each file until it hears EOPNOTSUPP.
     public func extendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) -> [UInt8] {
+        guard name.starts(with: Self.userAttributes) else { throw .notSupportedOnSocket }
         let (node, subtree) = try find(inode)
         return try subtree.extendedAttribute(name, of: node)
     }
+
+    private static let userAttributes = Array("user.".utf8)
 
     /// listxattr(2): none. `mv` and `cp -a` copy what is listed, and fail where it cannot be set; these tell of this file in
     /// this place, so that a copy of them would be wrong anywhere. Ceph does not list its own either.

@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 public import Stores
 import Synchronization
@@ -13,6 +14,7 @@ extension StoreFilesystem {
         let mounted = MountedStore(
             store, in: mount, sink: sink, changeRecipients: changeRecipients, isReadOnly: isReadOnly)
         top.add(mounted, .directory, name: try visibleName(of: store))
+        mount.forgetAttributes(of: tree.root)
     }
 
     private func visibleName(of store: Store) throws(Errno) -> Name {
@@ -33,9 +35,11 @@ extension StoreFilesystem {
             state.concealed.append((node, mounted))
         }
         tree.conceal(node)
-        let notifier = mount.notifier.withLock { $0 }
-        notifier?.deleteEntry(parent: .root, child: node.inode, name: name)
-        notifier?.invalidateEntry(parent: .root, name: name)
+        mount.watches.forget(mounted)
+        mount.forgetAttributes(of: tree.root)
+        let kernel = mount.kernel.withLock { $0 }
+        kernel?.deleteEntry(parent: .root, child: node.inode, name: name)
+        kernel?.invalidateEntry(parent: .root, name: name)
     }
 
     /// Shows a store again that was removed, with what is unsaved of it.
@@ -50,6 +54,7 @@ extension StoreFilesystem {
             state.concealed.removeAll { $0.store === mounted }
             state.entries.append((name, mounted))
         }
+        mount.forgetAttributes(of: tree.root)
     }
 
     /// Whether something of a store is in memory only.
@@ -69,7 +74,16 @@ extension StoreFilesystem {
             state.entries[index].name = newName
         }
         tree.renameStore(node, to: newName)
-        mount.notifier.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
+        mount.kernel.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
+    }
+
+    /// What others have done to the files of a store up to now is seen by the next look.
+    ///
+    /// Not from a thread that serves a request: the kernel is told.
+    public func takeInChanges(of store: Store) {
+        guard let (_, mounted) = shown(store) else { return }
+        mount.watches.handOnEvents()
+        mounted.changes.sync {}
     }
 
     /// Whether a store may be changed through the mount from now on.

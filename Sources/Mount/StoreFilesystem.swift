@@ -13,8 +13,9 @@ import SystemPackage
 /// `SecretFile.state`, `MountedStore.dirty`, of which none is held while another is taken, but for `ScratchMemory` below
 /// `SecretFile.state`. The kernel is notified under none of them.
 ///
-/// Names and attributes are never cached by the kernel: each look is a look at the disk, so what `pass`, `git` or
-/// anybody else changes in a store is seen at once.
+/// The kernel keeps names and attributes for less than a second, and only of folders that are watched (`FolderWatches`):
+/// what `pass`, `git` or anybody else changes there is told to it. So nothing is ever wrong for longer, whatever
+/// becomes of a watch.
 public final class StoreFilesystem: Sendable {
     /// What can be set of a mount.
     public struct Options: Sendable {
@@ -26,6 +27,10 @@ public final class StoreFilesystem: Sendable {
         public var scratchPatterns: [String] = []
         /// How long a secret that was renamed to a scratch name stays on disk (`mount.grace`).
         public var grace = Duration.seconds(10)
+
+        /// How many folders are watched at most, so that the kernel may keep what it was told of them; with 0 it keeps
+        /// nothing.
+        public var watchedFolders = 4096
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

@@ -12,8 +12,13 @@ protocol Subtree: AnyObject, Sendable {
     /// The entries of a folder, without "." and "..".
     func entries(of folder: Node) throws(Errno) -> [ListedEntry]
 
+    /// Looks up names of a folder one after the other, as `lookup` does; nil where listing it does not look anything up.
+    func lookups(in folder: Node) -> ((Name) -> Entry?)?
+
     /// What stat(2) tells; decrypts nothing and asks nobody.
     func attributes(of node: Node) throws(Errno) -> Attributes
+    /// How many seconds the kernel may keep what `attributes` tells from now on. Asked before that.
+    func attributeTimeout(of node: Node) -> Double
     /// What is told of its topmost node when that is looked up. The kernel looks up one name of a folder at a time, so this
     /// waits for no disk.
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes
@@ -57,6 +62,8 @@ protocol Subtree: AnyObject, Sendable {
 extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
+    func lookups(in folder: Node) -> ((Name) -> Entry?)? { nil }
+    func attributeTimeout(of node: Node) -> Double { 0 }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller

@@ -38,7 +38,8 @@ final class Top: Subtree {
         }
         let attributes = try subtree.attributesUnseen(of: node)
         mount.tree.countLookup(of: node)
-        return Entry(inode: node.inode, attributes: attributes)
+        // Whoever renames or removes a store tells the kernel.
+        return Entry(inode: node.inode, attributes: attributes, entryTimeout: MountState.timeout)
     }
 
     func entries(of folder: Node) -> [ListedEntry] {
@@ -52,6 +53,8 @@ final class Top: Subtree {
     func attributes(of node: Node) -> Attributes {
         mount.attributes(of: node, permissions: 0o700, links: 2 + UInt64(stores.count))
     }
+
+    func attributeTimeout(of node: Node) -> Double { MountState.timeout }
 
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller

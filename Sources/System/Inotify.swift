@@ -18,7 +18,7 @@ public final class Inotify: Sendable {
 
     /// - Throws: EMFILE when the user has too many.
     public init() throws(Errno) {
-        let opened = inotify_init1(CInt(IN_CLOEXEC))
+        let opened = inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK))
         guard opened >= 0 else { throw .last }
         descriptor = OwnedDescriptor(opened)
     }
@@ -34,17 +34,32 @@ public final class Inotify: Sendable {
         return number
     }
 
+    /// Watches a folder no longer; a last event (IN_IGNORED) tells of it.
+    public func remove(_ watch: CInt) {
+        inotify_rm_watch(descriptor.raw, watch)
+    }
+
+    /// Waits until there are events, and takes none.
+    public func wait() throws(Errno) {
+        _ = try Poll.wait(for: POLLIN, on: descriptor.raw, until: nil)
+    }
+
     /// Waits for events, in the order in which they happened.
     ///
     /// - Parameter deadline: nil waits for ever.
     /// - Returns: none when the deadline came.
     public func events(until deadline: ContinuousClock.Instant?) throws(Errno) -> [Event] {
-        guard try Poll.wait(for: POLLIN, on: descriptor.raw, until: deadline) else { return [] }
-        return try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 8) { (buffer) throws(Errno) in
+        try Poll.wait(for: POLLIN, on: descriptor.raw, until: deadline) ? try pendingEvents() : []
+    }
+
+    /// The events that nobody has taken yet; none when there are none, and of very many the first.
+    public func pendingEvents() throws(Errno) -> [Event] {
+        try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 8) { (buffer) throws(Errno) in
             var count = -1
             repeat {
                 count = read(descriptor.raw, buffer.baseAddress, buffer.count)
             } while count < 0 && errno == EINTR
+            if count < 0, errno == EAGAIN { return [] }
             guard count >= 0 else { throw .last }
             return Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }

@@ -17,7 +17,7 @@ extension MountedStore {
             case .isGone:
                 discarded.append(place.string)
                 guard let name = place.lastComponent.flatMap({ Name($0.string) }) else { break }
-                mount.notifier.withLock { $0 }?.deleteEntry(
+                mount.kernel.withLock { $0 }?.deleteEntry(
                     parent: parent.inode, child: node.inode, name: name)
             }
             unmarkIfSaved(node, file)

@@ -125,6 +125,8 @@ extension MountedStore {
         do {
             let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation)
             outcome = .success(())
+            // Its size is known now.
+            defer { mount.forgetAttributes(of: node) }
             file.state.withLock { state in
                 guard state.decryption === decryption else { return }
                 state.decryption = nil

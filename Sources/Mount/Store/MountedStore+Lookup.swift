@@ -7,11 +7,30 @@ import SystemPackage
 extension MountedStore {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         try checkShown(folder)
+        return try lookup(name, in: folder, opened: nil, isWatched: watchFolder(folder))
+    }
+
+    /// Looks up many names of a folder, which stays open meanwhile; what cannot be looked up is nil.
+    func lookups(in folder: Node) -> ((Name) -> Entry?)? {
+        guard (try? checkShown(folder)) != nil else { return nil }
+        let isWatched = watchFolder(folder)
+        guard let path = tree.backingPath(of: folder), let opened = try? root.openFolder(path) else {
+            return nil
+        }
+        return { name in
+            try? self.lookup(name, in: folder, opened: (path, opened), isWatched: isWatched)
+        }
+    }
+
+    private func lookup(
+        _ name: Name, in folder: Node, opened: (path: FilePath, folder: OpenFolder)?, isWatched: Bool
+    ) throws(Errno) -> Entry {
         let (node, status) = try inNamespace(of: folder) { place throws(Errno) in
-            try find(name, in: place)
+            // It may have another path by now, with another folder in its place.
+            try find(name, in: place, opened?.path == place.path ? opened?.folder : nil)
         }
         do {
-            return Entry(inode: node.inode, attributes: try attributes(of: node, known: status))
+            return entry(node, try attributes(of: node, known: status), isWatched: isWatched)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
@@ -19,12 +38,13 @@ extension MountedStore {
     }
 
     /// The node of a name, with a lookup counted. Under the store's namespace lock.
+    /// - Parameter opened: the folder, where it is open already.
     func find(
-        _ name: Name, in folder: FolderPlace
+        _ name: Name, in folder: FolderPlace, _ opened: OpenFolder? = nil
     ) throws(Errno) -> (Node, FileStatus?) {
         let parent = folder.node
         let known = tree.child(name, of: parent)
-        guard let found = try resolve(name, in: folder.path) else {
+        guard let found = try resolve(name, in: folder.path, opened) else {
             guard let known else { throw .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
@@ -57,11 +77,19 @@ extension MountedStore {
     }
 
     /// What a name stands for on disk, but for what is parked.
-    func resolve(_ name: Name, in path: FilePath) throws(Errno) -> BackingEntry? {
-        guard
-            let found = try VisibleName.resolve(
-                name, in: path, of: root, keeping: kept.include)
-        else { return nil }
+    func resolve(
+        _ name: Name, in path: FilePath, _ opened: OpenFolder? = nil
+    ) throws(Errno) -> BackingEntry? {
+        let folder: OpenFolder
+        do throws(Errno) {
+            folder = if let opened { opened } else { try root.openFolder(path) }
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+        let found = try VisibleName.resolve(name, keeping: { kept.include(path.appending($0)) }) {
+            name throws(Errno) in try folder.statusIfPresent(of: name)
+        }
+        guard let found else { return nil }
         if parked.isEmpty { return found }
         guard let status = parked.status(at: path.appending(found.name)) else { return found }
         if status.isSameContent(as: found.status) { return nil }

@@ -173,6 +173,7 @@ extension MountedStore {
     }
 
     func entry(_ node: Node) throws(Errno) -> Entry {
-        Entry(inode: node.inode, attributes: try attributes(of: node))
+        let isWatched = tree.parent(of: node).map(watchFolder) ?? false
+        return entry(node, try attributes(of: node), isWatched: isWatched)
     }
 }

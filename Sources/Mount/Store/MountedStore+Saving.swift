@@ -27,6 +27,7 @@ extension MountedStore {
             throw errno
         }
         unmarkIfSaved(node, file)
+        for changed in [node, tree.parent(of: node)] { mount.forgetAttributes(of: changed) }
     }
 
     private func saveInTurn(_ node: Node, _ file: SecretFile) throws(StoreError) {

@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 import Stores
 import Synchronization
@@ -16,6 +17,9 @@ final class MountedStore: Subtree {
     /// Held while names on disk and in `Tree` change together, or are looked up together. Never held while waiting
     /// for a key, an encryption or an fsync.
     let namespace = Mutex<Void>(())
+
+    /// Looks at what others have changed on disk, in order. One queue a store: a disk that does not answer holds no other.
+    let changes = DispatchQueue(label: "passdir.changes")
 
     /// Secrets that an editor has renamed to a backup name.
     let parked = ParkedSecrets()

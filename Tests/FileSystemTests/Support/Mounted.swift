@@ -101,6 +101,15 @@ struct Mounted {
         try bash("LC_ALL=C ls -A -- '\(name)'").split(separator: "\n").map(String.init)
     }
 
+    /// Whether a look gives what it should within a second: for so long the kernel may keep names and attributes.
+    func within<Value>(_ look: () throws -> Value, is isRight: (Value) -> Bool) rethrows -> Bool {
+        let end = ContinuousClock.now + .seconds(1)
+        repeat {
+            if isRight(try look()) { return true }
+        } while ContinuousClock.now < end
+        return false
+    }
+
     /// The files of the store on disk without git's, sorted.
     func backingFiles() throws -> [String] {
         let found = try home.succeed(
