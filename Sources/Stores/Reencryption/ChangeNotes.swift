@@ -148,9 +148,9 @@ final class ChangeNotes: Sendable {
     func note(_ staged: StagedName, isDurable: Bool) throws(StoreError) {
         let file = folder.appending(Self.stagedFile)
         let bytes = Array(staged.text.utf8) + [0]
-        let descriptor = try StoreError.wrapping("write", file) {
-            try OwnedDescriptor(opening: file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
-        }
+        let descriptor = try OwnedDescriptor(
+            opening: file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600
+        ) { StoreError($0, "write", file) }
         // One call: what other threads append stays apart.
         let count = retryingWhenInterrupted {
             CInt(clamping: Glibc.write(descriptor.raw, bytes, bytes.count))

@@ -71,8 +71,11 @@ final class StagingFolder: Sendable {
 
     /// Locks the folder, for a second process that works on the same files with other notes.
     private static func open(in root: Root) throws(StoreError) -> StagingFolder {
-        let lock = try StoreError.wrapping("open", path) {
-            try root.open(path, flags: O_RDONLY | O_DIRECTORY)
+        let lock: OwnedDescriptor
+        do throws(Errno) {
+            lock = try root.open(path, flags: O_RDONLY | O_DIRECTORY)
+        } catch {
+            throw StoreError(error, "open", path)
         }
         try ChangeNotes.lock(lock)
         return StagingFolder(root: root, lock: lock)
