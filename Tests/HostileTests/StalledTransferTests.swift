@@ -36,6 +36,27 @@ import Testing
         }
     }
 
+    /// Also where the remote is a folder: only a push is brought to its end there.
+    @Test func aFetchFromAFolderEndsWithItsDaemon() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("one@example.org")
+            let store = try home.makeStore("work", recipients: [key], remote: true)
+            try home.addStores([store])
+            // Whoever opens it to read waits for somebody who writes.
+            try home.succeed(["sh", "-c", "rm -f work.git/packed-refs; mkfifo work.git/packed-refs"])
+            let daemon = try home.mount()
+            let syncing = try home.start(["passdir", "sync"])
+            try home.waitUntil("something transfers") { !children(of: daemon).isEmpty }
+            let transfers = children(of: daemon)
+            try home.killDaemon()
+            try home.waitUntil("what the daemon has started has ended", limit: .seconds(10)) {
+                transfers.allSatisfy { SystemFile.text("/proc/\($0)/cmdline")?.isEmpty != false }
+            }
+            _ = try syncing.wait()
+            try home.freeMount()
+        }
+    }
+
     /// The same of the command that clones.
     @Test func aCloneEndsWithItsCommand() throws {
         try TestHome.with { home in

@@ -58,7 +58,7 @@ public enum TransferCommand {
     /// git takes its locks away when it is asked to end, but not the one that it is just making; in such a remote nobody
     /// else ever would, and no push would go there any more.
     private static func endWithStarter(of request: TransferRequest, _ url: String) throws(Errno) {
-        let mayLeaveLock = request.operation != .clone && TransferRequest.isFolder(url)
+        let mayLeaveLock = request.operation == .push && TransferRequest.isFolder(url)
         try PosixThread.start(named: "starter watch") {
             while true {
                 _ = try? Poll.wait(for: 0, on: TransferChannel.inherited, until: nil)
