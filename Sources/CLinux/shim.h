@@ -81,6 +81,12 @@ static inline void passdir_share_heaps(void) {
     mallopt(M_ARENA_MAX, 2);
 }
 
+/// Has blocks of 128 KiB and more in mappings of their own, which go back to the system when they are freed. glibc raises
+/// that bound, up to 32 MiB, each time such a block is freed: what is larger than most then stays with the process.
+static inline void passdir_map_large_blocks(void) {
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
 /// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.
 static inline void passdir_return_freed_memory(void) {
     malloc_trim(0);

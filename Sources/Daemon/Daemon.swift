@@ -15,6 +15,7 @@ public enum Daemon {
         mountPoint: FilePath, environment: [String: String], ready: (Result<Void, DaemonError>) -> Void
     ) throws(DaemonError) {
         passdir_share_heaps()
+        passdir_map_large_blocks()
         let service: MountService
         do {
             service = try MountService(mountPoint: mountPoint, environment: environment)
