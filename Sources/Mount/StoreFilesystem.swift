@@ -2,7 +2,7 @@ import Fuse
 import Stores
 import Synchronization
 import System
-import SystemPackage
+public import SystemPackage
 
 /// The file system that the kernel shows: all visible stores, each a directory of its own.
 ///
@@ -31,6 +31,10 @@ public final class StoreFilesystem: Sendable {
         /// How many folders are watched at most, so that the kernel may keep what it was told of them; with 0 it keeps
         /// nothing.
         public var watchedFolders = 4096
+        /// Where it is mounted: links may be made by absolute paths below it.
+        public var mountPoint: FilePath?
+        /// Told when a save fails that has not failed before; returns at once.
+        public var saveFailed: @Sendable (UnsavedSecret) -> Void = { _ in }
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

@@ -25,6 +25,7 @@ extension MountedStore {
     private func lookup(
         _ name: Name, in folder: Node, opened: (path: FilePath, folder: OpenFolder)?, isWatched: Bool
     ) throws(Errno) -> Entry {
+        if name == Self.refusedTarget { throw .permissionDenied }
         let (node, status) = try inNamespace(of: folder) { place throws(Errno) in
             // It may have another path by now, with another folder in its place.
             try find(name, in: place, opened?.path == place.path ? opened?.folder : nil)
