@@ -2,6 +2,7 @@ import Fuse
 import Glibc
 import OpenPGP
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -70,15 +71,59 @@ import Testing
         }
     }
 
+    /// What is known to fail is refused where each program looks: at open(2), with the content as it was.
+    @Test(arguments: Fault.allCases.filter { $0 != .noFolder }, [true, false])
+    func whatCannotBeSavedIsNotOpened(_ fault: Fault, _ isThere: Bool) throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.write(mount.keys.ann.fingerprint, "work/d/.gpg-id")
+            if isThere { try mount.save("old", "work/d/a") }
+            try fault.make(mount)
+            for flags in [O_WRONLY, O_WRONLY | O_TRUNC, O_RDWR, O_RDWR | O_APPEND] {
+                let failure = mount.failure { () throws(Errno) in
+                    try mount.open("work/d/a", flags | (isThere ? 0 : O_CREAT))
+                }
+                #expect(failure == fault.error)
+            }
+            #expect(mount.filesystem.unsaved.isEmpty)
+            #expect(mount.filesystem.lastFailedOpen(ofStore: "work")?.hasPrefix("d/a: ") == true)
+            if isThere { #expect(try mount.read("work/d/a") == "old") }
+            // What is kept nowhere but in memory, and the list itself, can be written.
+            try mount.save("x", "work/d/a~")
+            try fault.mend(mount)
+            #expect(mount.filesystem.lastFailedOpen(ofStore: "work") == nil)
+            try mount.save("new", "work/d/a")
+            #expect(try mount.decrypt("work/d/a.gpg") == "new")
+        }
+    }
+
+    /// The first failure of a save is told to whom the person sees, and not each try after it.
+    @Test func aFailedSaveIsToldOnce() throws {
+        let told = Mutex<[UnsavedSecret]>([])
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.saveFailed = { secret in told.withLock { $0.append(secret) } }
+        try TestMount.with(options) { mount in
+            try saveInVain(mount, "work/a", list: "work/.gpg-id")
+            #expect(mount.filesystem.retryFailedSaves() == 0)
+            let first = told.withLock { $0 }
+            #expect(first.map(\.path) == ["a"] && first.first?.message.contains("nobody@example.org") == true)
+        }
+    }
+
+    /// Writes to a file that was opened before its list named somebody without a key.
+    private func saveInVain(_ mount: TestMount, _ path: String, list: String) throws {
+        let file = try mount.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+        try file.write("new")
+        try mount.write("nobody@example.org", list)
+        #expect(mount.failure { () throws(Errno) in try file.close() } == .requiredKeyNotAvailable)
+    }
+
     /// What nobody could save is given up: what lies on disk is shown again, or nothing where nothing does.
     @Test(arguments: [true, false])
     func whatCannotBeSavedIsGivenUp(_ isOnDisk: Bool) throws {
         try TestMount.with { mount in
             if isOnDisk { try mount.save("old", "work/a") }
-            try mount.write("nobody@example.org", "work/.gpg-id")
-            #expect(
-                mount.failure { () throws(Errno) in try mount.save("new", "work/a") }
-                    == .requiredKeyNotAvailable)
+            try saveInVain(mount, "work/a", list: "work/.gpg-id")
             #expect(mount.filesystem.discardUnsaved(ofStore: "work", "b") == [])
             #expect(mount.filesystem.discardUnsaved(ofStore: "home", nil) == [])
             #expect(mount.filesystem.discardUnsaved(ofStore: "work", "a") == ["a"])
@@ -107,10 +152,7 @@ import Testing
     func whatIsUnsavedIsRemovedOrRenamed(_ isRemoved: Bool) throws {
         try TestMount.with { mount in
             try mount.makeDirectory("work/d")
-            try mount.write("nobody@example.org", "work/d/.gpg-id")
-            #expect(
-                mount.failure { () throws(Errno) in try mount.save("new", "work/d/a") }
-                    == .requiredKeyNotAvailable)
+            try saveInVain(mount, "work/d/a", list: "work/d/.gpg-id")
             if isRemoved { try mount.unlink("work/d/a") } else { try mount.rename("work/d/a", "work/a") }
             #expect(mount.filesystem.unsaved.isEmpty)
             #expect(try mount.names("work/d") == [])
@@ -215,10 +257,7 @@ import Testing
     @Test func aHiddenStoreKeepsWhatIsUnsaved() throws {
         try TestMount.with { mount in
             let store = try mount.add("third")
-            try mount.write("nobody@example.org", "third/.gpg-id")
-            #expect(
-                mount.failure { () throws(Errno) in try mount.save("new", "third/a") }
-                    == .requiredKeyNotAvailable)
+            try saveInVain(mount, "third/a", list: "third/.gpg-id")
             mount.filesystem.remove(store)
             #expect(mount.filesystem.unsaved.map(\.store) == ["third"])
             #expect(mount.filesystem.holdsUnsaved(of: store))
