@@ -38,7 +38,8 @@ extension MountService {
             return SyncReport(
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
                 chosen: result.chosen,
-                note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil)
+                note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
+                conflicts: store.conflicts)
         }
             + (names == nil ? unsavedRest : []).map { store in
                 SyncReport(
