@@ -106,7 +106,8 @@ import Testing
                 try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
                 let secret = home.visible("work/locked/s1").string
                 let script = "print rename($ARGV[0], $ARGV[1]) ? 'renamed' : $!{EXDEV} ? 'EXDEV' : $!"
-                let renaming = try home.run(["perl", "-e", script, secret, secret + "~"], limit: .seconds(20))
+                let renaming = try home.run(
+                    ["perl", "-e", script, secret, secret + "~"], limit: .seconds(20))
                 #expect(renaming.output == "EXDEV")
                 try expectOthersGoOn(home, store)
                 try pinentry.release()

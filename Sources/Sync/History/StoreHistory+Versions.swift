@@ -75,7 +75,7 @@ extension StoreHistory {
             version.files.sort { $0.path.string < $1.path.string }
             return version
         } catch {
-            throw Failure(description: "\(place.string) cannot be restored: \(error.message).")
+            throw Failure(message: "\(place.string) cannot be restored: \(error.message).")
         }
     }
 
@@ -107,7 +107,7 @@ extension StoreHistory {
         do throws(GitError) {
             ciphertext = try repository.blob(file.blob, atMost: store.options.ciphertextLimit)
         } catch {
-            throw Failure(description: "\(file.path.string) cannot be restored: \(error.message).")
+            throw Failure(message: "\(file.path.string) cannot be restored: \(error.message).")
         }
         return try decrypted(ciphertext, file.path)
     }
@@ -127,7 +127,7 @@ extension StoreHistory {
             return try store.engine.decrypt(
                 ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
         } catch {
-            throw Failure(description: "\(secret.string) cannot be restored: \(error.message)")
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message)")
         }
     }
 }
