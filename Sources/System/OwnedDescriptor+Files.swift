@@ -20,9 +20,6 @@ extension OwnedDescriptor {
     }
 
     /// As above; what the system says becomes the error that `failure` makes of it.
-    ///
-    /// `rethrowing` would not do: in an optimised build of Swift 6.3.1, what was opened through a generic function and
-    /// then kept as a property first closed whatever number lay in its place.
     public init<Failure: Error>(
         opening path: FilePath, in folder: CInt = AT_FDCWD, _ flags: CInt, mode: mode_t = 0,
         failure: (Errno) -> Failure

@@ -138,11 +138,11 @@ struct Digest: ~Copyable {
 
     init(_ algorithm: gcry_md_algos) throws(OpenPGPError) {
         var handle: gcry_md_hd_t?
-        self.algorithm = CInt(algorithm.rawValue)
+        let algorithm = CInt(algorithm.rawValue)
         try Gcrypt.check(
-            gcry_md_open(&handle, self.algorithm, GCRY_MD_FLAG_SECURE.rawValue), "cannot prepare a digest")
+            gcry_md_open(&handle, algorithm, GCRY_MD_FLAG_SECURE.rawValue), "cannot prepare a digest")
         guard let handle else { throw OpenPGPError(.other, "cannot prepare a digest") }
-        self.handle = handle
+        (self.handle, self.algorithm) = (handle, algorithm)
     }
 
     deinit { gcry_md_close(handle) }

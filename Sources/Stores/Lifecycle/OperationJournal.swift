@@ -103,8 +103,10 @@ struct OperationJournal: ~Copyable {
     /// Takes the lock.
     /// - Parameter patience: how long another process may have it; then the error is `busy`.
     init(environment: [String: String], patience: Duration) throws(LifecycleError) {
-        folder = Self.folder(environment: environment)
-        try rethrowing(folder.makeFolders()) { [folder] (error: Errno) in
+        // The properties come last: an optimised build of Swift 6.3.1 destroys a property that cannot be copied before it
+        // is there, when another one was read before.
+        let folder = Self.folder(environment: environment)
+        try rethrowing(folder.makeFolders()) { (error: Errno) in
             LifecycleError(.failed, "\(folder) cannot be made: \(error)")
         }
         let file = folder.appending("lock")
@@ -121,6 +123,7 @@ struct OperationJournal: ~Copyable {
             PosixThread.sleep(for: .milliseconds(50))
         }
         lock = opened
+        self.folder = folder
         // What was being written when a process was killed was not decided yet: the last whole note counts.
         for name in PrivateFile.names(in: folder) where name.hasSuffix(".new") {
             folder.appending(name).unlink()
