@@ -77,8 +77,10 @@ struct MountCommand: ParsableCommand {
     private func start(at place: FilePath, _ environment: [String: String]) throws {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         if let mount = try? client.status(limit: .seconds(5)).mount {
-            // Somewhere else is not where it was asked for: the daemon to be says that.
-            if mountpoint == nil || FilePath(mount.path) == ((try? place.resolvingLinks()) ?? place) {
+            // Somewhere else is not where it was asked for, and a mount that has ended is none: the daemon to be says that.
+            if mount.isUnmounted != true,
+                mountpoint == nil || FilePath(mount.path) == ((try? place.resolvingLinks()) ?? place)
+            {
                 return Output.notice("mounted at \(mount.path) already, since \(mount.since.local)")
             }
         }

@@ -14,7 +14,7 @@ import Testing
             try shared.push("mkdir team; echo $ANN >team/.gpg-id; cp a.gpg team/p.gpg")
             try home.mount()
             let list = "nobody@example.org\n"
-            let script = "echo new | tee mnt/work/b; printf '\(list)' | tee mnt/work/team/.gpg-id"
+            let script = "printf '\(list)' | tee mnt/work/team/.gpg-id; echo new | tee mnt/work/b"
             #expect(try home.run(["sh", "-c", script]).exitCode == 0)
             #expect(try home.passdir("status").output.contains("unsaved  team/.gpg-id"))
             // While the folder is there the edit waits for its key.

@@ -111,7 +111,8 @@ extension MountedStore {
     /// what close(2) says. Who has it open already keeps what it writes.
     func checkCanSave(_ secret: FilePath) throws(Errno) {
         guard !Store.isRecipientFile(secret) else { return }
-        guard let error = whyNotSaved(secret) else { return }
+        // What waits for an agreement is saved as soon as it is given: only what is there to be saved asks for it.
+        guard let error = whyNotSaved(secret), error.code != .unconfirmedRecipients else { return }
         note(error.message, about: store.visiblePath(of: secret), at: secret, isRefusal: true)
         throw Errno(error)
     }
