@@ -90,23 +90,32 @@ import Testing
     }
 
     /// Holds:
-    /// - The size of a secret that `pass` has made is right before it is opened for the first time.
-    /// - A secret that gpg has compressed, armored, signed or given a file name, read as text lines, or encrypted by a
-    ///   cipher of 64-bit blocks such as 3DES, may be shown with another size until it is opened for the first time; after
-    ///   that its size is right, and is remembered across restarts.
+    /// - The size of a secret that `pass` has made, by `insert`, `generate` or `edit`, is right before it is opened for the
+    ///   first time; so is that of an armored one of up to 1 MiB.
+    /// - A secret that gpg has compressed or signed, read as text lines, given another file name than `pass edit` does, or encrypted by a cipher
+    ///   of 8-byte blocks, may be shown with another size until it is opened for the first time; after that its size is
+    ///   right, and is remembered across restarts.
     @Test func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizes, copies: ["copy"])
             for size in [0, 1, 43, 8384, 70_000] {
                 try store.insert("pass/\(size)", try home.bytes(of: "plain/\(size)"))
+                let editor = home.path("editor")
+                try home.write(
+                    "#!/bin/sh\ncp \(home.path("plain/\(size)")) \"$1\"\necho >>\"$1\"\n", to: "editor")
+                try home.succeed(["chmod", "+x", editor.string])
+                try home.succeed(
+                    ["pass", "edit", "edited/\(size)"],
+                    extra: ["PASSWORD_STORE_DIR": store.path.string, "EDITOR": editor.string])
             }
             try home.addStores([store])
             try home.mount()
             for size in [0, 1, 43, 8384, 70_000] {
                 #expect(try FileCalls.size(home.visible("work/pass/\(size)")) == size, "made by pass")
+                #expect(try FileCalls.size(home.visible("work/edited/\(size)")) == size + 1, "edited by pass")
             }
             for size in Self.sizes {
-                for maker in ["stdin", "several", "rsa"] {
+                for maker in ["stdin", "several", "rsa", "armored"] {
                     #expect(
                         try FileCalls.size(home.visible("work/copy/\(maker)/\(size)")) == size, "\(maker)")
                 }

@@ -11,11 +11,14 @@ public enum Packets {
     /// How many windows of a file one look reads: what others wrote must not decide how long a look takes.
     static let maximalReads = 1024
 
+    /// The longest armour that is decoded for a look.
+    private static let longestArmor: Int64 = 1 << 20
+
     /// Predicts the size of the plaintext from the headers of the packets.
     ///
     /// Exact for what `gpg -e` writes from a pipe without compression; wrong for a message that holds a file name or
     /// is compressed inside, which looks the same from outside. nil for everything of which nothing can be said:
-    /// armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages, and
+    /// long armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages, and
     /// those in more pieces than a look reads. Of a long message that gpg cut, only the beginning and the end are read.
     /// - Parameters:
     ///   - fileSize: The size of the message in bytes.
@@ -24,6 +27,15 @@ public enum Packets {
         fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
     ) throws(Errno) -> PlaintextSize? {
         var reader = PacketReader(fileSize: fileSize, maximalReads: maximalReads, read: read)
+        if try reader.byte(at: 0) == UInt8(ascii: "-"), fileSize <= longestArmor {
+            guard let binary = Armor.decode(try read(0, Int(fileSize))), binary.first != UInt8(ascii: "-")
+            else {
+                return nil
+            }
+            return try plaintextSize(fileSize: Int64(binary.count)) { (offset, count) throws(Errno) in
+                Array(binary[Int(offset)..<min(binary.count, Int(offset) + count)])
+            }
+        }
         var offset: Int64 = 0
         for _ in 0...maximalRecipients {
             guard let packet = try reader.header(at: offset) else { return nil }
@@ -64,7 +76,7 @@ public enum Packets {
         // A writer that knows the length beforehand says it in the literal packet too.
         let octets: Int64 = inner <= 1 + 1 + 191 ? 1 : inner <= 1 + 2 + 8383 ? 2 : 5
         let size = inner - 1 - octets - literalOverhead
-        return size >= 0 ? PlaintextSize(value: size, isExact: false) : nil
+        return size >= 0 ? PlaintextSize(value: size, isExact: false, isOfAFile: true) : nil
     }
 
     /// The ids of the keys that a message is encrypted to (packets of tag 1, version 3), in the order of the

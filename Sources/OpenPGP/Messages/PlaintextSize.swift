@@ -6,6 +6,15 @@ public struct PlaintextSize: Sendable, Equatable {
     /// The packets have gpg's own form and just one size fits. Other programs can write the same form around other
     /// content (a file name, compression), so that it stays a prediction for messages of unknown origin.
     public let isExact: Bool
+    /// The writer knew the length beforehand, as gpg does when it reads a file; then it also writes the file's name into the
+    /// message, whose bytes `value` has counted in.
+    public let isOfAFile: Bool
+
+    init(value: Int64, isExact: Bool, isOfAFile: Bool = false) {
+        self.value = value
+        self.isExact = isExact
+        self.isOfAFile = isOfAFile
+    }
 }
 
 /// How gpg cuts a packet of unknown length into parts when it reads from a pipe.
