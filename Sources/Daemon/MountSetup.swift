@@ -24,6 +24,7 @@ struct MountSetup {
         options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
         options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
         options.grace = try configuration.value(Catalogue.grace)
+        options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(
             environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))

@@ -18,6 +18,8 @@ final class MountState: Sendable {
     let scratchMemory: ScratchMemory
     let kernel = Mutex<(any KernelCache)?>(nil)
     let watches: FolderWatches
+    /// Contents that nobody has open.
+    let kept: KeptContents
     /// Notifies the kernel, and ends grace times.
     let background = DispatchQueue(label: "passdir.background")
     let userID = geteuid()
@@ -29,6 +31,7 @@ final class MountState: Sendable {
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
         watches = FolderWatches(limit: options.watchedFolders)
+        kept = KeptContents(for: options.cacheTime, queue: background)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.

@@ -14,6 +14,7 @@ extension StoreFilesystem: Filesystem {
     public func unmounted() {
         mount.kernel.withLock { $0 = nil }
         mount.watches.end()
+        mount.kept.forgetAll { _ in true }
     }
 
     /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
@@ -122,7 +123,14 @@ extension StoreFilesystem: Filesystem {
     }
 
     private func opened(_ file: any OpenFile) -> Opened {
-        Opened(handle: handles.add(.file(file)), noFlush: !file.isWritable)
+        let isInKernel = file.isInKernel
+        return Opened(handle: handles.add(.file(file)), keepCache: isInKernel, noFlush: !file.isWritable)
+    }
+
+    /// Opens what needs no decryption, and nothing else that could wait for long; nil where that is not so.
+    public func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? {
+        guard !flags.isWritable, !flags.truncates, let (node, subtree) = try? find(inode) else { return nil }
+        return subtree.openAtOnce(node, flags).map { opened($0) }
     }
 
     /// Hands out bytes of what was opened.

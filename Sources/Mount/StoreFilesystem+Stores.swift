@@ -36,6 +36,7 @@ extension StoreFilesystem {
         }
         tree.conceal(node)
         mount.watches.forget(mounted)
+        mount.kept.forgetAll { $0 === mounted }
         mount.forgetAttributes(of: tree.root)
         let kernel = mount.kernel.withLock { $0 }
         kernel?.deleteEntry(parent: .root, child: node.inode, name: name)

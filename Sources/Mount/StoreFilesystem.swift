@@ -28,6 +28,8 @@ public final class StoreFilesystem: Sendable {
         /// How long a secret that was renamed to a scratch name stays on disk (`mount.grace`).
         public var grace = Duration.seconds(10)
 
+        /// How long what was read is not decrypted again after its last close (`cache.time`); with 0 it is forgotten then.
+        public var cacheTime = Duration.seconds(60)
         /// How many folders are watched at most, so that the kernel may keep what it was told of them; with 0 it keeps
         /// nothing.
         public var watchedFolders = 4096

@@ -36,6 +36,8 @@ protocol Subtree: AnyObject, Sendable {
 
     /// open(2) of what is no folder.
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile>
+    /// open(2) for reading of what can be read already; nil where `open` has to be called.
+    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)?
     /// open(2) with `O_CREAT` of a name that the kernel doesn't know.
     func create(
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
@@ -64,6 +66,7 @@ extension Subtree {
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
     func lookups(in folder: Node) -> ((Name) -> Entry?)? { nil }
     func attributeTimeout(of node: Node) -> Double { 0 }
+    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? { nil }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller

@@ -89,6 +89,8 @@ extension MemoryFilesystem {
         }
     }
 
+    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? { nil }
+
     func readDirectoryWithEntries(
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         _ add: (ListedEntry, Entry?, Int64) -> Bool

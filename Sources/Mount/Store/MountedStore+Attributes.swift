@@ -35,7 +35,7 @@ extension MountedStore {
                 of: node, permissions: 0o777, size: Int64(target?.count ?? 0), times: status)
         case .secret:
             guard let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
-            let size = store.knownSize(of: path, status: status).bytes
+            let size = store.knownSize(of: path, status: status)
             return facts(node, permissions: 0o600, size: size, times: status)
         }
     }
@@ -49,7 +49,8 @@ extension MountedStore {
     private func loadedAttributes(of node: Node) -> Attributes? {
         let links: UInt64 = tree.backingPath(of: node) == nil ? 0 : 1
         return node.secret?.state.withLock { state -> Attributes? in
-            guard state.isLoaded else { return nil }
+            // What is only kept may have been replaced.
+            guard state.isLoaded, !state.isIdle else { return nil }
             var facts = facts(
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
             if let modified = state.modified {

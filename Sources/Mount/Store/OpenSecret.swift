@@ -12,6 +12,9 @@ struct OpenSecret: OpenFile {
     let isWritable: Bool
     /// Every write goes to the end.
     let appends: Bool
+    let isInKernel: Bool
+    /// Which content it was when it was opened.
+    private let content: UInt64
 
     init(_ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags) {
         self.store = store
@@ -19,6 +22,7 @@ struct OpenSecret: OpenFile {
         self.file = file
         isWritable = flags.isWritable
         appends = flags.appends
+        (content, isInKernel) = file.state.withLock { ($0.content, $0.isInKernel) }
     }
 
     private var limit: Int { store.mount.options.secretLimit }
@@ -27,7 +31,10 @@ struct OpenSecret: OpenFile {
 
     func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) {
         // Pages of a file that is mapped are read for writers, too: the kernel has checked the mode.
-        file.state.withLock { $0.read(at: offset, count: count, reply) }
+        file.state.withLock { state in
+            state.noteRead(of: content)
+            state.read(at: offset, count: count, reply)
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
