@@ -76,13 +76,13 @@ def folders():
     def ids(*recipients):
         return lambda path: write(path, "".join(f"{recipient}\n" for recipient in recipients).encode())
 
-    def listed(what, name, make, content):
-        return Entry(what, name, name, make, content, why=LISTS)
+    def listed(what, name, make, content, why=""):
+        return Entry(what, name, name, make, content, why=why)
 
     both = ["a@example.org", "foreign@example.org"]
     yield listed("recipients of a folder", b"r/both/.gpg-id", ids(*both), "".join(f"{r}\n" for r in both).encode())
     yield secret("in a folder for two", "r/both/in", sealed("-r", "foreign@example.org"), TEXT)
-    yield listed("recipients without a key", b"r/lost/.gpg-id", ids("nobody@example.org"), b"nobody@example.org\n")
+    yield listed("recipients without a key", b"r/lost/.gpg-id", ids("nobody@example.org"), b"nobody@example.org\n", LISTS)
     yield secret("in a folder for nobody", "r/lost/in", sealed(), TEXT, "ENOKEY without a `.gpg-id` or for a recipient without a key")
     yield listed("recipients with comments", b"r/words/.gpg-id", ids("# us", "", "a@example.org # alice"), b"# us\n\na@example.org # alice\n")
     yield secret("in a folder with comments", "r/words/in", sealed(), TEXT)
