@@ -129,6 +129,9 @@ static inline int passdir_spawn_in(void *actions, const char *path) {
     return posix_spawn_file_actions_addchdir_np(actions, path);
 }
 
+/// gettid(2), which Glibc's module does not show.
+static inline pid_t passdir_gettid(void) { return (pid_t)syscall(SYS_gettid); }
+
 /// pthread_create(3) with a stack of so many bytes (0: what the system gives), detached or to be joined. Its attributes
 /// are a union that several modules of C headers declare, so that Swift cannot tell whose it is.
 static inline int passdir_thread_create(pthread_t *thread, size_t stack, int detached, void *(*body)(void *),

@@ -16,14 +16,27 @@ final class ServedStore: Sendable {
     private struct State: Sendable {
         var settings: StoreSettings
         var isStarted = false
-        /// The last report that was asked for, and when.
-        var look: (report: Attempt<StoreReport>, start: ContinuousClock.Instant)?
     }
 
-    /// How long a report may take before its disk is said not to answer.
+    /// What `status` needs from the disk.
+    private struct Finding: Sendable {
+        let time = Timestamp.now()
+        let status: CommitterStatus
+        let path: FilePath
+        let conflicts: [String]
+        let interruptedChange: String?
+        let trouble: String?
+        let failedOpen: String?
+        let recipientChanges: [RecipientChangeReport]
+    }
+
+    /// How long slow work may hold a report up.
     private static let patience = Duration.seconds(7)
+    /// How long a disk may be silent before that is a failure.
+    private static let silence = Duration.seconds(2)
 
     private let state: Mutex<State>
+    private let look = RepeatedLook<Finding?>(named: "status")
     /// Its folder, links resolved.
     let path: FilePath
     /// nil when the store could not be opened.
@@ -89,47 +102,67 @@ final class ServedStore: Sendable {
         "looking for what is not committed yet: more may wait than is told here."
 
     /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpen`. Whoever calls
-    /// what this returns waits for the report, and is told when the disk does not answer.
+    /// what this returns waits for the report; where the disk does not answer, it says how things were before.
     func beginReport(
         unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: @escaping @Sendable () -> String?
     ) -> () -> StoreReport {
-        let now = ContinuousClock.now
-        let look = state.withLock { state in
-            // One thread that hangs is enough.
-            if let look = state.look, look.start + Self.patience < now, look.report.value(until: .now) == nil
-            {
-                return look
+        let number = look.begin { [self] in finding(failedOpen) }
+        return { [self] in
+            var report: StoreReport
+            if let finding = look.finding(of: number, patience: Self.patience) {
+                report = finding.map { self.report(of: $0, unsaved) } ?? unopened
+            } else {
+                report = unseen(unsaved)
             }
-            let report = Attempt(named: "status") {
-                self.report(unsaved: unsaved, beingWritten: beingWritten, failedOpen: failedOpen())
-            }
-            state.look = (report, now)
-            return (report, now)
-        }
-        return {
-            let rest = (look.start + Self.patience - .now) / .seconds(1)
-            let deadline = MonotonicTime(secondsFromNow: max(rest, 0))
-            return look.report.value(until: deadline)
-                ?? self.unseen(unsaved: unsaved, beingWritten: beingWritten)
+            report.unsaved = unsaved.map(UnsavedReport.init)
+            report.beingWritten = beingWritten
+            return report
         }
     }
 
-    private func unseen(unsaved: [UnsavedSecret], beingWritten: [String]) -> StoreReport {
-        let status = committer?.status
-        return StoreReport(
-            name: name, path: path.string, state: .failed, pendingChanges: status?.pendingChanges ?? 0,
-            unpushedCommits: status?.unpushedCommits ?? 0,
-            lastError: "its disk does not answer: what is read and saved there waits until it does",
-            unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten)
+    /// nil for a store that could not be opened.
+    private func finding(_ failedOpen: () -> String?) -> Finding? {
+        guard let store, let committer else { return nil }
+        let status = committer.wholeStatus
+        return Finding(
+            status: status, path: store.root.path,
+            conflicts: committer.conflicts.map { store.visiblePath(of: $0).string },
+            interruptedChange: recipients?.interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
+            failedOpen: failedOpen(), recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }
 
-    private func report(
-        unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: String?
-    ) -> StoreReport {
-        guard let status = committer?.wholeStatus else {
-            return StoreReport(
-                name: name, path: path.string, state: .failed, lastError: failure)
+    private var unopened: StoreReport {
+        StoreReport(name: name, path: path.string, state: .failed, lastError: failure)
+    }
+
+    /// What is known without the disk.
+    private func unseen(_ unsaved: [UnsavedSecret]) -> StoreReport {
+        guard let committer else { return unopened }
+        let last = look.last.flatMap(\.self)
+        var report: StoreReport
+        if let last {
+            report = self.report(of: last, unsaved)
+        } else {
+            let status = committer.status
+            report = StoreReport(
+                name: name, path: path.string, state: .waiting, branch: status.branch,
+                pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits)
         }
+        let rest =
+            last.map { "; what is told here is \(Timestamp.now().seconds - $0.time.seconds) s old" } ?? ""
+        if let time = look.runningTime, time >= Self.silence {
+            if let error = report.lastError { report.otherErrors.insert(error, at: 0) }
+            report.state = .failed
+            report.lastError =
+                "its disk does not answer: what is read and saved there waits until it does\(rest)"
+        } else {
+            report.notes.append("its disk has not answered yet\(rest)")
+        }
+        return report
+    }
+
+    private func report(of finding: Finding, _ unsaved: [UnsavedSecret]) -> StoreReport {
+        let status = finding.status
         let isWaiting = status.pendingChanges > 0 || status.unpushedCommits > 0
         let state: StoreState =
             switch status.state {
@@ -139,22 +172,20 @@ final class ServedStore: Sendable {
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
         let errors = [
-            unsaved.first.map { "\($0.path) is not saved: \($0.message)" }, recipients?.interruptedChange,
-            status.lastError, isInUse ? recipients?.trouble : nil, failedOpen,
+            unsaved.first.map { "\($0.path) is not saved: \($0.message)" }, finding.interruptedChange,
+            status.lastError, finding.trouble, finding.failedOpen,
         ].compactMap(\.self)
         return StoreReport(
-            name: name, path: (store?.root.path ?? path).string, state: state, branch: status.branch,
+            name: name, path: finding.path.string, state: state, branch: status.branch,
             pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits,
             lastCommit: status.lastCommit.map {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
-            conflicts: committer?.conflicts.map { (store?.visiblePath(of: $0) ?? $0).string } ?? [],
-            lastError: errors.first, otherErrors: Array(errors.dropFirst()),
+            conflicts: finding.conflicts, lastError: errors.first, otherErrors: Array(errors.dropFirst()),
             notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
-            unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten,
-            recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            recipientChanges: finding.recipientChanges)
     }
 }
 

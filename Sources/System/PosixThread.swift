@@ -21,6 +21,9 @@ public struct PosixThread: Sendable {
         identity = try Self.create(name, stackByteCount, isDetached: false, body)
     }
 
+    /// The calling thread's id, as `/proc/self/task` lists it.
+    public static var currentIdentifier: pid_t { passdir_gettid() }
+
     /// Waits until the thread has ended; once.
     public func join() { pthread_join(identity, nil) }
 

@@ -40,6 +40,7 @@ import Testing
             let moving = try home.start(["mv", "dir/f", "shared/f"], in: home.visible("work"))
             try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
             try home.succeed(["ls", "-lR"], in: home.visible("work"), limit: .seconds(30))
+            try home.workEveryday(in: "other", during: "rename")
             try home.succeed(["mkdir", "sub"], in: home.visible("other"), limit: .seconds(30))
             try home.succeed(["mv", "one", "sub"], in: home.visible("other"), limit: .seconds(30))
             #expect(try rename(home, "g", to: "shared/g") == EXDEV)

@@ -67,14 +67,7 @@ import Testing
             #expect(pids.count == Self.count)
             try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
 
-            let folder = home.visible("other").string
-            let script = """
-                set -e; cd '\(folder)'
-                cat one; echo second > two; mkdir -p sub; mv two sub/three; cat sub/three; ls -lR
-                """
-            let result = try home.run(["sh", "-c", script], limit: .seconds(30))
-            #expect(result.exitCode == 0 && result.output.hasPrefix("first\nsecond\n"), "\(result.errors)")
-            try home.succeed(["passdir", "status"], limit: .seconds(30))
+            try home.workEveryday(in: "other", during: "readers")
             // One of those for whom there was no thread.
             let killed = try #require(pids.last)
             kill(killed, SIGKILL)
@@ -84,6 +77,35 @@ import Testing
             #expect(!readers.hasEnded)
             try pinentry.release()
             #expect(try readers.wait(limit: .seconds(120)).output == "\(Self.count - 1)")
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - Many secrets of one locked key that are opened at once hold up no other store.
+    @Test func manyLockedSecretsHoldNobodyElseUp() throws {
+        try TestHome.guarded { home in
+            let locked = try home.makeKey("locked@example.org", passphrase: "correct horse")
+            let open = try home.makeKey("open@example.org")
+            let store = try home.makeStore("locked", recipients: [locked])
+            let other = try home.makeStore("other", recipients: [open])
+            let names = (0..<40).map { "secret\($0)" }
+            for name in names { try store.insert(name, "behind a passphrase\n") }
+            try other.insert("one", "first\n")
+            let pinentry = try home.usePinentry(.block("correct horse"))
+            defer { try? pinentry.release() }
+            try home.addStores([store, other])
+            try home.mount()
+
+            let readers = try names.map { try home.start(["cat", $0], in: home.visible("locked")) }
+            for reader in readers { try home.waitUntilBlocked(reader) }
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+            try home.workEveryday(in: "other", during: "secrets")
+            for reader in readers { #expect(!reader.hasEnded) }
+            try pinentry.release()
+            for reader in readers {
+                #expect(try reader.wait(limit: .seconds(60)).output == "behind a passphrase\n")
+            }
             try home.unmount()
         }
     }

@@ -148,6 +148,8 @@ public final class ControlServer: Sendable {
                 self.end(connection)
             }
         } catch {
+            // The others wait, but `status` can say how things are where nothing else can be started.
+            converse(connection, patience: .seconds(2), isOneCall: true)
             end(connection)
         }
     }
@@ -186,20 +188,23 @@ public final class ControlServer: Sendable {
         freed.signal()
     }
 
-    private func converse(_ connection: Int32) {
+    private func converse(
+        _ connection: Int32, patience: Duration = ControlServer.patience, isOneCall: Bool = false
+    ) {
         var channel = MessageChannel(socket: connection, limit: Self.callLimit)
-        while let received = try? channel.receive(until: .now + Self.patience) {
+        while let received = try? channel.receive(until: .now + patience) {
             switch received {
             case .message(let message):
                 beginCall(of: connection)
                 // Not before the reply is out: who takes its place meanwhile would cut it off.
                 defer { endCall(of: connection) }
                 if let reply = dispatch.reply(to: message) {
-                    guard (try? channel.send(reply, until: .now + Self.patience)) == true else { return }
+                    guard (try? channel.send(reply, until: .now + patience)) == true else { return }
                 }
+                if isOneCall { return }
             case .tooLong:
                 if let reply = dispatch.replyToTooLong() {
-                    _ = try? channel.send(reply, until: .now + Self.patience)
+                    _ = try? channel.send(reply, until: .now + patience)
                 }
                 return
             case .end, .timedOut: return

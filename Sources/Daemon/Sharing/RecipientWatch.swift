@@ -10,14 +10,8 @@ import SystemPackage
 /// `status` must not wait for gpg or git: the look is taken on a thread of its own, and what it finds in a moment
 /// is told now, what takes longer next time.
 final class RecipientWatch: Sendable {
-    private struct State {
-        var reports: [RecipientChangeReport] = []
-        var isLooking = false
-        var looks: UInt64 = 0
-    }
-
     private let store: Store
-    private let state = Monitor(State())
+    private let look = RepeatedLook<[RecipientChangeReport]>(named: "recipients")
 
     init(_ store: Store) {
         self.store = store
@@ -25,17 +19,17 @@ final class RecipientWatch: Sendable {
 
     /// Notes who the recipients are at the first mount ever. Returns at once.
     func start() {
-        look()
+        begin()
     }
 
     /// What is known, after at most 300 ms.
     var reports: [RecipientChangeReport] {
-        let before = state.withLock { $0.looks }
-        look()
-        let deadline = MonotonicTime(secondsFromNow: 0.3)
-        return state.waiting { state, isOver in
-            state.looks != before || isOver ? .done(state.reports) : .wait(until: deadline)
-        }
+        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: 0.3)) ?? look.last ?? []
+    }
+
+    @discardableResult
+    private func begin() -> UInt64 {
+        look.begin { [store, look] in Self.look(at: store) ?? look.last ?? [] }
     }
 
     /// A sentence about what looks like an interrupted change and is not this machine's, or about agreements that are
@@ -50,27 +44,6 @@ final class RecipientWatch: Sendable {
         return
             "a change of recipients is under way or was interrupted: passdir recipients resume \(ShellWord.quoted(store.name)) "
             + "finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) takes it back."
-    }
-
-    private func look() {
-        let mustStart = state.withLock { state in
-            defer { state.isLooking = true }
-            return !state.isLooking
-        }
-        guard mustStart else { return }
-        do {
-            try PosixThread.start(named: "recipients") { [self] in
-                let found = Self.look(at: store)
-                state.withLock { state in
-                    state.reports = found ?? state.reports
-                    state.isLooking = false
-                    state.looks += 1
-                }
-                state.broadcast()
-            }
-        } catch {
-            state.withLock { $0.isLooking = false }
-        }
     }
 
     /// nil when it cannot be told.
