@@ -108,7 +108,7 @@ final class MountService: Sendable {
     }
 
     private static func openLearnedState(_ environment: [String: String], _ log: Logger) -> LearnedState? {
-        let folder = Places.stateFolder(environment: environment)
+        let folder = Directories(environment: environment).state
         do {
             try folder.makeFolders()
             return try LearnedState(file: folder.appending("state.sqlite"))

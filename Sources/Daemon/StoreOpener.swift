@@ -94,7 +94,7 @@ final class StoreOpener: Sendable {
 extension StoreOpener {
     /// Keeps what a command learned of a store where the daemon looks for it. Losing it does no harm.
     func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
-        let folder = Places.stateFolder(environment: environment)
+        let folder = Directories(environment: environment).state
         return { name, value in
             guard (try? folder.makeFolders()) != nil,
                 let learned = try? LearnedState(file: folder.appending("state.sqlite"))

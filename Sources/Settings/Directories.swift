@@ -12,6 +12,9 @@ public struct Directories: Sendable, Equatable {
     public var data: FilePath
     /// `$XDG_CACHE_HOME/passdir`, or `~/.cache/passdir`.
     public var cache: FilePath
+    /// `$XDG_RUNTIME_DIR/passdir`; without the variable `/run/user/UID/passdir` if that folder is ours; else
+    /// `/tmp/passdir-UID`, whose name anyone could take: who uses it asks whether it `isOurs`.
+    public var runtime: FilePath
 
     /// The folders that an environment names. They are not made here.
     public init(environment: [String: String]) {
@@ -26,21 +29,13 @@ public struct Directories: Sendable, Equatable {
         state = folder("XDG_STATE_HOME", ".local/state")
         data = folder("XDG_DATA_HOME", ".local/share")
         cache = folder("XDG_CACHE_HOME", ".cache")
-    }
-
-    /// `$XDG_RUNTIME_DIR/passdir`; without the variable `/run/user/UID/passdir` if that folder is ours; else
-    /// `/tmp/passdir-UID`, whose name anyone could take: it is made (0700) and must be a folder of ours that nobody else
-    /// may enter.
-    /// - Throws: `.unsafeFolder` when it is somebody else's or a symbolic link, `.access`.
-    public static func runtime(environment: [String: String]) throws(SettingsError) -> FilePath {
-        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
-            return FilePath(runtime).appending("passdir")
+        if let named = environment["XDG_RUNTIME_DIR"], named.hasPrefix("/") {
+            runtime = FilePath(named).appending("passdir")
+        } else {
+            let session = FilePath("/run/user/\(getuid())")
+            runtime =
+                Self.isOurs(session) ? session.appending("passdir") : FilePath("/tmp/passdir-\(getuid())")
         }
-        let session = FilePath("/run/user/\(getuid())")
-        if isOurs(session) { return session.appending("passdir") }
-        let shared = FilePath("/tmp/passdir-\(getuid())")
-        try makePrivate(shared)
-        return shared
     }
 
     /// Makes a folder (0700), or checks that the one there is a folder of ours, no symbolic link, and closed to others;
@@ -59,7 +54,7 @@ public struct Directories: Sendable, Equatable {
     }
 
     /// A folder, no symbolic link, of this user, without any permission of others.
-    private static func isOurs(_ folder: FilePath) -> Bool {
+    public static func isOurs(_ folder: FilePath) -> Bool {
         guard let facts = folder.facts() else { return false }
         return facts.kind == .directory && facts.st_uid == getuid() && facts.st_mode & 0o077 == 0
     }

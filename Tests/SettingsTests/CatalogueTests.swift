@@ -94,7 +94,7 @@ import Testing
         #expect(all.state == "/h/.local/state/passdir")
         #expect(all.data == "/h/.local/share/passdir")
         #expect(all.cache == "/h/.cache/passdir")
-        #expect(try Directories.runtime(environment: environment) == "/r/passdir")
+        #expect(all.runtime == "/r/passdir")
         #expect(Configuration.defaultPath(environment: ["HOME": "/h"]) == "/h/.config/passdir/config")
         #expect(Directories(environment: [:]).config == HomeDirectory.current.pushing(".config/passdir"))
     }

@@ -78,11 +78,11 @@ public struct Audit: Sendable, Encodable {
         _ stores: [StoreDefinition], _ environment: [String: String], _ registry: Registry
     ) {
         var found: [String: [String]] = [:]
+        let ours = Directories(environment: environment)
         let folders: [(PersistedItem.Place, FilePath)] = [
             (.configuration, registry.configuration.file.removingLastComponent()),
-            (.state, Directories(environment: environment).state),
-            (.data, Directories(environment: environment).data),
-            (.runtime, (try? Directories.runtime(environment: environment)) ?? "/nonexistent"),
+            (.state, ours.state), (.data, ours.data),
+            (.runtime, Directories.isOurs(ours.runtime) ? ours.runtime : "/nonexistent"),
         ]
         for (place, folder) in folders { note(AuditWalk.paths(in: folder, place), place, folder, &found) }
         for store in stores {

@@ -6,12 +6,10 @@ public import SystemPackage
 extension StoreAdministration {
     /// Everything that passdir ever made, for `passdir erase`: the files and folders, and how many credentials.
     public func everything() throws(LifecycleError) -> (paths: [FilePath], credentials: Int) {
+        let folders = Directories(environment: environment)
         let places =
-            [
-                registry.configuration.file, Directories(environment: environment).data,
-                Directories(environment: environment).state,
-                Directories(environment: environment).cache,
-            ] + [(try? Directories.runtime(environment: environment))].compactMap(\.self)
+            [registry.configuration.file, folders.data, folders.state, folders.cache]
+            + [folders.runtime].filter(Directories.isOurs)
         let count = (try? credentials.entries().count) ?? 0
         return (places.filter(\.exists), count)
     }
