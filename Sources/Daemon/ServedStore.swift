@@ -57,6 +57,11 @@ final class ServedStore: Sendable {
 
     var name: String { definition.name }
 
+    /// The conflict files that are known and not settled, as the mount shows them.
+    var conflicts: [String] {
+        committer?.conflicts.map { (store?.visiblePath(of: $0) ?? $0).string } ?? []
+    }
+
     /// Whether anybody has looked into it since it is shown.
     private var isInUse: Bool { store?.root.isOpen ?? false }
 
@@ -150,7 +155,7 @@ final class ServedStore: Sendable {
             },
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
-            conflicts: committer?.conflicts.map { (store?.visiblePath(of: $0) ?? $0).string } ?? [],
+            conflicts: conflicts,
             lastError: errors.first, otherErrors: Array(errors.dropFirst()),
             notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
             unsaved: unsaved.map(UnsavedReport.init), beingWritten: beingWritten,
