@@ -22,6 +22,11 @@ public enum Places {
         return base.appending("passdir")
     }
 
+    /// The lock beside the control socket.
+    static func controlLock(environment: [String: String]) -> FilePath {
+        FilePath(controlSocket(environment: environment).string + ".lock")
+    }
+
     private static func runtimeFolder(environment: [String: String]) -> FilePath {
         if let folder = absolute(environment["XDG_RUNTIME_DIR"]) { return folder.appending("passdir") }
         let user = geteuid()
