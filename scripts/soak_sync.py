@@ -52,6 +52,8 @@ class World:
     def end(self):
         for machine in self.machines:
             machine.stop()
+            # Root's mount points are immutable while nothing is mounted.
+            subprocess.run(["chattr", "-f", "-i", machine.mount_point])
         subprocess.run(["gpgconf", "--homedir", self.folder + "/gnupg", "--kill", "all"], env=self.env)
         shutil.rmtree(self.folder, ignore_errors=True)
 

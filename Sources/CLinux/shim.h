@@ -8,6 +8,7 @@
 // Without _GNU_SOURCE: Swift's Glibc module is built without it, and under it glibc declares some types (fd_set)
 // differently, which no target that imports both could bear.
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/mman.h>
 #include <linux/openat2.h>
 #include <malloc.h>
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -80,6 +82,15 @@ static inline void passdir_map_large_blocks(void) {
 /// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.
 static inline void passdir_return_freed_memory(void) {
     malloc_trim(0);
+}
+
+/// Sets or clears the attribute "immutable" of an open file or folder, as chattr(1) does: FS_IOC_SETFLAGS of ioctl_iflags(2),
+/// whose numbers differ between ports. -1 where the file system has no such attribute or the process may not (EPERM).
+static inline int passdir_set_immutable(int descriptor, int is_immutable) {
+    int flags = 0;
+    if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0) return -1;
+    int wanted = is_immutable ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    return wanted == flags ? 0 : ioctl(descriptor, FS_IOC_SETFLAGS, &wanted);
 }
 
 /// prctl(2) with one argument: variadic in C.

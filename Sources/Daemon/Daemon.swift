@@ -43,6 +43,12 @@ public enum Daemon {
         try MountPlace.free(place)
     }
 
+    /// Makes the folders that were mounted on ordinary ones again, with the modes that they had: while passdir has them nobody
+    /// may write into them. Where something is mounted a folder stays as it is.
+    public static func giveBackMountPoints(environment: [String: String]) {
+        MountPointRecord(environment).giveBack()
+    }
+
     /// Whether a mount point is that of a daemon that has ended without unmounting.
     public static func isStale(_ place: FilePath) -> Bool { MountPoint.isStale(place) }
 

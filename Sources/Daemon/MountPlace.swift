@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import Stores
 import System
 import SystemPackage
 
@@ -31,6 +32,23 @@ enum MountPlace {
             throw DaemonError(
                 message: "\(place) and the store in \(store) lie in one another: mount somewhere else")
         }
+        try checkIsEmpty(resolved)
+    }
+
+    /// Refuses to hide what a folder holds, and names it: programs may have written it that took the folder for the mount.
+    private static func checkIsEmpty(_ place: FilePath) throws(DaemonError) {
+        guard var found = try? DirectoryStream(place) else { return }
+        var names: [String] = []
+        while let entry = (try? found.next()) ?? nil {
+            names.append(String(decoding: entry.name, as: UTF8.self))
+        }
+        guard !names.isEmpty else { return }
+        let shown = names.sorted().prefix(3).map { VisibleText.line($0) }.joined(separator: ", ")
+        let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+        throw DaemonError(
+            message:
+                "\(place) is not empty, and mounting there would hide what is in it: \(shown)\(more). Move that away; what "
+                + "was written there while nothing was mounted is not encrypted")
     }
 
     /// Frees the mount point of a daemon that ended without unmounting.

@@ -67,12 +67,14 @@ final class MountService: Sendable {
         {
             throw DaemonError(message: failure)
         }
-        var options = SessionOptions()
-        options.refusesNonEmptyMountPoint = true
-        session = try DaemonError.wrapping { [filesystem, options] in
+        var serving = SessionOptions()
+        serving.refusesNonEmptyMountPoint = true
+        // Without a note of it, it could not be given back.
+        serving.protectsMountPoint = (try? MountPointRecord(environment).note(mountPoint)) != nil
+        session = try DaemonError.wrapping { [filesystem, serving] in
             try Session(
                 mountPoint: mountPoint, filesystemName: "passdir", subtype: "passdir", filesystem: filesystem,
-                options: options)
+                options: serving)
         }
         control = Mutex(nil)
         finished.enter()
@@ -102,6 +104,13 @@ final class MountService: Sendable {
     private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         guard let report = try? client.status(limit: .seconds(5)) else { return }
+        guard report.mount.isUnmounted != true else {
+            throw DaemonError(
+                message:
+                    "the mount at \(report.mount.path) has ended, but its process \(report.mount.pid) has not: programs "
+                    + "still work in it or have files in it open; end them, or let them go elsewhere, then mount again"
+            )
+        }
         throw DaemonError(
             message: "passdir is already mounted at \(report.mount.path) (process \(report.mount.pid)): "
                 + "one mount shows all stores; passdir unmount ends it")
@@ -228,7 +237,7 @@ extension MountService: ControlService {
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), since: since,
-                hidden: stores.hiddenNames,
+                isUnmounted: !session.isMounted, hidden: stores.hiddenNames,
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
                     stores.configurationProblem.map { "the configuration is not followed: \($0)" },
@@ -254,6 +263,11 @@ extension MountService: ControlService {
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
         do {
             try session.unmount()
+        } catch where error.code == .notMounted {
+            throw ControlError(
+                .busy,
+                "\(session.mountPoint) is unmounted already, and process \(getpid()) goes on only for programs that still work "
+                    + "in it or have files in it open: it ends with the last of them")
         } catch {
             throw ControlError(error.code == .busy ? .busy : .failed, error.message)
         }

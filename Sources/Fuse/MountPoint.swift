@@ -6,8 +6,22 @@ public import SystemPackage
 public enum MountPoint {
     /// Whether a FUSE file system is mounted at `path` whose process is gone: everything there answers ENOTCONN.
     /// Asks the file system at `path` itself, and so waits for one that doesn't answer.
+    ///
+    /// By statvfs(2): what stat(2) tells of it the kernel may have kept.
     public static func isStale(_ path: FilePath) -> Bool {
-        status(of: path) == .failure(.socketNotConnected)
+        var facts = statvfs()
+        return path.withPlatformString { statvfs($0, &facts) } != 0 && errno == ENOTCONN
+    }
+
+    /// Makes a directory that was a mount point an ordinary one again: see `SessionOptions.protectsMountPoint`.
+    /// - Returns: false where something is mounted there, or it is not ours to change; true also where it is gone.
+    public static func giveBack(_ path: FilePath, mode: mode_t) -> Bool {
+        do throws(MountError) {
+            guard try mounted(at: path) == nil else { return false }
+        } catch {
+            return false
+        }
+        return BareDirectory(path)?.giveBack(mode) ?? !path.exists
     }
 
     /// What is mounted exactly at `path`, the topmost if several are; nil if nothing. Touches no mounted file
@@ -41,13 +55,14 @@ public enum MountPoint {
 
     /// Throws unless a file system can be mounted at `path`; returns the path as the kernel will list it.
     static func check(_ path: FilePath, refusesNonEmpty: Bool) throws(MountError) -> FilePath {
-        switch status(of: path) {
-        case .failure(.noSuchFileOrDirectory):
-            throw MountError(.mountPointMissing, "There is no directory \(path). Make it first.")
-        case .failure(.socketNotConnected):
+        guard !isStale(path) else {
             throw MountError(
                 .stale,
                 "\(path) still holds a mount whose process has ended. Unmount it: fusermount3 -u \(path)")
+        }
+        switch status(of: path) {
+        case .failure(.noSuchFileOrDirectory):
+            throw MountError(.mountPointMissing, "There is no directory \(path). Make it first.")
         case .failure(let error) where error == .permissionDenied:
             throw MountError(.notPermitted, "\(path) cannot be reached: \(error).")
         case .failure(let error):

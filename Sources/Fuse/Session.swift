@@ -46,6 +46,10 @@ public final class Session: Sendable {
                 throw MountError(.outOfResources, "No memory to receive requests into: \(error).")
             }
         }
+        let bare = options.protectsMountPoint ? BareDirectory(path) : nil
+        bare?.open()
+        var isMounted = false
+        defer { if isMounted { bare?.close() } else { bare?.leave() } }
         let channel = try Fusermount.mount(
             at: path,
             options: [
@@ -59,6 +63,7 @@ public final class Session: Sendable {
             try? Fusermount.unmount(path, lazily: true)
             throw error
         }
+        isMounted = true
         self.mountPoint = path
         self.server = server
         device = (try? MountPoint.mounted(at: path))?.device
@@ -120,6 +125,9 @@ public final class Session: Sendable {
         }
         try Fusermount.unmount(mountPoint, lazily: lazily)
     }
+
+    /// Whether the mount is in sight: false once it was unmounted, though programs may go on with what they have open in it.
+    public var isMounted: Bool { (try? isOurs()) ?? true }
 
     /// Whether what is mounted at the mount point, topmost, is this session.
     private func isOurs() throws(MountError) -> Bool {

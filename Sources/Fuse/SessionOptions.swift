@@ -12,6 +12,8 @@ public struct SessionOptions: Sendable {
     public var idleSeconds = 10.0
     /// Refuse to mount over a directory that has entries, which the mount would hide.
     public var refusesNonEmptyMountPoint = false
+    /// Let nobody write into the directory below the mount, also after the mount has ended: see `BareDirectory`.
+    public var protectsMountPoint = false
     /// Gives the memory into which requests are received.
     public var receiveMemory: @Sendable (_ byteCount: Int) throws(Errno) -> any ReceiveMemory
 

@@ -120,6 +120,12 @@ extension Catalogue {
             "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
             "A secret while it is saved; gone then"),
         item(
+            "mount points", "fields ended by NUL", .data, "mountpoints", .personal, .daemon,
+            "The folders that were mounted on, with the modes they had before; stays until passdir erase"),
+        item(
+            "mount points' copy", "fields ended by NUL", .data, "mountpoints.new", .personal, .daemon,
+            "That list while it is written; gone then"),
+        item(
             "recipient record", "fields ended by NUL", .data, "recipients", .personal, .stores,
             "Whom each .gpg-id named when you last agreed to it"),
         item(

@@ -8,6 +8,12 @@ struct StatusText {
         var lines = [
             "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since))"
         ]
+        if report.mount.isUnmounted == true {
+            lines = [
+                "mount    none: \(report.mount.path) was unmounted, and process \(report.mount.pid) ends when no program "
+                    + "works in it or has files in it open any more"
+            ]
+        }
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
         for store in report.mount.hidden ?? [] {
             lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")

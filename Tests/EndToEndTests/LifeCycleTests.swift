@@ -190,7 +190,7 @@ import Testing
             expectFailure(try home.passdir("mount", home.path("work/inside").string), "work")
             try FileCalls.makeDirectory(home.path("full"))
             try home.write("", to: "full/file")
-            expectFailure(try home.passdir("mount", home.path("full").string), "not empty")
+            expectFailure(try home.passdir("mount", home.path("full").string), "in it: file.")
 
             // The only store is gone.
             try home.succeed(["mv", "work", "away"])

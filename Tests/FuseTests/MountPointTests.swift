@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 import Testing
 
@@ -54,6 +55,27 @@ struct MountPointTests {
         options.refusesNonEmptyMountPoint = true
         #expect(code(mounting: directory, options: options) == .notEmpty)
         #expect(code(mounting: "/proc") == .alreadyMounted)
+    }
+
+    @Test func aBareDirectoryIsClosedAndGivenBack() throws {
+        let directory = try makeTemporaryDirectory()
+        defer { rmdir(directory.string) }
+        chmod(directory.string, 0o755)
+        func mode() -> mode_t { (directory.facts()?.st_mode ?? 0) & 0o7777 }
+        for isMounted in [false, true, false] {
+            let before = mode()
+            let bare = try #require(BareDirectory(directory))
+            bare.open()
+            #expect(mode() & S_IWUSR != 0)
+            if isMounted { bare.close() } else { bare.leave() }
+            #expect(mode() == (isMounted ? 0o500 : before))
+        }
+        #expect(MountPoint.giveBack(directory, mode: 0o755))
+        #expect(mode() == 0o755)
+        let file = directory.appending("file")
+        try Client.write(file, [])
+        unlink(file.string)
+        #expect(!MountPoint.giveBack("/proc", mode: 0o755))
     }
 
     @Test(.enabled(if: canMount)) func aMountIsSeenUsedAndUnmounted() async throws {

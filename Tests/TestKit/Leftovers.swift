@@ -36,6 +36,10 @@ extension TestHome {
             left.append("a mount in \(folder) that cannot be unmounted; the folder stays")
             return left
         }
+        // A mount point of root's is immutable, also when nothing is mounted.
+        _ = try? Program(
+            ["chattr", "-R", "-f", "-i", folder.string], environment: environment, directory: "/"
+        ).wait(limit: .seconds(30))
         let removal = try? Program(
             ["rm", "-rf", "--one-file-system", folder.string], environment: environment, directory: "/"
         ).wait(limit: .seconds(30))

@@ -30,7 +30,15 @@ enum ControlInterface {
 
         # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), the stores that are hidden in
         # it, and what is wrong with the daemon as a whole, such as plaintext that could not be locked in memory.
-        type Mount (path: string, pid: int, since: string, hidden: ?[]string, warnings: ?[]string)
+        # `isUnmounted`: the mount has ended, and the daemon goes on for programs that work in it or have files in it open.
+        type Mount (
+          path: string,
+          pid: int,
+          since: string,
+          isUnmounted: ?bool,
+          hidden: ?[]string,
+          warnings: ?[]string
+        )
 
         type Commit (id: string, subject: string, time: string)
 

@@ -16,16 +16,23 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var pid: Int32
     /// When the mount began to answer.
     public var since: Timestamp
+    /// Whether the mount has ended and the daemon goes on only for programs that work in it or have files in it open; absent
+    /// when it has not.
+    public var isUnmounted: Bool?
     /// The names of the stores that are configured and hidden in the mount; absent when there is none.
     public var hidden: [String]?
     /// What is wrong with the daemon as a whole, one sentence each; absent when nothing is.
     public var warnings: [String]?
 
     /// A mount by its place, its process and its beginning.
-    public init(path: String, pid: Int32, since: Timestamp, hidden: [String] = [], warnings: [String] = []) {
+    public init(
+        path: String, pid: Int32, since: Timestamp, isUnmounted: Bool = false, hidden: [String] = [],
+        warnings: [String] = []
+    ) {
         self.path = path
         self.pid = pid
         self.since = since
+        self.isUnmounted = isUnmounted ? true : nil
         self.hidden = hidden.isEmpty ? nil : hidden
         self.warnings = warnings.isEmpty ? nil : warnings
     }

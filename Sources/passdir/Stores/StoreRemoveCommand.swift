@@ -100,6 +100,9 @@ struct StoreRemoveCommand: ParsableCommand {
             try Confirmation.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
         }
         try context.administration.remove(name, purge: purge, force: force)?.print()
+        if try context.registry.definitions().isEmpty, !context.daemon.isRunning {
+            Daemon.giveBackMountPoints(environment: context.environment)
+        }
     }
 }
 
@@ -134,6 +137,7 @@ struct EraseCommand: ParsableCommand {
         try Confirmation.require(
             "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
                 + "\(credentials == 1 ? "" : "s")?", yes: yes)
+        Daemon.giveBackMountPoints(environment: context.environment)
         for away in try context.administration.eraseEverything(force: force) { away.print() }
     }
 }
