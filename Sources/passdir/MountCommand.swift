@@ -36,7 +36,9 @@ struct MountCommand: ParsableCommand {
     }
 
     func run() throws {
-        let environment = CallerEnvironment.variables()
+        var environment = CallerEnvironment.variables()
+        // Where the daemon's gpg asks for passphrases: it has no terminal of its own.
+        if environment["GPG_TTY"]?.isEmpty ?? true { environment["GPG_TTY"] = Terminal.path }
         let place = try Daemon.mountPoint(
             argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
         if foreground {

@@ -21,7 +21,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
-            DiscardCommand.self,
+            DiscardCommand.self, UnlockCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             RecipientsCommand.self, KeysCommand.self, CredentialCommand.self, AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self,

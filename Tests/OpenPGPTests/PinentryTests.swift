@@ -31,6 +31,7 @@ final class PinentryHome: Sendable {
                     case "$(cat \(path)/mode)" in
                     right) echo "D sesame"; echo OK ;;
                     wrong) echo "D wrong"; echo OK ;;
+                    gone) echo "ERR 83918929 No such file or directory <Pinentry>" ;;
                     notty) echo "ERR 83918950 Inappropriate ioctl for device <Pinentry>" ;;
                     cancel) echo "ERR 83886179 Operation cancelled <Pinentry>" ;;
                     silent) echo "$$" >\(path)/asked; exec sleep 300 ;;
@@ -117,8 +118,8 @@ final class PinentryHome: Sendable {
     }
 
     /// What pinentry-curses says in a daemon.
-    @Test func noTerminal() throws {
-        try pinentry.mode("notty")
+    @Test(arguments: ["notty", "gone"]) func noTerminal(_ answer: String) throws {
+        try pinentry.mode(answer)
         #expect(code() == .noPinentry)
     }
 

@@ -25,13 +25,20 @@ enum EngineFailure {
         }
     }
 
+    /// What a failure means that came from pinentry: whatever it stumbled over, the question was not shown. It says ENOENT
+    /// where its terminal is gone, ENXIO or EIO where that has hung up.
+    static func code(of error: gpgme_error_t) -> OpenPGPError.Code? {
+        let known = code(gpgme_err_code(error))
+        return known ?? (gpgme_err_source(error) == GPG_ERR_SOURCE_PINENTRY ? .noPinentry : nil)
+    }
+
     /// An error with gpg's own words behind `what`.
     static func error(
         _ error: gpgme_error_t, _ what: String, else fallback: OpenPGPError.Code = .other,
         subject: String? = nil
     ) -> OpenPGPError {
         OpenPGPError(
-            code(gpgme_err_code(error)) ?? fallback, "\(what): \(words(error))", subject: subject)
+            code(of: error) ?? fallback, "\(what): \(words(error))", subject: subject)
     }
 
     /// gpg's words for an error.

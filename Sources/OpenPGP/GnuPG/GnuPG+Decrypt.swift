@@ -93,7 +93,7 @@ extension GnuPG {
 
     private static func decryptionError(_ error: gpgme_error_t, _ status: [StatusLine]) -> OpenPGPError {
         // gpg's own reasons for each session key it tried are finer than the verdict.
-        let reasons = status.decryptionFailures.compactMap { EngineFailure.code(gpgme_err_code_t($0)) }
+        let reasons = status.decryptionFailures.compactMap { EngineFailure.code(of: $0) }
         let verdict = gpgme_err_code(error)
         if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
         // A session key was found, so that it is the data that is bad.
@@ -105,7 +105,7 @@ extension GnuPG {
                 ? OpenPGPError(.notEncrypted, "there is no OpenPGP data")
                 : OpenPGPError(.corrupt, "gpg ended without decrypting anything")
         }
-        if let code = EngineFailure.code(verdict) { return sentence(code, error) }
+        if let code = EngineFailure.code(of: error) { return sentence(code, error) }
         return OpenPGPError(.corrupt, "the message cannot be decrypted: \(EngineFailure.words(error))")
     }
 
@@ -118,7 +118,9 @@ extension GnuPG {
         case .timedOut: OpenPGPError(code, "nobody answered the passphrase prompt")
         case .noPinentry:
             OpenPGPError(
-                code, "no pinentry could ask for the passphrase; is there a terminal, and is GPG_TTY set?")
+                code,
+                "no pinentry could ask for the passphrase: the terminal that passdir was mounted in is gone, or there was "
+                    + "none; passdir unlock asks in the terminal where you type it")
         case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
         default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
         }

@@ -16,6 +16,5 @@ extension [StatusLine] {
     var decryptionFailures: [UInt32] {
         filter { $0.keyword == "ERROR" && $0.arguments.first == "pkdecrypt_failed" }
             .compactMap { $0.arguments.dropFirst().first.flatMap { UInt32($0) } }
-            .map { $0 & 0xffff }
     }
 }

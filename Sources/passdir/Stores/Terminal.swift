@@ -8,6 +8,13 @@ enum Terminal {
     /// Whether there is somebody to ask.
     static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
+    /// The terminal that the command runs in, by its device; nil without one.
+    static var path: String? {
+        [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].lazy.compactMap { ttyname($0) }.first.map {
+            String(cString: $0)
+        }
+    }
+
     /// Whether there is somebody to ask who sees what was printed before the question.
     static var showsOutput: Bool { isThere && isatty(STDOUT_FILENO) == 1 }
 

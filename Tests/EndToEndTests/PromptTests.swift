@@ -1,0 +1,73 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Passphrases are asked for where a person sees the question.
+@Suite struct PromptTests {
+    /// A pinentry that works in terminals, and says how a question there cannot be shown. It gives the passphrase, and writes down
+    /// which terminal it was to use.
+    private func usePinentry(_ home: TestHome) throws {
+        try home.write(
+            """
+            #!/bin/sh
+            echo 'OK Pleased to meet you'
+            while read -r word rest; do
+                case "$word" in
+                OPTION) case "$rest" in ttyname=*) tty="${rest#ttyname=}" ;; esac; echo OK ;;
+                GETPIN)
+                    if [ -z "$tty" ]; then echo 'ERR 83918950 Inappropriate ioctl for device <Pinentry>'
+                    elif [ ! -e "$tty" ]; then echo 'ERR 83918929 No such file or directory <Pinentry>'
+                    else echo "$tty" >> '\(home.path("asked"))'; echo 'D sesame'; echo OK; fi ;;
+                BYE) echo OK; exit 0 ;;
+                *) echo OK ;;
+                esac
+            done
+
+            """, to: "pinentry", mode: [.ownerReadWriteExecute])
+        try home.write("pinentry-program \(home.path("pinentry"))\n", to: "gnupg/gpg-agent.conf")
+        try home.succeed(["gpgconf", "--kill", "gpg-agent"])
+    }
+
+    /// Holds:
+    /// - A passphrase is asked for in the terminal that passdir was mounted in, also where GPG_TTY is not set.
+    /// - Where the question cannot be shown, as that terminal is gone, an open is ENOTTY, and `passdir status` names
+    ///   `passdir unlock`, which asks in the terminal where it is typed; reading goes on after it.
+    @Test func theTerminalOfTheMountIsAsked() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "sesame")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            try usePinentry(home)
+            let secret = home.visible("work/one").string
+            let forget = ["gpgconf", "--kill", "gpg-agent"]
+
+            // The terminal of the mount is there while its shell is.
+            let script = "tty > tty; passdir mount mnt && cat \(secret)"
+            let first = try home.onTerminal(["sh", "-c", script], [], extra: ["GPG_TTY": ""])
+            #expect(first.output.contains("text"), "\(first)")
+            #expect(try home.text(of: "asked") == home.text(of: "tty"))
+
+            try home.succeed(forget)
+            let gone = try home.run(["cat", secret])
+            #expect(gone.exitCode == 1 && gone.errors.contains("Inappropriate ioctl"), "\(gone)")
+            let told = try home.passdir("status").output
+            #expect(told.contains("one: no pinentry could ask") && told.contains("passdir unlock"), "\(told)")
+
+            let unlocked = try home.onTerminal(
+                ["sh", "-c", "tty > tty; passdir unlock work"], [], extra: ["GPG_TTY": ""])
+            #expect(unlocked.exitCode == 0, "\(unlocked)")
+            #expect(try home.text(of: "asked").hasSuffix(home.text(of: "tty")))
+            #expect(try home.succeed(["cat", secret]) == Array("text\n".utf8))
+            #expect(try !home.passdir("status").output.contains("pinentry"))
+
+            let other = try home.makeKey("b@example.org")
+            try home.addStores([try home.makeStore("empty", recipients: [other])])
+            let none = try home.passdir("unlock", "empty")
+            #expect(
+                none.exitCode == 1 && none.errors.contains("has no secret that a key of yours"), "\(none)")
+            try home.unmount()
+        }
+    }
+}
