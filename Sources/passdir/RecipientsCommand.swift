@@ -17,7 +17,8 @@ struct RecipientsCommand: ParsableCommand {
             """,
         subcommands: [
             RecipientsShowCommand.self, RecipientsAddCommand.self, RecipientsRemoveCommand.self,
-            RecipientsSetCommand.self, RecipientsResumeCommand.self, RecipientsAbortCommand.self,
+            RecipientsSetCommand.self, RecipientsUnsetCommand.self, RecipientsResumeCommand.self,
+            RecipientsAbortCommand.self,
             RecipientsCheckCommand.self, RecipientsConfirmCommand.self,
             RecipientsSettleCommand.self,
         ]
@@ -54,13 +55,16 @@ extension RecipientReport {
     }
 }
 
+/// The keys that a change of recipients is about.
+struct ChangedKeys: ParsableArguments {
+    @Argument(help: ArgumentHelp("Fingerprints, key ids, addresses or groups.", valueName: "key"))
+    var keys: [String]
+}
+
 /// What the commands that change recipients have in common.
 struct ChangeOptions: ParsableArguments {
     @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
     var path: String
-
-    @Argument(help: ArgumentHelp("Fingerprints, key ids, addresses or groups.", valueName: "key"))
-    var keys: [String]
 
     @Flag(help: "Leave secrets as they are that no key here decrypts.")
     var skipUnreadable = false
@@ -89,6 +93,7 @@ struct ChangeOptions: ParsableArguments {
         for key in planned.awaited {
             Output.print("+ \(key.key.title) is in the list by somebody else: this agrees to it")
         }
+        if planned.removesList { Output.print("- the folder's own .gpg-id") }
         if !change.isEmpty {
             Output.print(
                 "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
@@ -149,7 +154,8 @@ struct RecipientsAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Let more keys read a store or a folder.")
     @OptionGroup var options: ChangeOptions
-    func run() throws { try options.make(.add(options.keys)) }
+    @OptionGroup var changed: ChangedKeys
+    func run() throws { try options.make(.add(changed.keys)) }
 }
 
 /// `passdir recipients remove`.
@@ -158,7 +164,8 @@ struct RecipientsRemoveCommand: ParsableCommand {
         commandName: "remove", abstract: "Let keys no longer read a store or a folder.",
         discussion: "Nothing is removed from your keyring.")
     @OptionGroup var options: ChangeOptions
-    func run() throws { try options.make(.remove(options.keys)) }
+    @OptionGroup var changed: ChangedKeys
+    func run() throws { try options.make(.remove(changed.keys)) }
 }
 
 /// `passdir recipients set`.
@@ -167,7 +174,20 @@ struct RecipientsSetCommand: ParsableCommand {
         commandName: "set", abstract: "Let just these keys read a store or a folder.",
         discussion: "As 'pass init': a folder without a .gpg-id of its own gets one.")
     @OptionGroup var options: ChangeOptions
-    func run() throws { try options.make(.set(options.keys)) }
+    @OptionGroup var changed: ChangedKeys
+    func run() throws { try options.make(.set(changed.keys)) }
+}
+
+/// `passdir recipients unset`.
+struct RecipientsUnsetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unset", abstract: "Let a folder have the recipients of the one above it.",
+        discussion: """
+            As 'pass init -p FOLDER ""': what is below is encrypted anew, and the folder's own .gpg-id is removed. So is \
+            'rm .gpg-id' of a folder in the mount.
+            """)
+    @OptionGroup var options: ChangeOptions
+    func run() throws { try options.make(.inherit) }
 }
 
 /// `passdir recipients resume`.

@@ -99,7 +99,6 @@ struct RecipientsSettleCommand: ParsableCommand {
         if yes || !Confirmation.isPossible { try refuseForeign(list, lines, choice, sharing) }
         var options = ChangeOptions()
         options.path = list.place
-        options.keys = lines
         options.skipUnreadable = skipUnreadable
         options.yes = yes
         options.lockMeOut = lockMeOut

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MountedRecipientsTests {
     /// Holds:
     /// - `.gpg-id` is shown as it is and can be written: saving it encrypts what is below to the keys that it names, and it
-    ///   cannot be removed or renamed to another name (EPERM).
+    ///   cannot be renamed to another name (EPERM), nor that of the store's top removed.
     @Test func savingTheFileChangesTheRecipients() throws {
         try Fixture.with { fixture in
             let home = fixture.home
@@ -55,6 +55,55 @@ import Testing
                 names.split(separator: "\n").sorted() == [
                     ".gitattributes", ".gpg-id", "a.gpg", "sub/.gpg-id", "sub/b.gpg",
                 ])
+        }
+    }
+
+    /// Holds:
+    /// - Removing the `.gpg-id` of an inner folder encrypts what is below to the keys that the list above names; `rm -r` removes
+    ///   a folder with its list.
+    @Test func aFoldersListIsRemoved() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann], remote: true)
+            try home.addStores([store])
+            for name in ["a", "gone/b", "gone/in/c", "kept/d", "kept/in/e", "other/f"] {
+                try store.insert(name, "text")
+            }
+            for folder in ["gone", "kept", "other"] {
+                try home.succeed([
+                    "passdir", "recipients", "set", "work/\(folder)", fixture.ann.fingerprint,
+                    fixture.bob.fingerprint, "--yes",
+                ])
+            }
+            try home.mount()
+            #expect(try store.recipientKeyIDs(of: "kept/in/e").count == 2)
+            try home.succeed(["rm", "-r", "mnt/work/gone"])
+            #expect(access(home.path("work/gone").string, F_OK) != 0)
+
+            try home.succeed(["rm", "mnt/work/kept/.gpg-id"])
+            #expect(try store.recipientKeyIDs(of: "kept/in/e").count == 1)
+            #expect(access(home.path("work/kept/.gpg-id").string, F_OK) != 0)
+            // What is saved there is for whom the list above names, and nobody has to agree to them.
+            try home.write("new", to: "mnt/work/kept/in/e")
+            #expect(try store.recipientKeyIDs(of: "kept/in/e").count == 1)
+
+            // The same by the command, which shows what it does and asks.
+            let unset = ["passdir", "recipients", "unset", "work/other"]
+            let asked = try home.run(unset)
+            #expect(asked.exitCode == 1 && asked.errors.contains("--yes"), "\(asked)")
+            #expect(try store.recipientKeyIDs(of: "other/f").count == 2)
+            let done = try home.run(unset + ["--yes"])
+            #expect(done.exitCode == 0 && done.output.contains("- the folder's own .gpg-id"), "\(done)")
+            #expect(try store.recipientKeyIDs(of: "other/f").count == 1)
+            #expect(access(home.path("work/other/.gpg-id").string, F_OK) != 0)
+            let again = try home.run(unset + ["--yes"])
+            #expect(again.exitCode == 1 && again.errors.contains("has no .gpg-id of its own"), "\(again)")
+            let top = try home.run(["passdir", "recipients", "unset", "work", "--yes"])
+            #expect(top.exitCode == 1 && top.errors.contains("nothing is above"), "\(top)")
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+            #expect(try store.remoteGit("rev-parse", "main") == store.git("rev-parse", "HEAD"))
+            #expect(try store.git("ls-files", "*.gpg-id") == ".gpg-id")
         }
     }
 

@@ -8,6 +8,8 @@ public struct PlannedChange: Sendable {
     public var place: String
     /// What it means.
     public var change: RecipientChange
+    /// Whether the folder's own `.gpg-id` goes, once what is below is for whom the list above names.
+    public let removesList: Bool
     /// The keys that the user named, by their fingerprints.
     let named: Set<Fingerprint>
     let store: Store
@@ -25,7 +27,7 @@ public struct PlannedChange: Sendable {
     public var lostAgreement: String? { store.lostAgreement }
 
     /// Whether there is nothing to do, and nothing to agree to.
-    public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty }
+    public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty && !removesList }
 
     /// The keys that would be encrypted to although nobody here named or agreed to them: somebody else brought them.
     public var foreign: [Recipient] {

@@ -39,6 +39,8 @@ public enum RecipientEdit: Sendable {
     case set([String])
     /// Just these, whom others may have listed: nobody here has named them.
     case take([String])
+    /// Those of the folder above, whose `.gpg-id` takes the place of the folder's own.
+    case inherit
 }
 
 extension Sharing {
@@ -91,6 +93,13 @@ extension Sharing {
                 named = names
                 file = RecipientFile(lines: try lines(names, store))
             case .take(let names): file = RecipientFile(lines: try lines(names, store))
+            case .inherit:
+                guard try store.hasOwnList(place.folder) else {
+                    throw StoreError(
+                        .badRecipientFile,
+                        "\(place.title) has no .gpg-id of its own: nothing was changed.")
+                }
+                file = try store.inheritedFile(of: place.folder)
             case .add(let names):
                 named = names
                 let current = try store.currentFile(of: place.folder)
@@ -112,7 +121,8 @@ extension Sharing {
             let keys = named.flatMap { (try? store.engine.resolve($0)) ?? [] }.map(\.key.fingerprint)
             return PlannedChange(
                 place: place.title, change: try store.change(of: place.folder, to: file, from: applied),
-                named: Set(keys), store: store)
+                removesList: { if case .inherit = edit { true } else { false } }(), named: Set(keys),
+                store: store)
         }
     }
 
@@ -143,13 +153,28 @@ extension Sharing {
                 try planned.store.accept(
                     planned.change.unagreed.map(\.recipient),
                     in: planned.change.folder.appending(Store.recipientFileName), accepted)
+                if planned.removesList { try removeList(planned) }
                 return ChangeOutcome(place: planned.place)
             }
             let work = try Reencryption.begin(
                 planned.change, in: planned.store, accepting: accepted,
                 skipsUnreadable: skipsUnreadable, cancellation: cancellation)
-            return try run(work, planned.store, planned.place, cancellation, progress)
+            let outcome = try run(work, planned.store, planned.place, cancellation, progress)
+            if planned.removesList { try removeList(planned) }
+            return outcome
         }
+    }
+
+    /// The folder's list names just whom the one above it names: it goes, in pass's words.
+    private func removeList(_ planned: PlannedChange) throws {
+        let (store, folder) = (planned.store, planned.change.folder)
+        let committer = try committer(of: store)
+        let gone = try store.removeList(of: folder)
+        try Self.wait { () throws(CommitError) in
+            try await committer.commit(
+                paths: gone, message: "Deinitialize \(folder)/.gpg-id (\(folder)).\n")
+        }
+        try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
     }
 
     /// Looks at a change of a store that was interrupted: what is left of it, and that it may still be made.

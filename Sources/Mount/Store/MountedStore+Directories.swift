@@ -17,6 +17,10 @@ extension MountedStore {
                     name: entry.name, inode: tree.inode(of: entry.name, in: folder),
                     kind: FileKind(entry.kind)))
         }
+        // Last, so that who removes a folder entry by entry finds nothing any more that would have to be encrypted anew.
+        if let list = listing.firstIndex(where: { $0.name == Store.recipientFileName }) {
+            listing.append(listing.remove(at: list))
+        }
         return listing
             + inMemory.map { ListedEntry(name: $0.name, inode: $0.node.inode, kind: $0.node.fileKind) }
     }

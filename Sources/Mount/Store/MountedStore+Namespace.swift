@@ -39,6 +39,11 @@ extension MountedStore {
     }
 
     func unlink(_ name: Name, in folder: Node) throws(Errno) {
+        if name == Store.recipientFileName, let path = tree.backingPath(of: folder),
+            try root.statusIfPresent(of: path.appending(name)) != nil
+        {
+            return try unlinkList(of: folder)
+        }
         let (node, removed, changed) = try inNamespace(of: folder) {
             place throws(Errno) -> (Node, FilePath?, ChangedFolder?) in
             let (node, status) = try find(name, in: place)

@@ -47,6 +47,28 @@ extension MountedStore {
         return try StoreError.wrapping("look at", path) { () throws(Errno) in try root.status(of: path) }
     }
 
+    /// unlink(2) of the `.gpg-id` of an inner folder: what is below is encrypted to the keys that the list above names, then it
+    /// is gone. Where it is for nothing, as at the end of `rm -r`, it is only gone.
+    func unlinkList(of folder: Node) throws(Errno) {
+        guard let path = tree.backingPath(of: folder), !path.isEmpty, let changeRecipients else {
+            throw .notPermitted
+        }
+        let gone = try Errno.catching { () throws(StoreError) in
+            if try !store.secrets(below: path, nested: false).isEmpty {
+                try changeRecipients(
+                    path, try store.inheritedFile(of: path).bytes, try store.appliedList(of: path))
+            }
+            return try store.removeList(of: path)
+        }
+        let node = tree.child(Store.recipientFileName, of: folder)
+        namespace.withLock { _ in if let node { self.tree.detach(node) } }
+        if let node, let file = node.secret {
+            file.state.withLock { $0.abandonEdits() }
+            unmarkIfSaved(node, file)
+        }
+        for file in gone { sink.note(.removed(file)) }
+    }
+
     /// A file gets the name `.gpg-id`, as editors and tools do that write a new file and rename it: its content is the
     /// new `.gpg-id`. Returns false when what was looked at has changed.
     func renameToRecipients(_ move: Move, _ file: SecretFile) throws(Errno) -> Bool {

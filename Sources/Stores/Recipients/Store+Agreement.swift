@@ -154,6 +154,12 @@ extension Store {
         }
     }
 
+    /// Forgets what was agreed to for the list of a folder that the user removes: from then on that of the folder above counts.
+    public func forgetAgreement(to list: FilePath) throws(StoreError) {
+        guard agreed != nil else { return }
+        try updateRecord { entries in entries.filter { $0.file != list } }
+    }
+
     /// What was agreed to; nil where nothing was ever, or where that is lost.
     var agreed: [RecordContent.Entry]? { agreement.entries }
 

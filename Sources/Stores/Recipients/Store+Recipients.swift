@@ -55,6 +55,42 @@ extension Store {
         }
     }
 
+    /// The `.gpg-id` that would apply to a folder if it had none of its own.
+    public func inheritedFile(of folder: FilePath) throws(StoreError) -> RecipientFile {
+        guard !folder.isEmpty else {
+            throw StoreError(
+                .badRecipientFile,
+                "nothing is above the store \"\(name)\": without its .gpg-id nobody would be named to encrypt to."
+            )
+        }
+        return try recipientFileContent(try recipientFile(for: folder))
+    }
+
+    /// Whether a folder has a `.gpg-id` of its own.
+    public func hasOwnList(_ folder: FilePath) throws(StoreError) -> Bool {
+        let list = folder.appending(Self.recipientFileName)
+        return try recipientFile(for: list) == list
+    }
+
+    /// Removes the `.gpg-id` of a folder, with its signature; durable on return.
+    /// - Returns: the files that are gone.
+    public func removeList(of folder: FilePath) throws(StoreError) -> [FilePath] {
+        let list = folder.appending(Self.recipientFileName)
+        try forgetAgreement(to: list)
+        var gone: [FilePath] = []
+        for file in [list, folder.appending(Self.signatureFileName)] {
+            do throws(Errno) {
+                guard try root.statusIfPresent(of: file) != nil else { continue }
+                try root.unlink(file)
+                try root.synchronizeParent(of: file)
+            } catch {
+                throw StoreError(error, "remove", file)
+            }
+            gone.append(file)
+        }
+        return gone
+    }
+
     /// The recipients of a secret: PASSWORD_STORE_KEY where it is set, else the nearest `.gpg-id`; those are refused
     /// that nobody agreed to, where `recipients.confirm` asks for that.
     public func recipients(for secret: FilePath) throws(StoreError) -> RecipientList {
