@@ -49,7 +49,9 @@ final class MountService: Sendable {
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)
-        filesystem = StoreFilesystem(options: setup.options)
+        var options = setup.options
+        options.mountPoint = mountPoint
+        filesystem = StoreFilesystem(options: options)
         Self.sweep(setup.registry, environment, setup.credentials, learned, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)

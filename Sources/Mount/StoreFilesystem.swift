@@ -2,7 +2,7 @@ import Fuse
 import Stores
 import Synchronization
 import System
-import SystemPackage
+public import SystemPackage
 
 /// The file system that the kernel shows: all visible stores, each a directory of its own.
 ///
@@ -26,6 +26,9 @@ public final class StoreFilesystem: Sendable {
         public var scratchPatterns: [String] = []
         /// How long a secret that was renamed to a scratch name stays on disk (`mount.grace`).
         public var grace = Duration.seconds(10)
+
+        /// Where it is mounted: links may be made by absolute paths below it.
+        public var mountPoint: FilePath?
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

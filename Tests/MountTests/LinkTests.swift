@@ -53,20 +53,72 @@ import Testing
     /// A link on disk that others made, and what it tells.
     static let found: [(target: String, shown: Result<String, Errno>)] = [
         ("s.gpg", .success("s")), ("none.gpg", .success("none")), ("./s.gpg", .success("./s")),
-        ("../outside", .failure(.permissionDenied)), ("/etc/passwd", .failure(.permissionDenied)),
-        (".gpg-id", .failure(.permissionDenied)), ("s~.gpg", .failure(.permissionDenied)),
-        (".git/config", .failure(.permissionDenied)),
+        ("../outside", .success(".passdir-refused/../outside")),
+        ("/etc/passwd", .success(".passdir-refused//etc/passwd")),
+        (".gpg-id", .success(".passdir-refused/.gpg-id")), ("s~.gpg", .success(".passdir-refused/s~.gpg")),
+        (".git/config", .success(".passdir-refused/.git/config")),
+        ("STORE/s.gpg", .success("s")), ("STORE/d/t.gpg", .success("d/t")), ("STORE", .success(".")),
+        ("STORE/../outside", .success(".passdir-refused/STORE/../outside")),
     ]
 
+    /// Holds:
+    /// - A symbolic link that others made and that leads out of its store is shown, with `.passdir-refused/` before its target,
+    ///   and is EACCES when it is followed.
     @Test(arguments: found)
     func aLinkTellsNothingOutside(_ target: String, _ shown: Result<String, Errno>) throws {
         try TestMount.with { mount in
             try mount.save("x", "work/s")
-            symlink(target, mount.disk("work/l.gpg").string)
-            #expect(Result { () throws(Errno) in try mount.target("work/l") } == shown)
+            try mount.makeDirectory("work/d")
+            try mount.save("x", "work/d/t")
+            func inStore(_ text: String) -> String {
+                let parts = text.split(separator: "STORE", omittingEmptySubsequences: false)
+                return parts.joined(separator: mount.disk("work").string)
+            }
+            symlink(inStore(target), mount.disk("work/l.gpg").string)
+            #expect(Result { () throws(Errno) in try mount.target("work/l") } == shown.map(inStore))
             #expect(try mount.attributes("work/l").kind == .symbolicLink)
+            #expect(try mount.attributes("work/l").size == Int64(try mount.target("work/l").utf8.count))
+            // What stands before the target of one that is not followed is no name.
+            #expect(
+                mount.failure { () throws(Errno) in try mount.look("work/.passdir-refused") }
+                    == .permissionDenied)
+            #expect(
+                mount.failure { () throws(Errno) in try mount.link("work/n", to: ".passdir-refused/s") }
+                    == .notPermitted)
             #expect(
                 mount.failure { () throws(Errno) in try mount.open("work/l") } == .tooManySymbolicLinkLevels)
+        }
+    }
+
+    /// By a path on disk or in the mount.
+    ///
+    /// Holds:
+    /// - A symbolic link by an absolute path within its store is shown, and made, as a relative one.
+    @Test func anAbsoluteLinkIsMadeRelative() throws {
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.mountPoint = "/m"
+        try TestMount.with(options) { mount in
+            try mount.makeDirectory("work/d")
+            try mount.save("x", "work/s")
+            try mount.link("work/d/one", to: mount.disk("work/s").string)
+            try mount.link("work/d/two", to: "/m/work/s")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.link("work/n", to: "/m/home/s") }
+                    == .notPermitted)
+            #expect(try mount.onDisk() == ["d", "d/one.gpg", "d/two.gpg", "s.gpg"])
+            #expect(try mount.target("work/d/one") == "../s" && mount.target("work/d/two") == "../s")
+        }
+    }
+
+    /// A secret that is shown with its `.gpg`, because of a folder that has its name, is one for a link, too.
+    @Test func aLinkToASecretBesideAFolder() throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/s")
+            try mount.encrypt("x", "work/s.gpg")
+            #expect(try mount.read("work/s.gpg") == "x")
+            try mount.link("work/l", to: "s.gpg")
+            #expect(try mount.target("work/l") == "s.gpg")
+            #expect(try mount.onDisk() == ["l.gpg", "s", "s.gpg"])
         }
     }
 

@@ -10,22 +10,22 @@ extension MountedStore {
         return try visibleTarget(of: link)
     }
 
-    /// The target of a link as the mount shows it: a link `a.gpg` to `b.gpg` is `a` to `b`. A link that leads out of
-    /// its store is shown but not followed: EACCES. Nor is one to a list of recipients or to a scratch name: what is saved
-    /// under a secret's name must not become a list of readers, or nothing.
+    /// Before the target of a link that is not followed, so that it can be read, listed and copied all the same: nothing has
+    /// this name, and whoever looks it up is refused (EACCES).
+    static let refusedTarget: Name = ".passdir-refused"
+
+    /// The target of a link as the mount shows it: a link `a.gpg` to `b.gpg` is `a` to `b`, and one by an absolute path within
+    /// the store a relative one. A link that leads out of its store is shown but not followed. Nor is one to a list of
+    /// recipients or to a scratch name: what is saved under a secret's name must not become a list of readers, or nothing.
     func visibleTarget(of node: Node) throws(Errno) -> [UInt8] {
         guard let path = tree.backingPath(of: node), let backing = path.lastComponent else {
             throw .staleNFSFileHandle
         }
-        let target = try root.target(ofLink: path)
-        guard staysInside(target, from: path.removingLastComponent()) else { throw .permissionDenied }
-        if let name = target.lastName {
-            let shown = name.strippingSuffix() ?? name
-            let isForSecrets = ![name, shown].contains { last in
-                last == Store.recipientFileName || last == Store.signatureFileName
-                    || mount.scratchNames.match(last)
-            }
-            guard isForSecrets else { throw .permissionDenied }
+        let folder = path.removingLastComponent()
+        let stored = try root.target(ofLink: path)
+        let target = relative(stored, from: folder, to: root.path)
+        guard staysInside(target, from: folder), isForSecrets(target) else {
+            return Array((Self.refusedTarget.string + "/").utf8) + stored
         }
         guard backing.strippingSuffix() != nil, let name = target.lastName, let bare = name.strippingSuffix()
         else {
@@ -37,6 +37,31 @@ extension MountedStore {
             return isAnothers ? target : target.replacing(name, with: bare)
         }
         return target.replacing(name, with: shown)
+    }
+
+    private func isForSecrets(_ target: [UInt8]) -> Bool {
+        guard let name = target.lastName else { return true }
+        return ![name, name.strippingSuffix() ?? name].contains { last in
+            last == Store.recipientFileName || last == Store.signatureFileName
+                || mount.scratchNames.match(last)
+        }
+    }
+
+    /// An absolute target below `top`, as a relative one of a link in a folder; any other target as it is.
+    private func relative(_ target: [UInt8], from folder: FilePath, to top: FilePath) -> [UInt8] {
+        guard let path = FilePath(bytes: target), path.isAbsolute, path.starts(with: top) else {
+            return target
+        }
+        let ups = Array(repeating: "..", count: folder.components.count)
+        let downs = path.components.dropFirst(top.components.count).map(\.bytes)
+        let parts = ups.map { Array($0.utf8) } + downs
+        return parts.isEmpty ? Array(".".utf8) : Array(parts.joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    /// As above, of a target below the store's folder, or below the store as it is seen in the mount.
+    private func relative(_ target: [UInt8], from folder: FilePath) -> [UInt8] {
+        let shown = mount.options.mountPoint?.appending(store.name)
+        return [shown, root.path].compactMap(\.self).reduce(target) { relative($0, from: folder, to: $1) }
     }
 
     /// The name by which the mount shows what a link on disk leads to; nil where there is nothing.
@@ -53,6 +78,7 @@ extension MountedStore {
         guard !VisibleName.isHidden(name) else { throw .notPermitted }
         let (node, linkPath, others, changed) = try inNamespace(of: folder) { place throws(Errno) in
             let path = place.path
+            let target = self.relative(target, from: path)
             guard self.staysInside(target, from: path) else { throw .notPermitted }
             guard try self.isFree(name, in: place) else { throw .fileExists }
             let found = self.place(of: target, in: path).flatMap { self.resolveTarget($0) }
@@ -111,7 +137,7 @@ extension MountedStore {
             case .currentDirectory: continue
             case .regular:
                 hasDescended = true
-                if component.string == ".git" { return false }
+                if component.string == ".git" || component == Self.refusedTarget { return false }
             }
         }
         return true

@@ -7,6 +7,7 @@ import SystemPackage
 extension MountedStore {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         try checkShown(folder)
+        if name == Self.refusedTarget { throw .permissionDenied }
         let (node, status) = try inNamespace(of: folder) { place throws(Errno) in
             try find(name, in: place)
         }
