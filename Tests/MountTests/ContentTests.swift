@@ -202,6 +202,17 @@ import Testing
         }
     }
 
+    /// Unspecified by POSIX, and what Linux does: O_TRUNC empties also what is opened for reading only.
+    @Test func whatIsTruncatedForReadingIsOnDiskAtOnce() throws {
+        try TestMount.with { mount in
+            try mount.save("x", "work/a")
+            let file = try mount.open("work/a", O_RDONLY | O_TRUNC)
+            #expect(try mount.decrypt("work/a.gpg").isEmpty)
+            try file.close()
+            #expect(try mount.read("work/a").isEmpty)
+        }
+    }
+
     /// flock(1) makes a file by opening it for reading: nobody will flush that.
     @Test func whatIsMadeForReadingIsOnDiskAtOnce() throws {
         try TestMount.with { mount in

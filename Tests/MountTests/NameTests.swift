@@ -116,8 +116,20 @@ import Testing
     /// The kernel looks up a name before it asks for anything else to be done with it.
     @Test func aNameThatIsTooLongIsToldWhenItIsLookedUp() throws {
         try TestMount.with { mount in
-            let path = "work/" + String(repeating: "n", count: 256)
-            #expect(mount.failure { () throws(Errno) in try mount.look(path) } == .fileNameTooLong)
+            for count in [252, 255, 256] {
+                let path = "work/" + String(repeating: "n", count: count)
+                #expect(mount.failure { () throws(Errno) in try mount.look(path) } == .fileNameTooLong)
+                #expect(
+                    mount.failure { () throws(Errno) in try mount.makeDirectory(path) } == .fileNameTooLong)
+                #expect(mount.failure { () throws(Errno) in try mount.makeNode(path) } == .fileNameTooLong)
+                #expect(mount.failure { () throws(Errno) in try mount.unlink(path) } == .fileNameTooLong)
+                #expect(
+                    mount.failure { () throws(Errno) in try mount.link(path, to: "a") } == .fileNameTooLong)
+            }
+            // One that others made is there.
+            let long = String(repeating: "n", count: 252)
+            mkdir(mount.disk("work/" + long).string, 0o700)
+            try mount.save("x", "work/\(long)/a")
         }
     }
 

@@ -58,6 +58,8 @@ extension MountedStore {
             } catch {
                 return body(.failure(error))
             }
+            // Where stat(2) goes on telling of another file than was read there is no end.
+            guard attempt < 64 else { return body(.failure(.resourceTemporarilyUnavailable)) }
             self.load(node, file, caller, attempt: attempt + 1, then: body)
         }
     }

@@ -26,7 +26,8 @@ extension MountedStore {
         let parent = folder.node
         let known = tree.child(name, of: parent)
         guard let found = try resolve(name, in: folder.path) else {
-            guard let known else { throw .noSuchFileOrDirectory }
+            // As statvfs(3) says, for whatever is to be done with the name: a secret's takes `.gpg` on disk.
+            guard let known else { throw name.byteCount > 251 ? .fileNameTooLong : .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
                 // What is not saved below a folder keeps its path, to be listed and to be saved there some day.

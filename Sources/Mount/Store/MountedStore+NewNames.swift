@@ -9,7 +9,9 @@ extension MountedStore {
     func checkPlace(_ path: FilePath, of kind: EntryKind) throws(Errno) {
         // What no file can be made in, git cannot look into either.
         if Store.isTooLong(kind == .directory ? path.appending("s") : path) { throw .fileNameTooLong }
-        if let name = path.lastComponent, Store.isRefused(name, of: kind) { throw .notPermitted }
+        guard let name = path.lastComponent else { return }
+        if name.byteCount > 255 { throw .fileNameTooLong }
+        if Store.isRefused(name, of: kind) { throw .notPermitted }
     }
 
     /// As `checkPlace(_:of:)`, with the length of all that lies in a folder.

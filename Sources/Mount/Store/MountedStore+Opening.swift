@@ -15,11 +15,13 @@ extension MountedStore {
         case .secret:
             if flags.isWritable || flags.truncates { try checkWritable() }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
-            guard flags.isWritable, flags.truncates else {
+            guard flags.truncates else {
                 return .later(openLoaded(node, file, flags, caller))
             }
             do throws(Errno) {
                 try truncate(node, file)
+                // Nothing will ever flush it.
+                if !flags.isWritable, !isScratch(node) { try save(node, file) }
             } catch {
                 endHandle(node, file)
                 throw error

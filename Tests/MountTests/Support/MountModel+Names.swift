@@ -55,7 +55,7 @@ extension MountModel {
         let length = one(of: [251, 252, 255, 256])
         let name = Name(String(repeating: "n", count: length))!
         let isFolder = below(2) == 0
-        let isTooLong = length > (isFolder ? 255 : 251)
+        let isTooLong = length > 251
         let isMade = try compare(
             "make \(length) bytes in \(folder.path) \(isFolder)", isTooLong ? .fileNameTooLong : nil
         ) { () throws(Errno) in
