@@ -265,13 +265,14 @@ extension MountService: ControlService {
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
         do {
             try session.unmount()
-        } catch where error.code == .notMounted {
+        } catch {
+            guard error.code == .notMounted else {
+                throw ControlError(error.code == .busy ? .busy : .failed, error.message)
+            }
             throw ControlError(
                 .busy,
                 "\(session.mountPoint) is unmounted already, and process \(getpid()) goes on only for programs that still work "
                     + "in it or have files in it open: it ends with the last of them")
-        } catch {
-            throw ControlError(error.code == .busy ? .busy : .failed, error.message)
         }
         finished.wait()
         return leftOver.withLock { $0 }

@@ -2,6 +2,7 @@ import Git
 import Mount
 import Settings
 import Stores
+import Sync
 
 /// What the configuration says of the mount as a whole.
 struct MountSetup {
@@ -24,6 +25,9 @@ struct MountSetup {
         options.scratchLimit = try configuration.value(Catalogue.scratchLimit)
         options.scratchPatterns = try configuration.value(Catalogue.scratchPatterns)
         options.grace = try configuration.value(Catalogue.grace)
+        options.saveFailed = { secret in
+            DesktopNotification.show(secret.store, "\(secret.path) is not saved: \(secret.message)")
+        }
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(
             environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))

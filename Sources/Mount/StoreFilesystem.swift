@@ -29,6 +29,8 @@ public final class StoreFilesystem: Sendable {
 
         /// Where it is mounted: links may be made by absolute paths below it.
         public var mountPoint: FilePath?
+        /// Told when a save fails that has not failed before; returns at once.
+        public var saveFailed: @Sendable (UnsavedSecret) -> Void = { _ in }
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

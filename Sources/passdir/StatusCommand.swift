@@ -8,7 +8,8 @@ struct StatusCommand: ParsableCommand {
         abstract: "Show the mount and how its stores are doing.",
         discussion: """
             For each store: its folder and branch, changes that wait for their commit, commits that wait for \
-            their push, the last commit and push, the last error, and saves that failed and are kept in memory.
+            their push, the last commit and push, the last error, and saves that failed and are kept in memory. The exit \
+            status is 1 while there are such saves.
             """
     )
 
@@ -19,10 +20,14 @@ struct StatusCommand: ParsableCommand {
         let client = ControlClient(
             socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
         let report = try client.status()
-        guard !json else { return Output.print(json: try StatusJSON.line(report)) }
-        Output.print(lines: StatusText(report).lines)
-        for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
-            Output.print(lines: ["", "warning  \(warning)"])
+        if json {
+            Output.print(json: try StatusJSON.line(report))
+        } else {
+            Output.print(lines: StatusText(report).lines)
+            for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
+                Output.print(lines: ["", "warning  \(warning)"])
+            }
         }
+        guard report.stores.allSatisfy(\.unsaved.isEmpty) else { throw ExitCode.failure }
     }
 }

@@ -43,4 +43,31 @@ import Testing
             #expect(told.contains { $0.contains("in step with its remote again") }, "\(told)")
         }
     }
+
+    /// Not every program looks at what close(2) says: a save that fails after its file was opened is told, once.
+    @Test func aFailedSaveIsTold() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("one", recipients: [key])])
+            let session = """
+                set -e
+                trap 'passdir unmount 2> /dev/null || true; kill %1' EXIT
+                dbus-monitor --session "interface='org.freedesktop.Notifications'" > ~/bus &
+                until grep -q NameAcquired ~/bus; do sleep 0.05; done
+                passdir mount ~/mnt
+                exec 7> ~/mnt/one/new
+                cp ~/one/.gpg-id ~/list; echo nobody@example.org > ~/one/.gpg-id
+                echo text >&7; exec 7>&-
+                until grep -q 'member=Notify' ~/bus; do sleep 0.05; done
+                ! passdir status > /dev/null
+                cp ~/list ~/one/.gpg-id
+                passdir sync one
+                """
+            let result = try home.run(
+                ["dbus-run-session", "--", "bash", "-c", session], limit: .seconds(90))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            let bus = try home.text(of: "bus")
+            #expect(bus.contains("new is not saved: ") && bus.contains("nobody@example.org"), "\(bus)")
+        }
+    }
 }

@@ -96,8 +96,13 @@ import Testing
                 let file = home.mountPoint.pushing(FilePath("one/\(name)")).string
                 return try home.run(["perl", "-e", script, file, text]).exitCode == 0
             }
-            #expect(try !save("a@example.org\nnobody@example.org\n", list))
-            #expect(try !save("for a only\n", "team/y"))
+            let errors = try home.save("for a only\n", to: [home.mountPoint.pushing("one/team/y")]) {
+                () throws in
+                #expect(try !save("a@example.org\nnobody@example.org\n", list))
+                // Nobody else can begin to write there.
+                #expect(try !save("for a only\n", "team/z"))
+            }
+            #expect(errors == [Errno(rawValue: 129)])
             #expect(try home.passdir("status").output.contains("team/y: "))
             #expect(access(one.path.appending("team").appending("y.gpg").string, F_OK) != 0)
             // A list between the two is what counts.

@@ -5,10 +5,6 @@ import Testing
 
 /// What could not be saved is given up, by its name or with its store.
 @Suite struct DiscardTests {
-    private static let save = """
-        open(my $file, ">", $ARGV[0]) or die; print $file "text\\n"; print close($file) ? "saved" : "not saved"
-        """
-
     private func withStore(_ body: (TestHome, TestStore) throws -> Void) throws {
         try TestHome.with { home in
             let one = try home.makeStore("one", recipients: [try home.makeKey("a@example.org")])
@@ -20,12 +16,15 @@ import Testing
         }
     }
 
-    private func failToSave(_ home: TestHome, _ names: [String]) throws {
-        for name in names {
-            let file = home.mountPoint.pushing(FilePath("one/\(name)")).string
-            #expect(try home.run(["perl", "-e", Self.save, file]).output == "not saved")
-        }
+    private func failToSave(
+        _ home: TestHome, _ names: [String], after spoil: () throws -> Void = {}
+    ) throws {
+        let errors = try home.save(
+            to: names.map { home.mountPoint.pushing(FilePath("one/\($0)")) }, after: spoil)
+        #expect(errors.allSatisfy { $0 != nil })
     }
+
+    private func spoil(_ home: TestHome) throws { try home.write("nobody@example.org\n", to: "one/.gpg-id") }
 
     private func unsaved(_ home: TestHome) throws -> [String] {
         try home.status().store("one").unsaved.map(\.path)
@@ -36,8 +35,7 @@ import Testing
     ///   nothing does.
     @Test func theMountShowsWhatLiesOnDisk() throws {
         try withStore { home, one in
-            try home.write("nobody@example.org\n", to: "one/.gpg-id")
-            try failToSave(home, ["mail/imap", "mail/new"])
+            try failToSave(home, ["mail/imap", "mail/new"]) { try spoil(home) }
             #expect(try unsaved(home) == ["mail/imap", "mail/new"])
             // By a path in the mount, and by the name of the file.
             let folder = home.mountPoint.pushing("one/mail")
@@ -61,7 +59,7 @@ import Testing
             let file = home.mountPoint.pushing(FilePath("one/\(list)"))
             let before = try home.bytes(at: file)
             try failToSave(home, [list])
-            #expect(try home.run(["rm", file.string]).exitCode == 1)
+            if list == ".gpg-id" { #expect(try home.run(["rm", file.string]).exitCode == 1) }
             #expect(try home.bytes(at: file) == Array("text\n".utf8))
             try home.succeed(["passdir", "discard", "one/\(list)"])
             #expect(try home.bytes(at: file) == before)
@@ -75,8 +73,7 @@ import Testing
 
     @Test func whatIsRefusedIsSaid() throws {
         try withStore { home, _ in
-            try home.write("nobody@example.org\n", to: "one/.gpg-id")
-            try failToSave(home, ["mail/imap"])
+            try failToSave(home, ["mail/imap"]) { try spoil(home) }
             func refusal(_ words: String...) throws -> String {
                 let result = try home.run(["passdir", "discard"] + words)
                 #expect(result.exitCode == 1)
@@ -104,8 +101,7 @@ import Testing
     /// `store remove --force` loses what is unsaved, as it says: nothing of it is left in the daemon.
     @Test func aStoreThatIsRemovedByForceLeavesNothing() throws {
         try withStore { home, one in
-            try failToSave(home, [".gpg-id"])
-            try failToSave(home, ["mail/new"])
+            try failToSave(home, ["mail/new"]) { try failToSave(home, [".gpg-id"]) }
             let result = try home.passdir("store", "remove", "one", "--yes")
             #expect(
                 result.exitCode == 1 && result.errors.contains("--force loses what was written"), "\(result)")

@@ -20,7 +20,7 @@ import Testing
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key], remote: true)
             try FileCalls.makeDirectory(store.path.appending("bad"))
-            try home.write("nobody@example.org\n", to: "work/bad/.gpg-id")
+            try home.write("a@example.org\n", to: "work/bad/.gpg-id")
             for number in 0..<5 { try store.insert("p\(number)", "\(marker) of pass \(number)\n") }
             try home.configure(["log.level": "trace", "commit.delay": "100ms", "save.retry": "500ms"])
             try home.addStores([store])
@@ -94,9 +94,13 @@ import Testing
             f = open(os.environ["TOP"] + "/dd" + os.environ["ROUND"], "r+b")
             f.seek(0); f.write(os.environ["MARK"].encode() * 3000); f.flush(); os.fsync(f.fileno())
             m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); m[:]'
-            printf '%s\\n' "$MARK fails" > "bad/echo$ROUND"
-            printf '%s\\n' "$MARK fails" | tee "bad/tee$ROUND" >/dev/null
-            cp "echo$ROUND" "bad/copy$ROUND"
+            printf '%s\\n' "$KEY" > "$STORE/bad/.gpg-id"
+            exec 5>"bad/echo$ROUND" 6>"bad/tee$ROUND" 7>"bad/copy$ROUND"
+            echo nobody@example.org > "$STORE/bad/.gpg-id"
+            printf '%s\\n' "$MARK fails" >&5
+            printf '%s\\n' "$MARK fails by tee" >&6
+            cat "echo$ROUND" >&7
+            exec 5>&- 6>&- 7>&-
             mv "moved$ROUND" "bad/moved$ROUND"
             cat bad/*$ROUND >/dev/null
             rm "rsync$ROUND"
@@ -104,7 +108,10 @@ import Testing
             """
         try home.succeed(
             ["bash", "-c", script],
-            extra: ["TOP": home.visible("work").string, "MARK": marker, "ROUND": "\(round)"],
+            extra: [
+                "TOP": home.visible("work").string, "MARK": marker, "ROUND": "\(round)",
+                "STORE": store.path.string, "KEY": "a@example.org",
+            ],
             limit: .seconds(120))
         #expect(try store.show("echo\(round)") != [])
         let unsaved = try home.status().store("work").unsaved

@@ -96,21 +96,25 @@ import Testing
             let home = shared.home
             let key = try home.succeed(["gpg", "--batch", "--armor", "--export", shared.eve.fingerprint])
             try home.succeed(["gpg", "--batch", "--yes", "--delete-keys", shared.eve.fingerprint])
-            try shared.push("echo eve@example.org >>.gpg-id")
             try home.mount()
-            #expect(try home.run(["sh", "-c", "echo new | tee mnt/work/new"]).exitCode != 0)
+            let names = ["new", "newer"].map { home.mountPoint.pushing(FilePath("work/\($0)")) }
+            let errors = try home.save("new\n", to: names) {
+                try shared.push("echo eve@example.org >>.gpg-id")
+            }
+            #expect(!errors.contains(nil))
             let early = try shared.run(["recipients", "confirm", "work", "--yes"])
             #expect(early.exitCode == 1 && early.errors.contains("eve@example.org"), "\(early.errors)")
             let imported = try shared.run(
                 ["keys", "import", "-", "--yes"], input: String(decoding: key, as: UTF8.self))
             #expect(imported.exitCode == 0)
-            #expect(try home.run(["sh", "-c", "echo new | tee mnt/work/newer"]).exitCode != 0)
+            #expect(try home.run(["sh", "-c", "echo new | tee mnt/work/late"]).exitCode != 0)
             let shown = try shared.succeed(["recipients", "confirm", "work", "--yes"])
             #expect(shown.contains("+ eve <eve@example.org> (\(shared.eve.fingerprint))"), "\(shown)")
             // What failed is saved by that, not a save.retry later.
             #expect(!(try home.passdir("status").output.contains("unsaved")))
             try home.unmount()
-            #expect(try shared.secrets(for: shared.eve).sorted() == ["./new.gpg", "./newer.gpg"])
+            let saved = try shared.secrets(for: shared.eve).sorted()
+            #expect(saved == ["./late.gpg", "./new.gpg", "./newer.gpg"])
         }
     }
 

@@ -14,14 +14,21 @@ struct FileFailure: Sendable, Equatable {
     var seen: FileStatus?
     /// Where what was to be saved is kept: opening the path does not make up for it.
     var keptAt: FilePath?
+    /// It was not opened for writing, as it could not have been saved.
+    var isRefusal = false
 }
 
 extension MountedStore {
     /// Notes why a file could not be opened or saved.
-    func note(_ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil) {
+    func note(
+        _ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil,
+        isRefusal: Bool = false
+    ) {
         let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
         lastFailure.withLock {
-            $0 = FileFailure(path: path, message: message, backing: backing, seen: seen, keptAt: keptAt)
+            $0 = FileFailure(
+                path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
+                isRefusal: isRefusal)
         }
     }
 
@@ -35,6 +42,7 @@ extension MountedStore {
 
     /// What was kept stands until it is fetched; the rest until the file is another one, or gone.
     private func stands(_ failure: FileFailure) -> Bool {
+        if failure.isRefusal { return whyNotSaved(failure.backing) != nil }
         if let place = failure.keptAt { return place.withPlatformString { access($0, F_OK) } == 0 }
         do throws(Errno) {
             switch (failure.seen, try store.root.statusIfPresent(of: failure.backing)) {

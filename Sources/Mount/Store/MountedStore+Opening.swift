@@ -13,7 +13,10 @@ extension MountedStore {
         case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
         case .plain: return .now(try openPlain(node, flags))
         case .secret:
-            if flags.isWritable || flags.truncates { try checkWritable() }
+            if flags.isWritable || flags.truncates {
+                try checkWritable()
+                if !isScratch(node), let path = tree.backingPath(of: node) { try checkCanSave(path) }
+            }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
             guard flags.truncates else {
                 return .later(openLoaded(node, file, flags, caller))
@@ -81,6 +84,13 @@ extension MountedStore {
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<(Entry, any OpenFile)> {
         try checkShown(folder)
+        // Before the lock: it may have to ask gpg what the keys are.
+        if !isReadOnly.load(ordering: .relaxed), !mount.scratchNames.match(name), !VisibleName.isHidden(name),
+            let path = tree.backingPath(of: folder)
+        {
+            let isList = name == Store.recipientFileName
+            try checkCanSave(path.appending(isList ? name : name.appendingSuffix()))
+        }
         let (node, isNew) = try inNamespace(of: folder) { place throws(Errno) -> (Node, Bool) in
             if let known = try findIfPresent(name, in: place) { return (known, false) }
             try checkWritable()

@@ -16,11 +16,16 @@ extension MountedStore {
         } catch {
             let errno = Errno(error)
             if error.isKept { unmarkIfSaved(node, file) }
-            file.state.withLock { state in
-                guard state.isDirty else { return }
-                state.failure = SecretFile.Failure(
-                    errno: errno, message: error.message, since: state.failure?.since ?? .now)
+            let isNew = file.state.withLock { state in
+                guard state.isDirty else { return false }
+                defer {
+                    state.failure = SecretFile.Failure(
+                        errno: errno, message: error.message, since: state.failure?.since ?? .now)
+                }
+                return state.failure == nil
             }
+            // Not every program looks at what close(2) says.
+            if isNew, let unsaved = unsaved(node) { mount.options.saveFailed(unsaved) }
             if tree.backingPath(of: node).map(Store.isRecipientFile) == true {
                 failedLists.withLock { $0[node.inode] = node }
             }
@@ -99,6 +104,27 @@ extension MountedStore {
         throw StoreError(
             .unstable,
             "the secret is renamed, or its recipients change, faster than it can be saved: save it again.")
+    }
+
+    /// Refuses to open for writing what could not be saved as things are: many programs, shells among them, do not look at
+    /// what close(2) says. Who has it open already keeps what it writes.
+    func checkCanSave(_ secret: FilePath) throws(Errno) {
+        guard !Store.isRecipientFile(secret) else { return }
+        // What waits for an agreement is saved as soon as it is given: only what is there to be saved asks for it.
+        guard let error = whyNotSaved(secret), error.code != .unconfirmedRecipients else { return }
+        note(error.message, about: store.visiblePath(of: secret), at: secret, isRefusal: true)
+        throw Errno(error)
+    }
+
+    /// What a save of a secret could only fail with, as things are; nil where it could succeed.
+    func whyNotSaved(_ secret: FilePath) -> StoreError? {
+        do throws(StoreError) {
+            try checkListsAreSaved(for: secret)
+            try store.checkCanEncrypt(secret)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private func folder(holding path: FilePath) throws(StoreError) -> ChangedFolder {

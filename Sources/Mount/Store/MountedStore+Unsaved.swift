@@ -52,14 +52,14 @@ extension MountedStore {
     }
 
     /// The secrets whose save failed.
-    var unsaved: [UnsavedSecret] {
-        dirtyNodes.compactMap { node in
-            guard let path = tree.visiblePath(of: node),
-                let failure = node.secret?.state.withLock({ $0.failure })
-            else { return nil }
-            return UnsavedSecret(
-                store: store.name, path: path.string, message: failure.message, since: failure.since)
-        }
+    var unsaved: [UnsavedSecret] { dirtyNodes.compactMap(unsaved) }
+
+    /// Why and since when a secret is not saved; nil where no save of it failed.
+    func unsaved(_ node: Node) -> UnsavedSecret? {
+        guard let path = tree.visiblePath(of: node), let failure = node.secret?.state.withLock({ $0.failure })
+        else { return nil }
+        return UnsavedSecret(
+            store: store.name, path: path.string, message: failure.message, since: failure.since)
     }
 
     /// Secrets that a program is writing: what it wrote is not saved before it closes or syncs the file.

@@ -178,12 +178,22 @@ extension Store {
     /// As `resolve`, and every key can be encrypted to right now.
     func usableRecipients(_ lines: [String]) throws(StoreError) -> [Recipient] {
         let recipients = try resolve(lines)
+        try checkUsable(recipients)
+        return recipients
+    }
+
+    private func checkUsable(_ recipients: [Recipient]) throws(StoreError) {
         let now = Int64(time(nil))
         for recipient in recipients {
             if let error = recipient.objection(at: now, trust: options.trust) {
                 throw StoreError(error)
             }
         }
-        return recipients
+    }
+
+    /// Refuses where a save of this secret could only fail, as things are: for whom it is to be is not known, not agreed to, or
+    /// cannot be encrypted to.
+    public func checkCanEncrypt(_ secret: FilePath) throws(StoreError) {
+        try checkUsable(try recipients(for: secret).recipients)
     }
 }

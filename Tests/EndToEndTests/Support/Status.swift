@@ -47,7 +47,12 @@ struct Status: Decodable {
 
 extension TestHome {
     func status() throws -> Status {
-        let output = try succeed(["passdir", "status", "--json"])
+        // 1 tells that something is unsaved.
+        let result = try run(["passdir", "status", "--json"])
+        guard result.exitCode < 2, !result.standardOutput.isEmpty else {
+            throw TestFailure("passdir status: \(result)")
+        }
+        let output = result.standardOutput
         do {
             return try JSONDecoder().decode(Status.self, from: Data(output))
         } catch {

@@ -120,7 +120,8 @@ struct Mounted {
     /// Waits until nothing waits to be committed.
     func waitUntilCommitted() throws {
         try home.waitUntil("everything is committed") {
-            let report = try home.succeed(["passdir", "status", "--json"])
+            // 1 tells that something is unsaved.
+            let report = try home.run(["passdir", "status", "--json"]).standardOutput
             return try JSONDecoder().decode(Status.self, from: Data(report)).stores.allSatisfy {
                 $0.pendingChanges == 0
             }
