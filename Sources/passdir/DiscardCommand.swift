@@ -13,10 +13,12 @@ struct DiscardCommand: ParsableCommand {
             The mount then shows what lies on disk again; a secret that never was there is gone. 'passdir status' lists \
             what is unsaved, and why. A '.gpg-id' that was edited and could not be saved is given up the same way. The \
             text is nowhere else: read it first if you want to keep it.
+
+            Example: passdir discard work/mail/imap
             """
     )
 
-    @Argument(help: "The secrets: STORE/PATH, or paths in the mount.")
+    @Argument(help: "The secrets: STORE/PATH, or paths in the mount.", completion: PlaceCompletion.places)
     var paths: [String]
 
     func run() throws {

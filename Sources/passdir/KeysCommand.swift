@@ -11,6 +11,8 @@ struct KeysCommand: ParsableCommand {
         discussion: """
             'passdir keys [STORE]' lists every key that a .gpg-id names: yours or not, trusted how far, expired or \
             about to, missing here, and in which folders.
+
+            Example: passdir keys work
             """,
         subcommands: [KeysListCommand.self, KeysImportCommand.self, KeysExportCommand.self],
         defaultSubcommand: KeysListCommand.self
@@ -20,10 +22,12 @@ struct KeysCommand: ParsableCommand {
 /// `passdir keys [STORE]`.
 struct KeysListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the keys that the recipients of a store, or of all stores, name."
+        commandName: "list",
+        abstract: "List the keys that the recipients of a store, or of all stores, name.",
+        discussion: "Example: passdir keys list --json"
     )
 
-    @Argument(help: "The store's name; all stores by default.")
+    @Argument(help: "The store's name; all stores by default.", completion: StoreContext.completion)
     var store: String?
 
     @Flag(help: "Print a JSON array of the keys.")
@@ -71,12 +75,14 @@ struct KeysImportCommand: ParsableCommand {
         abstract: "Import public keys: from a file, from standard input (-), or from a store's .public-keys.",
         discussion: """
             Shows the keys first, and asks. Nothing in your keyring is ever removed. Files with secret keys are refused.
+
+            Example: passdir keys import bob.asc --store work
             """)
 
     @Argument(
         help: ArgumentHelp(
             "The name of a store, a file (./NAME where a store has that name), or '-'.",
-            valueName: "file|-|store"))
+            valueName: "file|-|store"), completion: .file())
     var source: String
 
     @Option(
@@ -163,9 +169,13 @@ struct KeysExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write the public keys of a store's recipients into its .public-keys.",
-        discussion: "So that others who have the store can import them. The change is committed.")
+        discussion: """
+            So that others who have the store can import them. The change is committed.
 
-    @Argument(help: "The store's name.")
+            Example: passdir keys export work
+            """)
+
+    @Argument(help: "The store's name.", completion: StoreContext.completion)
     var store: String
 
     func run() throws {

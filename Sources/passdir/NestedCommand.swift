@@ -10,15 +10,47 @@ enum NestedCommand {
     static func resolved(_ arguments: [String]) throws(WrongName) -> [String] {
         guard let first = arguments.first, !first.hasPrefix("-") else { return arguments }
         if first == "help" { return ["help"] + (try page(Array(arguments.dropFirst()))) }
-        // What is no command at all is the parser's to say.
-        guard child(of: Passdir.self, first) == nil else { return arguments }
+        guard let command = child(of: Passdir.self, first) else {
+            throw unknown(first, Array(arguments.dropFirst()))
+        }
+        // A command that has only others below it; one that has a default takes the word for an argument of that.
+        if let second = arguments.dropFirst().first, !second.hasPrefix("-"), second != "help",
+            !command.configuration.subcommands.isEmpty, child(of: command, second) == nil,
+            command.configuration.defaultSubcommand == nil
+        {
+            throw WrongName(
+                message: "there is no command \"\(first) \(second)\""
+                    + suggestion(second, below: command, after: first + " "))
+        }
+        return arguments
+    }
+
+    /// What to say of a word that is no command.
+    private static func unknown(_ first: String, _ rest: [String]) -> WrongName {
+        if let hint = PassWords.hint(first, rest) { return hint }
         let paths = paths(to: first, below: Passdir.self)
-        guard let path = paths.first else { return arguments }
-        throw WrongName(
+        guard let path = paths.first else {
+            return WrongName(
+                message: "there is no command \"\(first)\"" + suggestion(first, below: Passdir.self))
+        }
+        return WrongName(
             message: paths.count > 1
                 ? "there is no command \"\(first)\": one of \(Self.list(paths, after: "passdir")) is meant"
                 : "there is no command \"\(first)\": passdir \(path) is meant, passdir help \(path) tells of it"
         )
+    }
+
+    /// The command that was probably meant, or where they are listed.
+    private static func suggestion(_ name: String, below above: Command, after start: String = "") -> String {
+        var near: (name: String, distance: Int)?
+        for command in above.configuration.subcommands where command.configuration.shouldDisplay {
+            let distance = Spelling.distance(command._commandName, name)
+            if distance < near?.distance ?? .max { near = (command._commandName, distance) }
+        }
+        guard let near, near.distance <= max(1, name.count / 3) else {
+            return ": passdir help" + (start.isEmpty ? "" : " ") + start.dropLast() + " lists all"
+        }
+        return ": did you mean passdir \(start)\(near.name)?"
     }
 
     /// The command of whose help the page is wanted, from the top.

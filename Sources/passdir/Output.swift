@@ -1,5 +1,6 @@
 import Glibc
 import Stores
+import Synchronization
 import System
 import SystemPackage
 
@@ -7,6 +8,26 @@ import SystemPackage
 /// what others wrote (`VisibleText`): no name can steer a terminal or pass for a line of ours. The same holds where
 /// output goes to a file or another program; `--json` is for programs that need names as they are.
 enum Output {
+    private static let quiet = Atomic<Bool>(false)
+
+    /// Whether nothing is said of what went well (`--quiet`).
+    static func beQuiet() { quiet.store(true, ordering: .relaxed) }
+
+    /// What was done, in one short line: for who sits there, and not for programs, which have the exit status.
+    static func success(_ line: String) {
+        if !quiet.load(ordering: .relaxed), isatty(STDOUT_FILENO) == 1 { print(line) }
+    }
+
+    /// What is to be known although nothing had to be done, also to a program.
+    static func notice(_ line: String) {
+        if !quiet.load(ordering: .relaxed) { print(line) }
+    }
+
+    /// The text of a secret, byte for byte.
+    static func write(secret: SecretBytes) {
+        secret.withUnsafeBytes { write($0) }
+    }
+
     /// One line; a line break within it is shown, not made.
     static func print(_ line: String) {
         write(VisibleText.line(line))
@@ -48,8 +69,13 @@ extension Output {
     /// A reader who has gone (`| head`) ends the command, as it does others; what it was about is done, or is left as it is
     /// after any signal.
     private static func write(_ text: String) {
+        var text = text + "\n"
+        text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer) {
         do {
-            try FileDescriptor.standardOutput.writeAll((text + "\n").utf8)
+            try FileDescriptor.standardOutput.writeAll(bytes)
         } catch Errno.brokenPipe {
             BrokenPipe.end()
         } catch {

@@ -17,6 +17,9 @@ struct Passdir: ParsableCommand {
 
             Without any set-up, 'passdir mount' shows your password store (~/.password-store, or \
             $PASSWORD_STORE_DIR) as ~/passdir/default.
+
+            On a terminal, commands say in one line what they did; with -q or --quiet, and where their output goes \
+            elsewhere, they say nothing.
             """,
         version: "passdir \(Version.number)",
         subcommands: [
@@ -33,7 +36,8 @@ struct Passdir: ParsableCommand {
         CrashSignals.useDefaults()
         ProcessProtection.forbidCoreDumps()
         do {
-            var command = try parseAsRoot(NestedCommand.resolved(Array(CommandLine.arguments.dropFirst())))
+            var command = try parseAsRoot(
+                NestedCommand.resolved(withoutQuiet(CommandLine.arguments.dropFirst())))
             try command.run()
         } catch let wrong as WrongName {
             StandardError.print("passdir: " + wrong.message)
@@ -49,6 +53,14 @@ struct Passdir: ParsableCommand {
         } catch {
             exitWithParserMessage(error)
         }
+    }
+
+    /// The arguments but for `--quiet`, which every command takes, and which is heeded here.
+    private static func withoutQuiet(_ arguments: ArraySlice<String>) -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let kept = arguments[..<end].filter { $0 != "-q" && $0 != "--quiet" }
+        if kept.count < end - arguments.startIndex { Output.beQuiet() }
+        return kept + arguments[end...]
     }
 
     private static func fail(_ error: some CustomStringConvertible) -> Never {

@@ -185,6 +185,8 @@ struct RecipientsUnsetCommand: ParsableCommand {
         discussion: """
             As 'pass init -p FOLDER ""': what is below is encrypted anew, and the folder's own .gpg-id is removed. So is \
             'rm .gpg-id' of a folder in the mount.
+
+            Example: passdir recipients unset work/mail
             """)
     @OptionGroup var options: ChangeOptions
     func run() throws { try options.make(.inherit) }

@@ -12,6 +12,8 @@ struct RecipientsSettleCommand: ParsableCommand {
             Shows what each side changed. With a choice the list is changed as by 'recipients set', which shows \
             whom that adds and asks, and everything else that both sides did is merged and pushed. What the \
             remote encrypted to its own list is counted, and left to 'recipients check --fix'.
+
+            Example: passdir recipients settle work --merged
             """)
 
     enum Choice: String, EnumerableFlag {

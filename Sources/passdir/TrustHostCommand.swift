@@ -12,12 +12,15 @@ struct TrustHostCommand: ParsableCommand {
             Shows the fingerprints of the keys that the server shows now. Compare them with what its owner published; \
             with --fingerprint, or after you said yes, they are added to ~/.ssh/known_hosts. A host that is known \
             there with another key stays an error: ssh-keygen -R HOST takes the old key out.
+
+            Example: passdir store trust-host ssh://git@git.example.org/team/passwords.git
             """
     )
 
     @Argument(
         help: ArgumentHelp(
-            "The store's name, or the URL that a store is to be cloned from.", valueName: "store|url"))
+            "The store's name, or the URL that a store is to be cloned from.", valueName: "store|url"),
+        completion: StoreContext.completion)
     var store: String
 
     @Option(

@@ -11,6 +11,8 @@ struct UnlockCommand: ParsableCommand {
             A program that reads a secret cannot ask; gpg-agent does, in the terminal that passdir was mounted in. That may be \
             another one by now, or closed. After 'passdir unlock' gpg-agent knows the passphrases of the store's keys, as \
             long as its settings say, and reading goes on.
+
+            Example: passdir unlock work
             """
     )
 

@@ -13,6 +13,8 @@ struct CredentialCommand: ParsableCommand {
         discussion: """
             They are kept in the Secret Service of the session, or without one in files encrypted to your own key; \
             never in a store, in the configuration or in a log. No command prints one.
+
+            Example: passdir credential list
             """,
         subcommands: [CredentialSetCommand.self, CredentialForgetCommand.self, CredentialListCommand.self]
     )
@@ -28,6 +30,8 @@ struct CredentialSetCommand: ParsableCommand {
         discussion: """
             It is asked for on the terminal without being shown, or read from standard input, byte for byte but for \
             one newline at the end.
+
+            Example: passdir credential set work --expires 2027-01-31
             """
     )
 
@@ -63,14 +67,15 @@ struct CredentialSetCommand: ParsableCommand {
 /// `passdir credential forget`.
 struct CredentialForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Forget the credentials of a store, or one of them.")
+        commandName: "forget", abstract: "Forget the credentials of a store, or one of them.",
+        discussion: "Example: passdir credential forget work")
 
     @OptionGroup var store: StoreArgument
 
     @Option(help: "password or ssh-passphrase. (default: all of them)")
     var kind: CredentialKind?
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {
@@ -106,7 +111,8 @@ private struct CredentialEntry: Encodable {
 /// `passdir credential list`.
 struct CredentialListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List which credentials are kept, where, and until when.")
+        commandName: "list", abstract: "List which credentials are kept, where, and until when.",
+        discussion: "Example: passdir credential list --json")
 
     @Argument(help: "The store; all without it.", completion: StoreContext.completion)
     var store: String?

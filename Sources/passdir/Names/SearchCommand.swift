@@ -44,6 +44,8 @@ struct SearchCommand: ParsableCommand {
         discussion: """
             Every word must occur in the path; upper and lower case are the same. The best match comes first. \
             Nothing is decrypted. Exit status 1 when nothing is found.
+
+            Example: passdir search mail imap
             """
     )
 
@@ -78,12 +80,16 @@ struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the names of all secrets in all visible stores.",
-        discussion: "As STORE/PATH, one a line. Nothing is decrypted."
+        discussion: """
+            As STORE/PATH, one a line. Nothing is decrypted.
+
+            Example: passdir list work/mail
+            """
     )
 
     @Argument(
         help: "A store or a folder in one: STORE, STORE/FOLDER, ID:FOLDER or a path in the mount.",
-        completion: StoreContext.completion)
+        completion: PlaceCompletion.folders)
     var place: String?
 
     @OptionGroup var scope: NameScope

@@ -21,6 +21,8 @@ struct StoreAddCommand: ParsableCommand {
             A password or token belongs into no argument, as other users of the machine can see those: passdir asks \
             for it on a terminal, or reads it from standard input with --password-stdin, and keeps it in the Secret \
             Service, or without one encrypted to your own key.
+
+            Example: passdir store add team --url https://git.example.org/team/passwords.git
             """
     )
 
@@ -78,6 +80,7 @@ struct StoreAddCommand: ParsableCommand {
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
+            Output.success("added \(name): \(path)")
             return
         }
         guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {

@@ -5,6 +5,7 @@ struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
         abstract: "Add, list, change and remove stores.",
+        discussion: "Example: passdir store add work --path ~/work-passwords",
         subcommands: [
             StoreAddCommand.self, StoreListCommand.self, StoreShowCommand.self, StoreSetCommand.self,
             StoreRenameCommand.self, StoreMoveCommand.self, StoreHideCommand.self, StoreUnhideCommand.self,

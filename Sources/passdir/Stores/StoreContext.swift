@@ -27,25 +27,18 @@ struct StoreContext {
         for away in try administration.recover() { away.print() }
     }
 
-    /// The names of all stores, for completion; nothing when the configuration cannot be read.
-    static func names() -> [String] {
+    /// All stores; none when the configuration cannot be read.
+    static func definitions() -> [StoreDefinition] {
         let environment = CallerEnvironment.variables()
         guard
             let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
             let all = try? Registry(configuration, environment: environment).definitions()
         else { return [] }
-        return all.map(\.name)
+        return all
     }
 
-    /// The names of stores, as shells complete them. A shell splits and may evaluate what it is given, so names that it
-    /// would read as anything but a word are not completed.
+    /// The names of stores, as shells complete them.
     static let completion = CompletionKind.custom { _, _, prefix in
-        names().filter { name in
-            name.hasPrefix(prefix)
-                && name.unicodeScalars.allSatisfy { scalar in
-                    scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
-                        || "._-@+".unicodeScalars.contains(scalar)
-                }
-        }
+        PlaceCompletion.plain(definitions().map(\.name).filter { $0.hasPrefix(prefix) })
     }
 }

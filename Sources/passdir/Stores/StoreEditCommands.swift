@@ -14,6 +14,8 @@ struct StoreSetCommand: ParsableCommand {
             The same keys stand in the configuration file, in the section [store "NAME"]. 'passdir audit' lists \
             them all with what they mean. Without a value the default holds again. Where a store lies and what it is a \
             clone of cannot be set: 'store reclone' replaces it.
+
+            Example: passdir store set work syncInterval '10 min'
             """
     )
 
@@ -33,6 +35,7 @@ struct StoreSetCommand: ParsableCommand {
         if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
         try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
         context.daemon.reload()
+        Output.success("\(target.name): \(key) is \(value ?? "as by default")")
     }
 }
 
@@ -61,7 +64,11 @@ struct StoreRenameCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",
         abstract: "Give a store another name.",
-        discussion: "Its folder, its credentials and everything that refers to it by its id stay as they are."
+        discussion: """
+            Its folder, its credentials and everything that refers to it by its id stay as they are.
+
+            Example: passdir store rename work office
+            """
     )
 
     @OptionGroup var store: StoreArgument
@@ -73,13 +80,15 @@ struct StoreRenameCommand: ParsableCommand {
         let context = try StoreContext()
         try context.registry.rename(store.name, to: newName)
         context.daemon.reload()
+        Output.success("\(store.name) is \(newName) now")
     }
 }
 
 /// `passdir store move`.
 struct StoreMoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "move", abstract: "Move a store before or behind another one in the list.")
+        commandName: "move", abstract: "Move a store before or behind another one in the list.",
+        discussion: "Example: passdir store move private --before work")
 
     @OptionGroup var store: StoreArgument
 
@@ -154,6 +163,8 @@ struct StoreHideCommand: ParsableCommand {
             Files of it that are open can be read and saved until they are closed. Without an option it is hidden \
             everywhere. A store that is hidden in the mount is not fetched or pushed, and 'passdir sync' passes it \
             over. It cannot be hidden while secrets of it are unsaved.
+
+            Example: passdir store hide work --autofill
             """
     )
 
@@ -166,7 +177,8 @@ struct StoreHideCommand: ParsableCommand {
 /// `passdir store unhide`.
 struct StoreUnhideCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unhide", abstract: "Show a store that was hidden.")
+        commandName: "unhide", abstract: "Show a store that was hidden.",
+        discussion: "Example: passdir store unhide work")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var where_: VisibilityOptions

@@ -11,6 +11,8 @@ struct StoreImportCommand: ParsableCommand {
         discussion: """
             Nothing of theirs is changed, and they may go on using them. Doing it again adds nothing. The first \
             'passdir mount' does it by itself.
+
+            Example: passdir store import
             """
     )
 

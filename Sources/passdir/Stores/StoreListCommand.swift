@@ -10,6 +10,8 @@ struct StoreListCommand: ParsableCommand {
         discussion: """
             In the order in which the mount lists them, with their folders and where they are visible. Where no \
             store was added, the one of 'pass' is listed as 'default'.
+
+            Example: passdir store list --json
             """
     )
 
@@ -35,7 +37,8 @@ struct StoreListCommand: ParsableCommand {
 /// `passdir store show`.
 struct StoreShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the configuration of a store.")
+        commandName: "show", abstract: "Show the configuration of a store.",
+        discussion: "Example: passdir store show work")
 
     @OptionGroup var store: StoreArgument
 

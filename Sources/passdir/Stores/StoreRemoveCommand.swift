@@ -14,6 +14,8 @@ struct StoreRecloneCommand: ParsableCommand {
             its id and its settings. With a URL on another server its credentials are asked for anew. What of the old \
             folder exists nowhere else (the remote is asked) is listed, and the folder is moved to \
             ~/.local/share/passdir/removed instead of being deleted.
+
+            Example: passdir store reclone work --branch main
             """
     )
 
@@ -30,7 +32,7 @@ struct StoreRecloneCommand: ParsableCommand {
     @Flag(help: "Delete the old folder, also what exists nowhere else.")
     var force = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {
@@ -70,6 +72,8 @@ struct StoreRemoveCommand: ParsableCommand {
             passdir cloned it; one that was adopted stays, unless --purge says otherwise. What of it exists nowhere \
             else (the remote is asked) is listed, and the folder is moved to ~/.local/share/passdir/removed instead \
             of being deleted, unless --force says otherwise.
+
+            Example: passdir store remove work
             """
     )
 
@@ -81,7 +85,7 @@ struct StoreRemoveCommand: ParsableCommand {
     @Flag(help: "Delete the folder, also what exists nowhere else.")
     var force = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {
@@ -115,13 +119,15 @@ struct EraseCommand: ParsableCommand {
             The configuration, the stores that passdir cloned, all credentials it keeps, its log and what it \
             learned. Stores that it only adopted stay as they are, and so do cloned ones with what exists nowhere else: \
             these are moved to ~/.local/share/passdir/removed, which stays. Unmount first.
+
+            Example: passdir unmount && passdir erase
             """
     )
 
     @Flag(help: "Delete cloned stores with what exists nowhere else, and those that were moved before.")
     var force = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {

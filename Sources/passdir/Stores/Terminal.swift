@@ -47,9 +47,18 @@ enum Terminal {
     }
 
     /// All of standard input, byte for byte, but for one newline at its end.
-    static func standardInput() throws(Errno) -> SecretBytes? {
-        try readSecret(toLineEnd: false, until: { false })
+    static func standardInput() throws -> SecretBytes? {
+        do throws(Errno) {
+            return try readSecret(toLineEnd: false, until: { false })
+        } catch {
+            guard error == .fileTooLarge else { throw error }
+            throw CommandFailure(
+                "standard input is longer than 1 MiB, which no credential is: nothing was changed")
+        }
     }
+
+    /// No credential is longer, and who pipes a wrong file in is to hear of it.
+    private static let largest = 1 << 20
 
     /// - Parameter isOver: asked when a signal has come; what was typed until then is forgotten.
     private static func readSecret(
@@ -59,7 +68,7 @@ enum Terminal {
         var count = 0
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
-        while count < 1 << 20 {
+        while true {
             let got = read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
             if got < 0, errno == EINTR {
                 if isOver() { return nil }
@@ -77,6 +86,7 @@ enum Terminal {
             }
             if let failure { throw failure }
             count += got
+            if count > largest { throw .fileTooLarge }
         }
         guard count > 0 else { return nil }
         let endsInNewline = buffer.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }

@@ -1,0 +1,87 @@
+import ArgumentParser
+import Daemon
+import Stores
+import Sync
+import System
+import SystemPackage
+
+/// What shells complete: places in stores, keys, commits. Nothing is decrypted, and a store that cannot be read has none.
+enum PlaceCompletion {
+    /// Names that a shell reads as one word: it splits and may evaluate what it is given, and others choose names.
+    static func plain(_ names: some Sequence<String>) -> [String] {
+        names.filter { name in
+            name.unicodeScalars.allSatisfy { scalar in
+                scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
+                    || "._-@+/".unicodeScalars.contains(scalar)
+            }
+        }
+    }
+
+    /// Stores, folders and secrets as STORE/PATH, one level at a time.
+    static let places = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: false) }
+
+    /// Stores and folders.
+    static let folders = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: true) }
+
+    private static func level(_ prefix: String, foldersOnly: Bool) -> [String] {
+        let stores = StoreContext.definitions()
+        guard let slash = prefix.lastIndex(of: "/") else {
+            return plain(stores.map(\.name).filter { $0.hasPrefix(prefix) })
+        }
+        let typed = FilePath(String(prefix[..<slash]))
+        guard let name = typed.components.first?.string, !typed.isAbsolute,
+            let store = stores.first(where: { $0.name == name }),
+            (try? store.root(for: .reading, environment: CallerEnvironment.variables())) != nil
+        else { return [] }
+        let folder = FilePath(root: nil, typed.components.dropFirst())
+        guard folder.components.allSatisfy({ $0.kind == .regular }) else { return [] }
+        // One level: the first part of every name below.
+        var seen: Set<String> = []
+        var found: [String] = []
+        for path in NameScope.secrets(of: store) {
+            var rest = FilePath(path)
+            guard rest.removePrefix(folder), let first = rest.components.first else { continue }
+            let isFolder = rest.components.count > 1
+            guard isFolder || !foldersOnly else { continue }
+            let text = "\(typed)/\(first)" + (isFolder ? "/" : "")
+            if text.hasPrefix(prefix), seen.insert(text).inserted { found.append(text) }
+        }
+        return plain(found)
+    }
+
+    /// The conflict files.
+    static let conflicts = CompletionKind.custom { _, _, prefix in
+        let all = (try? StoreAccess.all(environment: CallerEnvironment.variables())) ?? []
+        let names = all.flatMap { access in
+            ConflictList(access.store).find().map {
+                "\(access.store.name)/\(access.store.visiblePath(of: $0.path))"
+            }
+        }
+        return plain(names.filter { $0.hasPrefix(prefix) })
+    }
+
+    /// The commits of the place that was typed before, newest first.
+    static let commits = CompletionKind.custom { words, _, prefix in
+        let environment = CallerEnvironment.variables()
+        let place = words.dropFirst(2).first { !$0.hasPrefix("-") && $0 != prefix }
+        guard let place, let access = try? StoreAccess.open(place, for: .reading, environment: environment),
+            let history = try? StoreHistory(access.store)
+        else { return [] }
+        var entries = (try? history.entries(of: access.backingPath, limit: 50)) ?? []
+        if entries.isEmpty { entries = (try? history.entries(of: access.path, limit: 50)) ?? [] }
+        return entries.map { String($0.commit.prefix(10)) }.filter { $0.hasPrefix(prefix) }
+    }
+
+    /// The fingerprints and addresses of the keys that stores name.
+    static let keys = CompletionKind.custom { _, _, prefix in
+        let keys = (try? Sharing(environment: CallerEnvironment.variables()).keys(ofStore: nil)) ?? []
+        let names = keys.flatMap { key in
+            [key.fingerprint].compactMap(\.self)
+                + key.userIDs.compactMap { id in
+                    id.split(separator: "<").last.flatMap { $0.hasSuffix(">") ? String($0.dropLast()) : nil }
+                }
+        }
+        var seen: Set<String> = []
+        return plain(names.filter { $0.hasPrefix(prefix) && seen.insert($0).inserted })
+    }
+}

@@ -1,0 +1,48 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// What shells offer for the words of a command.
+@Suite struct CompletionTests {
+    /// What the shell is offered for the last of the words.
+    private func completions(_ home: TestHome, _ words: [String]) throws -> [String] {
+        let script = try home.succeed(["passdir", "--generate-completion-script", "bash"])
+        try home.succeed(["sh", "-c", "cat > ~/completion.bash"], input: script)
+        let offered = try home.succeed(
+            [
+                "bash", "-c",
+                """
+                source ~/completion.bash
+                COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"
+                COMP_POINT=${#COMP_LINE}; COMP_TYPE=9
+                _passdir passdir "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+                printf '%s\\n' "${COMPREPLY[@]}"
+                """, "bash",
+            ] + words)
+        return String(decoding: offered, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    @Test func placesKeysAndCommitsAreCompleted() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let (one, two) = (
+                try home.makeStore("one", recipients: [key]), try home.makeStore("two", recipients: [key])
+            )
+            for text in ["first", "second"] { try one.insert("mail/imap", text) }
+            try one.insert("mail/$(touch ran)", "x")
+            try home.addStores([one, two])
+            #expect(try completions(home, ["passdir", "log", "o"]) == ["one"])
+            #expect(try completions(home, ["passdir", "log", "one/ma"]) == ["one/mail/"])
+            #expect(try completions(home, ["passdir", "restore", "one/mail/"]) == ["one/mail/imap"])
+            #expect(try completions(home, ["passdir", "recipients", "show", "one/ma"]) == ["one/mail/"])
+            let commits = try one.git("log", "--format=%h", "--abbrev=10", "--", "mail/imap.gpg")
+                .split(separator: "\n").map(String.init)
+            #expect(try completions(home, ["passdir", "restore", "one/mail/imap", "--at", ""]) == commits)
+            #expect(
+                try completions(home, ["passdir", "recipients", "add", "one", "a@"]) == ["a@example.org"])
+            #expect(try completions(home, ["passdir", "store", "set", "one", "userN"]) == ["userName"])
+            #expect(access(home.path("ran").string, F_OK) != 0)
+        }
+    }
+}
