@@ -12,12 +12,19 @@ struct LogCommand: ParsableCommand {
         commandName: "log",
         abstract: "Show the history of a store, a folder or a secret.",
         discussion: """
-            One line a commit: its id, the date, who made the change, its message. With --ages one line a secret: \
-            when it was last changed and by whom, the oldest first.
+            One line a commit: its id, the date, who made the change, its message; of a commit of several secrets what it \
+            did to the one that was asked for. With --ages one line a secret: when its content was last changed and by \
+            whom, the oldest first; another name, and encrypting for other recipients, is no change of it.
+
+            Examples:
+              passdir log work/mail/imap
+              passdir log --ages work | head
             """
     )
 
-    @Argument(help: "A store or STORE/PATH, or a path in the mount; all stores when none is named.")
+    @Argument(
+        help: "A store or STORE/PATH, or a path in the mount; all stores when none is named.",
+        completion: PlaceCompletion.places)
     var path: String?
 
     @Flag(help: "Show when each secret was changed last, the oldest first.")
@@ -25,6 +32,20 @@ struct LogCommand: ParsableCommand {
 
     @Option(name: .shortAndLong, help: "How many commits to show at most.")
     var number: Int = 100
+
+    @Flag(
+        help: "Print a JSON array of {store, path, commit, time, author, subject}; subject not with --ages.")
+    var json = false
+
+    /// A commit, or the last change of a secret, as `--json` tells of it.
+    private struct Line: Encodable {
+        let store: String
+        var path: String?
+        let commit: String
+        let time: Timestamp
+        let author: String
+        var subject: String?
+    }
 
     func validate() throws {
         guard number > 0 else { throw ValidationError("The number of commits must be more than 0.") }
@@ -35,45 +56,53 @@ struct LogCommand: ParsableCommand {
         let places =
             try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
             ?? StoreAccess.all(environment: environment)
-        guard places.count > 1 else { return try places.forEach(show) }
+        var lines: [Line] = []
         var isWhole = true
         for place in places {
-            Output.print(place.store.name + ":")
             do {
-                try show(place)
-            } catch let error as any SentenceError {
+                let found = try self.lines(place)
+                lines += found
+                guard !json else { continue }
+                if places.count > 1 { Output.print(place.store.name + ":") }
+                Output.print(lines: found.map(Self.text))
+            } catch let error as any SentenceError where places.count > 1 {
                 // One store says nothing of the others.
                 StandardError.print("passdir: \(error)")
                 isWhole = false
             }
         }
+        if json { Output.print(json: lines) }
         if !isWhole { throw ExitCode.failure }
     }
 
-    private func show(_ access: StoreAccess) throws {
+    private func lines(_ access: StoreAccess) throws -> [Line] {
         let history = try StoreHistory(access.store)
-        let place = access.backingPath
+        let (store, place) = (access.store.name, access.backingPath)
         if ages {
             let ages = try history.ages(below: place)
             if ages.isEmpty, !place.isEmpty, (try? access.store.root.status(of: place)) == nil {
-                throw CommandFailure(access.store.name, hasNo: access.path.string)
+                throw CommandFailure(store, hasNo: access.path.string)
             }
-            for age in ages.sorted(by: { $0.time < $1.time }) {
-                Output.print(
-                    Self.line(age.commit, age.time, age.author, access.store.visiblePath(of: age.path).string)
-                )
+            return ages.sorted(by: { $0.time < $1.time }).map {
+                Line(
+                    store: store, path: access.store.visiblePath(of: $0.path).string, commit: $0.commit,
+                    time: Timestamp(seconds: $0.time), author: $0.author)
             }
-            return
         }
         var entries = try history.entries(of: place, limit: number)
         // A folder that is gone, which nothing tells from a secret that is.
         if entries.isEmpty { entries = try history.entries(of: access.path, limit: number) }
-        if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? access.store.name)") }
-        Output.print(lines: entries.map { Self.line($0.commit, $0.time, $0.author, $0.subject) })
+        if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? store)") }
+        return entries.map {
+            Line(
+                store: store, path: $0.path.map { access.store.visiblePath(of: $0).string },
+                commit: $0.commit, time: Timestamp(seconds: $0.time), author: $0.author, subject: $0.subject)
+        }
     }
 
-    private static func line(_ commit: String, _ time: Int64, _ author: String, _ text: String) -> String {
+    private static func text(_ line: Line) -> String {
         // Others write the subject, and a line of it may be as long as they like.
-        "\(commit.prefix(10))  \(Timestamp(seconds: time))  \(author)  \(VisibleText.cut(text, atMost: 500))"
+        let text = VisibleText.cut(line.subject ?? line.path ?? "", atMost: 500)
+        return "\(line.commit.prefix(10))  \(line.time.local)  \(line.author)  \(text)"
     }
 }

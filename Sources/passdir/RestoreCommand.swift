@@ -2,44 +2,112 @@ import ArgumentParser
 import Daemon
 import Stores
 import Sync
+import System
 import SystemPackage
 
-/// `passdir restore`: an older content of a secret, as a new change.
+/// `passdir restore`: an older content of a secret or a folder, as a new change.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put the content back that a secret had at an earlier commit.",
+        abstract: "Put the content back that a secret or a folder had earlier.",
         discussion: """
-            The content is encrypted to today's recipients and committed as a change of its own; nothing is taken out \
-            of the history. 'passdir log STORE/PATH' shows the commits. A secret that was removed comes back. What \
-            the secret holds now is committed first; a version that is saved at the same moment is kept beside it as \
-            a conflict file.
+            Without --at the versions are listed on the terminal, to choose one. The content is encrypted to today's \
+            recipients and committed as a change of its own; nothing is taken out of the history, and nothing is \
+            committed where nothing differs. What was removed comes back; of a folder, what was added since stays. \
+            What the secret holds now is committed first; a version that is saved at the same moment is kept beside it \
+            as a conflict file.
+
+            Examples:
+              passdir restore work/mail/imap                  # shows the versions, and asks
+              passdir restore work/mail/imap --at 2026-11-24 --show
+              passdir restore work/mail --at HEAD~2
             """
     )
 
-    @Argument(help: "The secret: STORE/PATH, or a path in the mount.")
+    @Argument(
+        help: "The secret or folder: STORE/PATH, or a path in the mount.",
+        completion: PlaceCompletion.places)
     var path: String
 
-    @Option(help: ArgumentHelp("The commit: an id from 'passdir log', a branch, HEAD~3.", valueName: "rev"))
-    var at: String
+    @Option(
+        help: ArgumentHelp(
+            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\"), a commit from 'passdir log', HEAD~3.",
+            valueName: "when"), completion: PlaceCompletion.commits)
+    var at: String?
+
+    @Flag(help: "Write the content to standard output, byte for byte, and change nothing.")
+    var show = false
 
     func run() throws {
         let access = try StoreAccess.open(
-            path, for: .writing, environment: CallerEnvironment.variables())
+            path, for: show ? .reading : .writing, environment: CallerEnvironment.variables())
         guard !access.path.isEmpty else {
-            throw CommandFailure("\(path) is a store; name a secret in it")
+            throw CommandFailure("\(path) is a store; name a secret or a folder in it")
         }
         let history = try StoreHistory(access.store)
-        let secret = access.backingPath
-        let plaintext = try history.plaintext(of: secret, at: at)
+        let point = try at.map(Self.point) ?? choose(history, access)
+        let version = try history.version(of: access.path, secret: access.backingPath, at: point)
+        if show { return try show(version, history) }
+        try put(version, history, access)
+    }
+
+    private static func point(_ typed: String) -> HistoryPoint {
+        Timestamp(typed: typed).map { .at($0.seconds, typed: typed) } ?? .named(typed)
+    }
+
+    private func show(_ version: StoreHistory.Version, _ history: StoreHistory) throws {
+        guard !version.isFolder, let file = version.files.first else {
+            throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
+        }
+        Output.write(secret: try history.plaintext(of: file))
+    }
+
+    private func put(
+        _ version: StoreHistory.Version, _ history: StoreHistory, _ access: StoreAccess
+    ) throws {
+        var wanted: [(path: FilePath, text: SecretBytes)] = []
+        for file in version.files {
+            let text = try history.plaintext(of: file)
+            if !history.isPresent(file, text) { wanted.append((file.path, text)) }
+        }
+        let then = "\(version.commit.prefix(10)) (\(Timestamp(seconds: version.time).local))"
+        for other in version.others {
+            StandardError.print("passdir: left as it is, only secrets are restored: \(other)")
+        }
+        guard !wanted.isEmpty else { return Output.success("\(path) is as it was at \(then) already") }
         // Whatever lies there now must be in the history before it gives way.
-        try access.commit([.saved(secret)], pushing: false)
-        let changes = try history.put(plaintext, at: secret)
-        for case .saved(let other) in changes where other != secret {
+        try access.commit(wanted.map { .saved($0.path) }, pushing: false)
+        var changes: [Change] = []
+        for (secret, text) in wanted { changes += try history.put(text, at: secret) }
+        let restored = Set(wanted.map(\.path))
+        for case .saved(let other) in changes where !restored.contains(other) {
             StandardError.print(
                 "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
                     + access.store.visiblePath(of: other).string)
         }
         try access.commit(changes)
+        let what =
+            version.isFolder ? "\(path): \(wanted.count) of \(version.files.count) secrets are" : "\(path) is"
+        Output.success("\(what) as at \(then) again")
+    }
+
+    /// Lists what there is, the newest first, and asks.
+    private func choose(_ history: StoreHistory, _ access: StoreAccess) throws -> HistoryPoint {
+        guard Terminal.isThere else {
+            throw CommandFailure(
+                "say which version with --at: a day, HEAD~N or a commit; passdir log \(ShellWord.quoted(path)) lists them"
+            )
+        }
+        var entries = try history.entries(of: access.backingPath, limit: 50).filter { $0.path != nil }
+        if entries.isEmpty { entries = try history.entries(of: access.path, limit: 50) }
+        guard !entries.isEmpty else { throw CommandFailure("no commit has changed \(path)") }
+        for (number, entry) in entries.enumerated() {
+            StandardError.print(
+                "\(number + 1)  \(Timestamp(seconds: entry.time).local)  \(entry.author)  \(entry.subject)")
+        }
+        guard let answer = Terminal.line("Which one? [1-\(entries.count)] "), let number = Int(answer),
+            entries.indices.contains(number - 1)
+        else { throw CommandFailure("Nothing was changed.") }
+        return .named(entries[number - 1].commit)
     }
 }

@@ -86,9 +86,12 @@ import Testing
                     pid = try #require(home.daemons().first)
                 } else {
                     try home.succeed(
-                        ["sh", "-c", "head -c \(length) /dev/urandom | pass insert -m -f big >&-"],
+                        [
+                            "sh", "-c",
+                            "head -c \(length) /dev/urandom | pass insert -m -f big >&-; echo now | pass insert -m -f big >&-",
+                        ],
                         extra: ["PASSWORD_STORE_DIR": store.path.string])
-                    writer = try home.start(["passdir", "restore", "work/big", "--at", "HEAD"])
+                    writer = try home.start(["passdir", "restore", "work/big", "--at", "HEAD~1"])
                     pid = writer.pid
                 }
                 var temporary: [Substring] = []

@@ -147,14 +147,39 @@ import Testing
         }
     }
 
-    @Test func aFolderIsToldFromASecret() throws {
+    @Test func aFolderComesBack() throws {
         try prepared { home, store in
+            try store.insert("a/c", "stays\n")
+            try store.pass(["rm", "-f", "a/b"])
+            try home.succeed(["passdir", "restore", "work/a", "--at", "HEAD~2"])
+            #expect(try store.show("a/b") == Array("two\n".utf8))
+            #expect(try store.show("a/c") == Array("stays\n".utf8))
+            #expect(try store.git("status", "--porcelain") == "")
             try store.pass(["rm", "-rf", "a"])
-            let result = try home.passdir("restore", "work/a", "--at", "HEAD~1")
-            #expect(result.exitCode == 1)
-            #expect(result.errors.contains("a was a folder: name a secret in it, such as work/a/b"))
+            try home.succeed(["passdir", "restore", "work/a", "--at", "HEAD~1"])
+            #expect(try store.show("a/b") == Array("two\n".utf8))
             let missing = try home.passdir("restore", "work/c", "--at", "HEAD~1")
             #expect(missing.errors.contains("it was not there at HEAD~1"))
+        }
+    }
+
+    /// Without `--at` the versions are listed, and one is chosen.
+    @Test func aVersionIsChosenOnATerminal() throws {
+        try prepared { home, store in
+            let chosen = try home.onTerminal(
+                ["passdir", "restore", "work/a/b"], [TerminalStep(at: "Which one? [1-2] ", type: "2\n")])
+            #expect(chosen.exitCode == 0, "\(chosen)")
+            #expect(chosen.output.contains("Add given password for a/b to store."), "\(chosen)")
+            #expect(chosen.output.contains("work/a/b is as at "), "\(chosen)")
+            #expect(try store.show("a/b") == Array("one\n".utf8))
+            let none = try home.onTerminal(
+                ["passdir", "restore", "work/a/b"], [TerminalStep(at: "Which one? ", type: "\n")])
+            #expect(none.exitCode == 1 && none.output.contains("Nothing was changed."))
+            let again = try home.onTerminal(["passdir", "restore", "work/a/b", "--at", "HEAD~2"], [])
+            #expect(again.output.contains(" already"), "\(again)")
+            let quiet = try home.onTerminal(
+                ["passdir", "restore", "--quiet", "work/a/b", "--at", "HEAD~1"], [])
+            #expect(quiet.exitCode == 0 && quiet.output == "", "\(quiet)")
         }
     }
 }

@@ -41,7 +41,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     }
 
     /// The years that have four digits: others have no place in the form. A commit may claim any.
-    private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+    static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
     /// The moment in ISO 8601, UTC, to the second; the nearest one that has four digits for its year.
     public var description: String {

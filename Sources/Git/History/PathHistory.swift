@@ -63,27 +63,43 @@ extension Repository {
         return try entry(path, in: tree)?.id
     }
 
-    /// For every file at or below a folder the commit that changed it last.
+    /// For every file at or below a folder the commit that changed it last. A file that was only renamed is followed to
+    /// what changed it before that.
+    /// - Parameter isLeftOut: whether a commit changes nothing that counts in the files that were there before.
     public func lastChanges(
-        below folder: FilePath, from tip: ObjectID
+        below folder: FilePath, from tip: ObjectID,
+        leavingOut isLeftOut: (CommitInfo) -> Bool = { _ in false }
     ) throws(GitError) -> [(path: FilePath, commit: CommitInfo)] {
-        var open: Set<FilePath> = []
+        // What a file is called at the commit that is looked at, and what it is called now.
+        var open: [FilePath: FilePath] = [:]
         for difference in try differences(from: nil, to: tip) where difference.path.starts(with: folder) {
-            open.insert(difference.path)
+            open[difference.path] = difference.path
         }
         var found: [(path: FilePath, commit: CommitInfo)] = []
         for commit in try log(from: tip) where !open.isEmpty {
             // What a merge took from one side was changed there.
             guard commit.parents.count < 2 else { continue }
-            for difference in try differences(from: commit.parents.first, to: commit.id)
-            where open.remove(difference.path) != nil {
-                found.append((difference.path, commit))
+            let differences = try differences(from: commit.parents.first, to: commit.id)
+            let isLeftOut = isLeftOut(commit)
+            var gone = Dictionary(
+                differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
+                uniquingKeysWith: { first, _ in first })
+            for difference in differences {
+                guard let now = open[difference.path], difference.old == nil || !isLeftOut else { continue }
+                open[difference.path] = nil
+                if difference.old == nil, let older = gone.removeValue(forKey: difference.new?.id),
+                    open[older] == nil
+                {
+                    open[older] = now
+                } else {
+                    found.append((now, commit))
+                }
             }
         }
         // What only a merge made.
         if !open.isEmpty {
             let last = try commitInfo(tip)
-            for path in open { found.append((path, last)) }
+            for path in open.values { found.append((path, last)) }
         }
         return found.sorted { $0.path.string < $1.path.string }
     }

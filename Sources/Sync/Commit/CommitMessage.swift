@@ -40,8 +40,19 @@ struct CommitMessage: Equatable {
     /// One change: its sentence. Several: their number, then a list.
     var text: String {
         if lines.count == 1 { return lines[0] + "\n" }
-        return "Change \(lines.count) secrets.\n\n" + lines.map { "- \($0)\n" }.joined()
+        return Self.subject(of: lines.count) + "\n\n" + lines.map { "- \($0)\n" }.joined()
     }
+
+    private static func subject(of count: Int) -> String { "Change \(count) secrets." }
+
+    /// Whether a commit's first line is that of a message about several changes, so that it says nothing of one of them.
+    static func isOfSeveral(_ subject: Substring) -> Bool {
+        Int(subject.dropFirst(7).prefix { $0.isASCII && $0.isNumber }).map { Self.subject(of: $0) == subject }
+            ?? false
+    }
+
+    /// Whether a commit, by what it says, has only encrypted anew what was there: as ours and those of pass begin.
+    static func isReencryption(_ message: String) -> Bool { message.hasPrefix("Reencrypt password store ") }
 
     /// How pass names a secret: its path without `.gpg`.
     private static func name(_ path: FilePath) -> String {

@@ -6,43 +6,6 @@ import System
 public import SystemPackage
 
 extension StoreHistory {
-    /// The content that a secret had at a commit. May ask for a passphrase.
-    /// - Parameter revision: an id, a branch, `HEAD~3`.
-    public func plaintext(of secret: FilePath, at revision: String) throws(Failure) -> SecretBytes {
-        let ciphertext: [UInt8]
-        do throws(GitError) {
-            let commit = try repository.commit(named: revision)
-            guard let item = try repository.item(at: secret, in: commit), item.kind != .submodule else {
-                throw GitError(
-                    code: .notFound,
-                    message: try absence(of: secret, in: commit) ?? "it was not there at \(revision)")
-            }
-            guard item.kind != .link else {
-                throw GitError(code: .invalid, message: "it was a symbolic link at \(revision)")
-            }
-            ciphertext = try repository.blob(item.id, atMost: store.options.ciphertextLimit)
-        } catch {
-            throw Failure(message: "\(secret.string) cannot be restored: \(error.message).")
-        }
-        return try rethrowing(
-            store.engine.decrypt(
-                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
-        ) { (error: OpenPGPError) in
-            Failure(message: "\(secret.string) cannot be restored: \(error.message)")
-        }
-    }
-
-    /// What to say where a folder was named; nil where there was none either.
-    private func absence(of secret: FilePath, in commit: ObjectID) throws(GitError) -> String? {
-        let folder = secret.withoutSuffix
-        guard try repository.isFolder(folder, in: commit) else { return nil }
-        let secrets = try repository.files(below: folder, in: commit).filter(\.isSecretName)
-            .map { "\(store.name)/\($0.withoutSuffix)" }.sorted()
-        let listed = secrets.prefix(5).joined(separator: ", ") + (secrets.count > 5 ? ", …" : "")
-        return "\(folder.string) was a folder: name a secret in it"
-            + (secrets.isEmpty ? "" : ", such as \(listed)")
-    }
-
     /// Puts a content in a secret's place, encrypted to today's recipients. It lies on disk then, not committed yet.
     ///
     /// What lies there must have been committed before. Where it was saved once more since, or where git does not

@@ -14,7 +14,8 @@ public struct StoreHistory {
         public var time: Int64
         /// Who made the change.
         public var author: String
-        /// The first line of its message.
+        /// The first line of its message; where that is about several secrets and one or a folder was asked for, what it did
+        /// to that.
         public var subject: String
         /// The secret's path at the time, relative to the store; nil for a folder's history.
         public var path: FilePath?
@@ -40,7 +41,7 @@ public struct StoreHistory {
 
     let store: Store
     let repository: Repository
-    private let tip: ObjectID
+    let tip: ObjectID
 
     /// The history of a store.
     /// - Throws: `Failure` when it has none.
@@ -60,20 +61,48 @@ public struct StoreHistory {
     /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
     public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
         try reading { () throws(GitError) in
-            try repository.history(of: path, from: tip, limit: limit).map { change in
+            try repository.history(of: path, from: tip, limit: limit).map { change throws(GitError) in
                 Entry(
                     commit: change.commit.id.hex, time: change.commit.author.time,
-                    author: change.commit.author.name,
-                    subject: String(change.commit.message.prefix { !$0.isNewline }),
+                    author: change.commit.author.name, subject: try subject(of: change),
                     path: change.item == nil ? nil : change.path)
             }
         }
     }
 
-    /// When each secret was changed last.
+    private func subject(of change: PathChange) throws(GitError) -> String {
+        let commit = change.commit
+        let first = commit.message.prefix { !$0.isNewline }
+        guard !change.path.isEmpty, CommitMessage.isOfSeveral(first) else { return String(first) }
+        let all = try repository.differences(from: commit.parents.first, to: commit.id)
+        let here = all.filter { $0.path.starts(with: change.path) }
+        let renames = here.compactMap { one -> PendingChanges.Rename? in
+            guard (one.old == nil) != (one.new == nil) else { return nil }
+            let other = all.first {
+                one.old == nil ? $0.new == nil && $0.old == one.new : $0.old == nil && $0.new == one.old
+            }
+            return other.map {
+                one.old == nil
+                    ? PendingChanges.Rename(from: $0.path, to: one.path)
+                    : PendingChanges.Rename(from: one.path, to: $0.path)
+            }
+        }
+        let ends = renames.flatMap { [$0.from, $0.to] }
+        let told = here + all.filter { one in ends.contains(one.path) && !here.contains(one) }
+        let changes = told.map {
+            ($0.path, $0.old == nil ? TreeChange.Kind.added : $0.new == nil ? .removed : .modified)
+        }
+        let message = CommitMessage(changes, renames: renames)
+        return message.lines.count == 1 ? message.lines[0] : String(message.text.prefix { !$0.isNewline })
+    }
+
+    /// When the text of each secret was changed last: another name or other recipients are no change of it.
     public func ages(below folder: FilePath) throws(Failure) -> [Age] {
         try reading { () throws(GitError) in
-            try repository.lastChanges(below: folder, from: tip).compactMap { path, commit in
+            let changes = try repository.lastChanges(below: folder, from: tip) {
+                CommitMessage.isReencryption($0.message)
+            }
+            return changes.compactMap { path, commit in
                 guard path.isSecretName else { return nil }
                 return Age(
                     path: path, time: commit.author.time, author: commit.author.name, commit: commit.id.hex)

@@ -1,0 +1,133 @@
+import Git
+import OpenPGP
+import Stores
+public import System
+public import SystemPackage
+
+/// Which state of a store's history is meant.
+public enum HistoryPoint: Sendable, Equatable {
+    /// A commit by its id, a branch, `HEAD~3`.
+    case named(String)
+    /// The newest commit that is not younger, in seconds since 1970; and what was typed.
+    case at(Int64, typed: String)
+
+    var typed: String {
+        switch self {
+        case .named(let text), .at(_, let text): text
+        }
+    }
+}
+
+extension StoreHistory {
+    /// What a secret, or all secrets of a folder, were at a commit.
+    public struct Version: Sendable, Equatable {
+        /// A secret of it.
+        public struct File: Sendable, Equatable {
+            /// Where it belongs now, on disk and relative to the store.
+            public var path: FilePath
+            let blob: ObjectID
+        }
+
+        /// The commit's full name.
+        public var commit: String
+        /// When the change was made, in seconds since 1970.
+        public var time: Int64
+        /// The secrets, by name.
+        public var files: [File]
+        /// Whether a folder was asked for.
+        public var isFolder: Bool
+        /// What was there and cannot be restored: links and what is no secret.
+        public var others: [FilePath]
+    }
+
+    /// What a place held at a point of the history.
+    /// - Parameters:
+    ///   - place: as the mount shows it.
+    ///   - secret: the file on disk that it means, or would mean.
+    public func version(of place: FilePath, secret: FilePath, at point: HistoryPoint) throws(Failure)
+        -> Version
+    {
+        do throws(GitError) {
+            let commit = try commit(at: point)
+            let info = try repository.commitInfo(commit)
+            var version = Version(
+                commit: commit.hex, time: info.author.time, files: [], isFolder: false, others: [])
+            let then = try name(of: secret, at: commit)
+            if let item = try repository.item(at: then, in: commit), item.kind != .submodule {
+                guard item.kind != .link else {
+                    throw GitError(code: .invalid, message: "it was a symbolic link at \(point.typed)")
+                }
+                version.files = [Version.File(path: secret, blob: item.id)]
+                return version
+            }
+            guard try repository.isFolder(place, in: commit) else {
+                throw GitError(code: .notFound, message: "it was not there at \(point.typed)")
+            }
+            version.isFolder = true
+            for path in try repository.files(below: place, in: commit) {
+                let item = try repository.item(at: path, in: commit)
+                if let item, item.kind != .link, item.kind != .submodule, path.isSecretName {
+                    version.files.append(Version.File(path: path, blob: item.id))
+                } else {
+                    version.others.append(path)
+                }
+            }
+            version.files.sort { $0.path.string < $1.path.string }
+            return version
+        } catch {
+            throw Failure(message: "\(place.string) cannot be restored: \(error.message).")
+        }
+    }
+
+    private func commit(at point: HistoryPoint) throws(GitError) -> ObjectID {
+        switch point {
+        case .named(let name): return try repository.commit(named: name)
+        case .at(let time, let typed):
+            let log = try repository.log(from: tip)
+            guard let found = log.first(where: { $0.author.time <= time }) else {
+                throw GitError(code: .notFound, message: "the history begins later than \(typed)")
+            }
+            return found.id
+        }
+    }
+
+    /// The name that a secret had at a commit: that of today, or the one that it had before it was renamed.
+    private func name(of secret: FilePath, at commit: ObjectID) throws(GitError) -> FilePath {
+        if try repository.item(at: secret, in: commit) != nil { return secret }
+        for change in try repository.history(of: secret, from: tip)
+        where change.item != nil && change.path != secret {
+            if try repository.isAncestor(change.commit.id, of: commit) { return change.path }
+        }
+        return secret
+    }
+
+    /// The text of a secret as it was. May ask for a passphrase.
+    public func plaintext(of file: Version.File) throws(Failure) -> SecretBytes {
+        let ciphertext: [UInt8]
+        do throws(GitError) {
+            ciphertext = try repository.blob(file.blob, atMost: store.options.ciphertextLimit)
+        } catch {
+            throw Failure(message: "\(file.path.string) cannot be restored: \(error.message).")
+        }
+        return try decrypted(ciphertext, file.path)
+    }
+
+    /// Whether the secret is now what it was then: nothing would be changed by putting that back.
+    /// - Parameter plaintext: the text as it was.
+    public func isPresent(_ file: Version.File, _ plaintext: SecretBytes) -> Bool {
+        guard let now = try? store.read(file.path, limit: store.options.ciphertextLimit) else { return false }
+        if (try? Repository.blobID(of: now)) == file.blob { return true }
+        // What cannot be read now is replaced.
+        guard let text = try? decrypted(now, file.path), text.count == plaintext.count else { return false }
+        return text.withUnsafeBytes { one in plaintext.withUnsafeBytes { one.elementsEqual($0) } }
+    }
+
+    private func decrypted(_ ciphertext: [UInt8], _ secret: FilePath) throws(Failure) -> SecretBytes {
+        do throws(OpenPGPError) {
+            return try store.engine.decrypt(
+                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
+        } catch {
+            throw Failure(message: "\(secret.string) cannot be restored: \(error.message)")
+        }
+    }
+}
