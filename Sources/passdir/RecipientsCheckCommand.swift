@@ -12,10 +12,13 @@ struct RecipientsCheckCommand: ParsableCommand {
         discussion: """
             Read from the secrets' packets: no key is needed and nothing is decrypted, unless --fix encrypts them \
             anew: it shows which and to whom, and asks on a terminal. The exit status is 1 when something was found \
-            and not mended.
+            and not mended, be it a secret, a list or a key that cannot be used or expires within --days.
+
+            Example: passdir recipients check work --days 60
             """)
 
-    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    @Argument(
+        help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
     var path: String
 
     @Flag(help: "Encrypt what differs to the recipients of its .gpg-id.")
@@ -41,7 +44,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         UnsavedLists.tell(sharing, at: path)
         if json { Output.print(json: report) } else { Self.tell(report) }
         let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
-        isClean = isMended && report.problems.isEmpty
+        isClean = isMended && report.problems.isEmpty && report.keys.isEmpty
         if !isClean { throw ExitCode.failure }
     }
 
@@ -100,7 +103,8 @@ struct RecipientsCheckCommand: ParsableCommand {
             show("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
         }
         let differing = report.drift.filter { !$0.isHidden }.count
-        show("\(report.total) secrets, \(differing) not for just their recipients")
+        let keys = report.keys.isEmpty ? "" : "; \(report.keys.count) of the keys cannot be used, or soon"
+        show("\(report.total) secrets, \(differing) not for just their recipients\(keys)")
     }
 
     private static func show(_ line: String) { Output.print(line) }
@@ -114,9 +118,11 @@ struct RecipientsConfirmCommand: ParsableCommand {
         discussion: """
             Shows what changed since you last agreed, by which commit, and who signed it. In a store with a remote \
             nothing is encrypted to an added key before; the setting recipients.confirm says so for all, or for none.
+
+            Example: passdir recipients confirm work
             """)
 
-    @Argument(help: "The store's name.")
+    @Argument(help: "The store's name.", completion: StoreContext.completion)
     var store: String
 
     @Flag(name: [.short, .long], help: "Do not ask.")

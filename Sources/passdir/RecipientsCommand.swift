@@ -14,6 +14,8 @@ struct RecipientsCommand: ParsableCommand {
             PATH is STORE, STORE/FOLDER, or a path under the mount. A KEY is a fingerprint, a key id, an address, \
             or a group of gpg.conf. A change encrypts what is below anew and is one commit; folders with a \
             .gpg-id of their own are left alone. It can be stopped with Ctrl-C and then be resumed or aborted.
+
+            Example: passdir recipients show work/mail
             """,
         subcommands: [
             RecipientsShowCommand.self, RecipientsAddCommand.self, RecipientsRemoveCommand.self,
@@ -28,9 +30,11 @@ struct RecipientsCommand: ParsableCommand {
 /// `passdir recipients show`.
 struct RecipientsShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show who can read a store or a folder.")
+        commandName: "show", abstract: "Show who can read a store or a folder.",
+        discussion: "Example: passdir recipients show work")
 
-    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    @Argument(
+        help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
     var path: String
 
     @Flag(help: "Print one JSON object: {\"place\": ..., \"file\": ..., \"recipients\": [...]}.")
@@ -57,13 +61,16 @@ extension RecipientReport {
 
 /// The keys that a change of recipients is about.
 struct ChangedKeys: ParsableArguments {
-    @Argument(help: ArgumentHelp("Fingerprints, key ids, addresses or groups.", valueName: "key"))
+    @Argument(
+        help: ArgumentHelp("Fingerprints, key ids, addresses or groups.", valueName: "key"),
+        completion: PlaceCompletion.keys)
     var keys: [String]
 }
 
 /// What the commands that change recipients have in common.
 struct ChangeOptions: ParsableArguments {
-    @Argument(help: "STORE, STORE/FOLDER, or a path under the mount.")
+    @Argument(
+        help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
     var path: String
 
     @Flag(help: "Leave secrets as they are that no key here decrypts.")
@@ -84,6 +91,10 @@ struct ChangeOptions: ParsableArguments {
         let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
         UnsavedLists.tell(sharing, at: path)
         let change = planned.change
+        // The list may be long: what is asked about comes last.
+        if !change.removed.isEmpty {
+            Output.print(lines: change.secrets.map { "  " + $0.withoutSuffix.string })
+        }
         for key in change.added { Output.print("+ " + key.key.title) }
         for key in change.removed { Output.print("- " + key.key.title) }
         guard !planned.isEmpty else {
@@ -141,18 +152,20 @@ struct ChangeOptions: ParsableArguments {
     private static func warnOfRemoval(_ change: RecipientChange) {
         let warning =
             "Whoever is removed can still read every secret in the history of the store, and in copies of it."
-        guard !change.secrets.isEmpty else {
-            return Output.print("\(warning) Change the passwords that are in it where they are used.")
-        }
-        Output.print("\(warning) Change these passwords where they are used:")
-        Output.print(lines: change.secrets.map { "  " + $0.withoutSuffix.string })
+        let count = change.secrets.count
+        let which =
+            count == 0
+            ? "the passwords that are in it"
+            : count == 1 ? "the password above" : "the \(count) passwords above"
+        Output.print("\(warning) Change \(which) where \(count == 1 ? "it is" : "they are") used.")
     }
 }
 
 /// `passdir recipients add`.
 struct RecipientsAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Let more keys read a store or a folder.")
+        commandName: "add", abstract: "Let more keys read a store or a folder.",
+        discussion: "Example: passdir recipients add work bob@example.org")
     @OptionGroup var options: ChangeOptions
     @OptionGroup var changed: ChangedKeys
     func run() throws { try options.make(.add(changed.keys)) }
@@ -162,7 +175,11 @@ struct RecipientsAddCommand: ParsableCommand {
 struct RecipientsRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Let keys no longer read a store or a folder.",
-        discussion: "Nothing is removed from your keyring.")
+        discussion: """
+            Nothing is removed from your keyring.
+
+            Example: passdir recipients remove work bob@example.org
+            """)
     @OptionGroup var options: ChangeOptions
     @OptionGroup var changed: ChangedKeys
     func run() throws { try options.make(.remove(changed.keys)) }
@@ -172,7 +189,11 @@ struct RecipientsRemoveCommand: ParsableCommand {
 struct RecipientsSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Let just these keys read a store or a folder.",
-        discussion: "As 'pass init': a folder without a .gpg-id of its own gets one.")
+        discussion: """
+            As 'pass init': a folder without a .gpg-id of its own gets one.
+
+            Example: passdir recipients set work/mail ann@example.org bob@example.org
+            """)
     @OptionGroup var options: ChangeOptions
     @OptionGroup var changed: ChangedKeys
     func run() throws { try options.make(.set(changed.keys)) }
@@ -196,9 +217,13 @@ struct RecipientsUnsetCommand: ParsableCommand {
 struct RecipientsResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Finish a change of recipients that was interrupted.",
-        discussion: "Shows who would be added and removed, and asks.")
+        discussion: """
+            Shows who would be added and removed, and asks.
 
-    @Argument(help: "The store's name.")
+            Example: passdir recipients resume work
+            """)
+
+    @Argument(help: "The store's name.", completion: StoreContext.completion)
     var store: String
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -229,9 +254,11 @@ struct RecipientsAbortCommand: ParsableCommand {
         discussion: """
             What was saved or copied meanwhile stays, and is encrypted again to the lists in force before it is \
             committed.
+
+            Example: passdir recipients abort work
             """)
 
-    @Argument(help: "The store's name.")
+    @Argument(help: "The store's name.", completion: StoreContext.completion)
     var store: String
 
     @Flag(help: "Leave secrets as they are that cannot be encrypted again.")

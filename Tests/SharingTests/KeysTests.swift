@@ -137,6 +137,45 @@ import Testing
         }
     }
 
+    /// The exit status tells of a key that has expired, or soon will, as the help says.
+    @Test func aKeyThatExpiresIsFound() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
+            try home.addStores([store])
+            try store.insert("a", "a")
+            #expect(try home.passdir("recipients", "check", "work").exitCode == 0)
+            try home.succeed([
+                "gpg", "--batch", "--quick-set-expire", fixture.bob.fingerprint, "10d",
+            ])
+            try home.succeed(["gpg", "--batch", "--quick-set-expire", fixture.bob.fingerprint, "10d", "*"])
+            let soon = try home.passdir("recipients", "check", "work")
+            #expect(
+                soon.exitCode == 1 && soon.output.contains("1 of the keys cannot be used, or soon"), "\(soon)"
+            )
+            #expect(try home.passdir("recipients", "check", "work", "--days", "5").exitCode == 0)
+        }
+    }
+
+    /// However long the list is, what it means stands right above the question.
+    @Test func theWarningOfARemovalComesLast() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
+            try home.addStores([store])
+            for name in ["a", "b"] { try store.insert(name, name) }
+            let asked = try home.onTerminal(
+                ["passdir", "recipients", "remove", "work", fixture.bob.fingerprint],
+                [TerminalStep(at: "Go on?", type: "n\n")])
+            let lines = asked.output.split(separator: "\n").map(String.init)
+            let question = try #require(lines.firstIndex { $0.contains("Go on?") })
+            #expect(
+                lines[question - 1].hasSuffix("Change the 2 passwords above where they are used."), "\(lines)"
+            )
+            #expect(Array(lines.prefix(2)) == ["  a", "  b"])
+        }
+    }
+
     @Test func whatAPullBringsIsShownAndMustBeConfirmed() throws {
         try Fixture.with { fixture in
             let home = fixture.home
