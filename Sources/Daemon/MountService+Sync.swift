@@ -3,6 +3,7 @@ import Mount
 import Stores
 import Sync
 import System
+import SystemPackage
 
 extension MountService {
     func synchronize(
@@ -24,6 +25,7 @@ extension MountService {
         let wanted = all.filter { names?.contains($0.name) ?? true }
         // What can be saved belongs to what is brought together.
         filesystem.retryFailedSaves()
+        let before = wanted.map(\.conflictCount)
         var results = synchronize(wanted, choice)
         // The remote may have brought what a save waited for.
         if filesystem.retryFailedSaves() > 0 {
@@ -31,13 +33,15 @@ extension MountService {
                 results[index].complaint = again.complaint
             }
         }
-        return zip(wanted, results).map { store, result in
+        return zip(wanted, zip(results, before)).map { store, outcome in
+            let (result, before) = outcome
             let unsaved = unsavedSentence(store.name).map { "\($0)." }
             let complaints = [unsaved, result.complaint].compactMap(\.self)
             return SyncReport(
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
                 chosen: result.chosen,
-                note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil)
+                note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
+                conflicts: store.conflicts, newConflicts: store.conflicts(after: before))
         }
             + (names == nil ? unsavedRest : []).map { store in
                 SyncReport(
@@ -96,5 +100,15 @@ extension MountService {
         guard let first = written.first else { return nil }
         let more = written.count > 1 ? ", as \(written.count - 1) more are" : ""
         return "\(first) is being written and not saved yet\(more): close it in the program that has it open"
+    }
+}
+
+extension ServedStore {
+    /// How many conflict files merges have made since it is served.
+    var conflictCount: Int { committer?.keptTwice.count ?? 0 }
+
+    /// Those that merges have made since there were so many, as the mount shows them.
+    func conflicts(after count: Int) -> [String] {
+        committer?.keptTwice.dropFirst(count).map { (store?.visiblePath(of: $0) ?? $0).string } ?? []
     }
 }

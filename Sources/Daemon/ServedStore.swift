@@ -70,6 +70,11 @@ final class ServedStore: Sendable {
 
     var name: String { definition.name }
 
+    /// The conflict files that are known and not settled, as the mount shows them.
+    var conflicts: [String] {
+        committer?.conflicts.map { (store?.visiblePath(of: $0) ?? $0).string } ?? []
+    }
+
     /// Whether anybody has looked into it since it is shown.
     private var isInUse: Bool { store?.root.isOpen ?? false }
 

@@ -69,6 +69,15 @@ extension Committer {
         return hasRepository ?? false
     }
 
+    /// Looks at the store for `status` where nobody serves it: commits and pushes nothing, now or later.
+    public func lookOnly() {
+        state.withLock { $0.isFinishing = true }
+        state.refreshStatus()
+        hasLooked = true
+        guard let parts = try? state.repositories(state.ownRepository()) else { return }
+        for part in parts where writer.take(UncommittedLook(part).result(), part) == nil { hasLooked = false }
+    }
+
     /// For a mount that ends: what the start has not come to.
     func recoverAtEnd() {
         guard options.recovers else { return }

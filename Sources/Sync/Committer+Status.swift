@@ -23,6 +23,10 @@ extension Committer {
     /// others that it merged.
     public nonisolated var conflicts: [FilePath] { ConflictList(store).known }
 
+    /// Files with our versions of secrets that merges kept beside the remote's since the store is open, also those that are
+    /// settled; more only come behind them.
+    public nonisolated var keptTwice: [FilePath] { state.withLock { $0.keptTwice } }
+
     /// Follows the store's folder, and sets aside what was noted for another one.
     /// - Returns: why there is no folder to save to, as one sentence; nil when there is one.
     @discardableResult

@@ -1,5 +1,6 @@
 import Daemon
 import System
+import SystemPackage
 
 /// Ends a command with exit status 1 and one line on standard error, as every `SentenceError` does.
 struct CommandFailure: SentenceError {
@@ -18,13 +19,19 @@ struct CommandFailure: SentenceError {
     /// No daemon is a usual state, not a broken one: say what to do.
     static func noDaemon() -> CommandFailure {
         let environment = CallerEnvironment.variables()
-        if let place = try? Daemon.mountPoint(argument: nil, environment: environment),
-            Daemon.isStale(place)
-        {
+        if let place = stale(environment) {
             return CommandFailure(
                 "the daemon of \(place) has ended without unmounting; 'passdir mount' mounts your stores again, and commits "
                     + "what was saved")
         }
         return CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
+    }
+
+    /// The mount that a daemon has left when it was killed; nil where there is none.
+    static func stale(_ environment: [String: String]) -> FilePath? {
+        guard let place = try? Daemon.mountPoint(argument: nil, environment: environment),
+            Daemon.isStale(place)
+        else { return nil }
+        return place
     }
 }

@@ -13,6 +13,8 @@ struct ConflictsCommand: ParsableCommand {
             Where two machines changed the same lines of a secret, the version that reached the remote first keeps \
             the name, the other one lies beside it as NAME.conflict-HOST-DATE. Put together what you want to keep \
             with any editor and remove the conflict file, or let 'passdir conflicts settle' do it.
+
+            Example: passdir conflicts settle work/mail/imap.conflict-host-20261124T210900Z --keep named
             """,
         subcommands: [ConflictsListCommand.self, ConflictsSettleCommand.self],
         defaultSubcommand: ConflictsListCommand.self
@@ -23,31 +25,45 @@ struct ConflictsCommand: ParsableCommand {
 struct ConflictsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.")
+        abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.",
+        discussion: "Example: passdir conflicts list work")
 
-    @Argument(help: "The stores; all when none is named.")
+    @Argument(help: "The stores; all when none is named.", completion: StoreContext.completion)
     var stores: [String] = []
+
+    @Flag(help: "Print a JSON array of {store, conflict, secret}; the last two as STORE/PATH.")
+    var json = false
+
+    private struct Conflict: Encodable {
+        let store: String
+        let conflict: String
+        let secret: String
+    }
 
     func run() throws {
         let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
-        for access in all {
-            for entry in ConflictList(access.store).find() {
-                let store = access.store
-                Output.print(
-                    fields: [entry.path, entry.original].map {
-                        "\(store.name)/\(store.visiblePath(of: $0))"
-                    })
+        let found = all.flatMap { access in
+            let store = access.store
+            return ConflictList(store).find().map { entry in
+                Conflict(
+                    store: store.name, conflict: "\(store.name)/\(store.visiblePath(of: entry.path))",
+                    secret: "\(store.name)/\(store.visiblePath(of: entry.original))")
             }
         }
+        if json { return Output.print(json: found) }
+        for one in found { Output.print(fields: [one.conflict, one.secret]) }
     }
 }
 
 /// `passdir conflicts settle`.
 struct ConflictsSettleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "settle", abstract: "Keep one of the two versions under the secret's name.")
+        commandName: "settle", abstract: "Keep one of the two versions under the secret's name.",
+        discussion:
+            "Example: passdir conflicts settle work/mail/imap.conflict-host-20261124T210900Z --keep named")
 
-    @Argument(help: "The conflict file, as 'passdir conflicts' lists it.")
+    @Argument(
+        help: "The conflict file, as 'passdir conflicts' lists it.", completion: PlaceCompletion.conflicts)
     var path: String
 
     @Option(help: "'named' keeps the version that has the name now, 'conflict' the other one.")

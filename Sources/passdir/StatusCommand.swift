@@ -8,26 +8,47 @@ struct StatusCommand: ParsableCommand {
         abstract: "Show the mount and how its stores are doing.",
         discussion: """
             For each store: its folder and branch, changes that wait for their commit, commits that wait for \
-            their push, the last commit and push, the last error, and saves that failed and are kept in memory. The exit \
-            status is 1 while there are such saves.
+            their push, the last commit and push, the last error, and saves that failed and are kept in memory. The \
+            exit status is 1 while there are such saves. Where nothing is mounted it says so, looks at the stores itself, \
+            and ends with exit status 1.
+
+            Example: passdir status --json | jq '.stores[] | {name, state, lastError}'
             """
     )
 
-    @Flag(help: "Print one JSON object: {\"mount\": ..., \"stores\": [...]}.")
+    @Flag(
+        help:
+            "Print one JSON object: {\"mount\": ..., \"stores\": [...]}; mount is null where nothing is mounted."
+    )
     var json = false
 
     func run() throws {
-        let client = ControlClient(
-            socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
-        let report = try client.status()
+        let environment = CallerEnvironment.variables()
+        let report: StatusReport
+        do throws(ControlError) {
+            report = try ControlClient(socket: Daemon.controlSocket(environment: environment)).status()
+        } catch {
+            guard error.code == .noDaemon else { throw error }
+            return try tellUnmounted(environment)
+        }
         if json {
             Output.print(json: try StatusJSON.line(report))
         } else {
             Output.print(lines: StatusText(report).lines)
-            for warning in ExpiryWarning.sentences(environment: CallerEnvironment.variables()) {
+            for warning in ExpiryWarning.sentences(environment: environment) {
                 Output.print(lines: ["", "warning  \(warning)"])
             }
         }
         guard report.stores.allSatisfy(\.unsaved.isEmpty) else { throw ExitCode.failure }
+    }
+
+    private func tellUnmounted(_ environment: [String: String]) throws {
+        let report = UnmountedReport(try UnmountedStores(environment: environment).status())
+        if json {
+            Output.print(json: report)
+        } else {
+            Output.print(lines: StatusText(report).lines)
+        }
+        throw CommandFailure.noDaemon()
     }
 }

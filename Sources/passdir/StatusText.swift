@@ -6,7 +6,7 @@ struct StatusText {
 
     init(_ report: StatusReport) {
         var lines = [
-            "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since))"
+            "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since.local))"
         ]
         if report.mount.isUnmounted == true {
             lines = [
@@ -18,13 +18,18 @@ struct StatusText {
         for store in report.mount.hidden ?? [] {
             lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")
         }
-        for store in report.stores {
-            lines.append("")
-            lines.append("\(store.name)")
-            lines += Self.facts(of: store).map { "  " + $0 }
-        }
+        for store in report.stores { lines += [""] + Self.paragraph(store) }
         if report.stores.isEmpty { lines += ["", "no stores"] }
         self.lines = lines
+    }
+
+    /// What there is to say while nothing is mounted.
+    init(_ report: UnmountedReport) {
+        lines = Array(report.stores.map(Self.paragraph).joined(separator: [""]))
+    }
+
+    private static func paragraph(_ store: StoreReport) -> [String] {
+        [store.name] + facts(of: store).map { "  " + $0 }
     }
 
     private static func facts(of store: StoreReport) -> [String] {
@@ -37,10 +42,10 @@ struct StatusText {
             facts.append("waiting  \(count(store.unpushedCommits, "commit")) to push")
         }
         if let commit = store.lastCommit {
-            facts.append("commit   \(commit.id.prefix(8)) \(commit.subject) (\(commit.time))")
+            facts.append("commit   \(commit.id.prefix(8)) \(commit.subject) (\(commit.time.local))")
         }
-        if let push = store.lastPush { facts.append("push     \(push)") }
-        if let fetch = store.lastFetch { facts.append("fetch    \(fetch)") }
+        if let push = store.lastPush { facts.append("push     \(push.local)") }
+        if let fetch = store.lastFetch { facts.append("fetch    \(fetch.local)") }
         if let activity = store.activity { facts.append("now      \(activity)") }
         for conflict in store.conflicts.prefix(10) { facts.append("conflict \(conflict)") }
         if store.conflicts.count > 10 {
@@ -55,7 +60,7 @@ struct StatusText {
             facts += change.advice(store: store.name).map { "       " + $0 }
         }
         for unsaved in store.unsaved {
-            facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since))")
+            facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since.local))")
         }
         return facts
     }

@@ -13,11 +13,15 @@ struct SyncCommand: ParsableCommand {
         discussion: """
             Returns when all is done or has failed. Secrets that were changed on both sides are merged line by \
             line; where both changed the same lines, the remote's version keeps the name and yours becomes \
-            NAME.conflict-HOST-DATE ('passdir conflicts' lists them).
+            NAME.conflict-HOST-DATE. The exit status is 1 where such a file had to be made, and where something failed. \
+            It needs no mount.
+
+            Example: passdir sync work && echo all is safe
             """
     )
 
-    @Argument(help: "The stores to bring together; all when none is named.")
+    @Argument(
+        help: "The stores to bring together; all when none is named.", completion: StoreContext.completion)
     var stores: [String] = []
 
     @Flag(
@@ -32,7 +36,10 @@ struct SyncCommand: ParsableCommand {
             discussion: "What the remote has is kept here on a branch that is named."))
     var ours = false
 
-    @Flag(help: "Print a JSON array of {name, error, chosen}, with a note where there is no remote.")
+    @Flag(
+        help: ArgumentHelp(
+            "Print a JSON array of {name, error, chosen, conflicts, newConflicts}.",
+            discussion: "With a note where there is no remote."))
     var json = false
 
     func validate() throws {
@@ -43,16 +50,24 @@ struct SyncCommand: ParsableCommand {
     }
 
     func run() throws {
-        let client = ControlClient(
-            socket: Daemon.controlSocket(environment: CallerEnvironment.variables()))
+        let environment = CallerEnvironment.variables()
+        let choice: HistoryChoice? = theirs ? .theirs : ours ? .ours : nil
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         let progress = SyncProgress(client)
         let result = Result { () throws(ControlError) in
-            try client.synchronize(stores, choosing: theirs ? .theirs : ours ? .ours : nil)
+            try client.synchronize(stores, choosing: choice)
         }
         progress.end()
-        let reports = try result.get()
+        let reports: [SyncReport]
+        do throws(ControlError) {
+            reports = try result.get()
+        } catch {
+            // What a daemon that was killed has left is for the next mount, which frees its place, too.
+            guard error.code == .noDaemon, CommandFailure.stale(environment) == nil else { throw error }
+            reports = try UnmountedStores(environment: environment).synchronize(stores, choosing: choice)
+        }
         show(reports)
-        if reports.contains(where: { $0.error != nil }) { throw ExitCode.failure }
+        if reports.contains(where: { $0.error != nil || !$0.newConflicts.isEmpty }) { throw ExitCode.failure }
     }
 
     private func show(_ reports: [SyncReport]) {
@@ -62,8 +77,15 @@ struct SyncCommand: ParsableCommand {
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
             } else if !json {
-                Output.print("\(report.name): \(report.note ?? "in step")")
+                let count = report.conflicts.count
+                let rest = count == 0 ? "" : ", with \(count) conflict\(count == 1 ? "" : "s") to settle"
+                Output.print("\(report.name): \(report.note ?? "in step")\(rest)")
             }
+            guard let first = report.newConflicts.first else { continue }
+            let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""
+            StandardError.print(
+                "passdir: \(report.name): changed on two machines and kept twice: \(first)\(more); passdir conflicts lists "
+                    + "them, passdir conflicts settle keeps one version")
         }
     }
 }

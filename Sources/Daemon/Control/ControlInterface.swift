@@ -86,8 +86,16 @@ enum ControlInterface {
 
         method Status() -> (mount: Mount, stores: []Store)
 
-        # `note` says why there is nothing to be in step with.
-        type Synced (name: string, error: ?string, chosen: []string, note: ?string)
+        # `note` says why there is nothing to be in step with; `conflicts` are files that keep what two machines changed,
+        # and `newConflicts` those that were made by this.
+        type Synced (
+          name: string,
+          error: ?string,
+          chosen: []string,
+          note: ?string,
+          conflicts: []string,
+          newConflicts: []string
+        )
 
         # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status tells
         # meanwhile how far it is. Where the remote's branch was moved by force, `choose` says which history goes on, for

@@ -176,6 +176,10 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var chosen: [String] = []
     /// Why there is nothing to be in step with; a sentence without a full stop, nil where there is a remote.
     public var note: String?
+    /// The conflict files that nobody has settled, as the mount shows them and relative to the store.
+    public var conflicts: [String] = []
+    /// The conflict files that were made meanwhile, likewise.
+    public var newConflicts: [String] = []
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {
@@ -184,5 +188,7 @@ public struct SyncReport: Codable, Sendable, Equatable {
         try container.encode(error, forKey: .error)
         try container.encode(chosen, forKey: .chosen)
         try container.encodeIfPresent(note, forKey: .note)
+        try container.encode(conflicts, forKey: .conflicts)
+        try container.encode(newConflicts, forKey: .newConflicts)
     }
 }

@@ -202,6 +202,7 @@ extension Integrator {
     func noteConflicts(_ conflicts: [FilePath]) {
         guard !conflicts.isEmpty else { return }
         ConflictList(store).add(conflicts)
+        state.withLock { $0.keptTwice += conflicts }
         let names = conflicts.map(\.string).joined(separator: ", ")
         options.notify(
             store.name,

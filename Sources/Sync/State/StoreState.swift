@@ -33,6 +33,8 @@ final class StoreState: Sendable {
         /// Secrets and lists that the last look found staged or in conflict, relative to the store: the user's to commit.
         var staged: Set<FilePath> = []
         var commitError: String?
+        /// Files with our versions of secrets that merges kept beside the remote's, in that order, since the store is open.
+        var keptTwice: [FilePath] = []
         /// Why it is not known what lies uncommitted in the store.
         var lookError: String?
         /// Why nothing can be committed as long as HEAD is where it was last seen; nil when it is on a branch.
