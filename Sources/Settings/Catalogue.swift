@@ -161,6 +161,18 @@ public enum Catalogue {
         all.first { $0.place == .configuration && $0.name.lowercased() == name.lowercased() }
     }
 
+    /// What to say of a key that there is not: those that there are.
+    static func unknown(_ name: String) -> String {
+        let section = name.prefix { $0 != "." }
+        if section == "store" {
+            return "'\(name)' is not a setting: a store has " + storeKeys.joined(separator: ", ")
+        }
+        let general = all.filter { $0.place == .configuration }.map(\.name).sorted()
+        let near = general.filter { $0.hasPrefix(section + ".") }
+        return "'\(name)' is not a setting: there are "
+            + (near.isEmpty ? general : near).joined(separator: ", ")
+    }
+
     /// The setting that a store's key sets: one of the store's own, or the override of a general one.
     public static func storeSetting(key: String) -> AnySetting? {
         all.first { storeKey(of: $0)?.lowercased() == key.lowercased() }

@@ -85,13 +85,16 @@ extension Configuration {
 
     private static func general(_ name: String) throws(SettingsError) -> AnySetting {
         if let setting = Catalogue.setting(named: name) { return setting }
-        throw SettingsError(code: .unknown, message: "'\(name)' is not a setting")
+        throw SettingsError(code: .unknown, message: Catalogue.unknown(name))
     }
 
     /// A store's key, and its text where it gets one.
     private static func check(_ key: String, _ value: String?) throws(SettingsError) {
         guard let setting = Catalogue.storeSetting(key: key) else {
-            throw SettingsError(code: .unknown, message: "a store has no setting '\(key)'")
+            throw SettingsError(
+                code: .unknown,
+                message: "a store has no setting '\(key)': it has "
+                    + Catalogue.storeKeys.joined(separator: ", "))
         }
         if let value, !setting.accepts(value) { throw .notAllowed(key, value, setting.allowed) }
     }

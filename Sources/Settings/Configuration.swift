@@ -128,7 +128,7 @@ public final class Configuration: Sendable {
         for entry in read.entries {
             guard setting(of: entry) == nil else { continue }
             throw SettingsError(
-                code: .unknown, message: "'\(entry.name)' is not a setting", file: read.path, line: entry.line
+                code: .unknown, message: Catalogue.unknown(entry.name), file: read.path, line: entry.line
             )
         }
         let sections = Set(Catalogue.all.compactMap { $0.name.split(separator: ".").first.map(String.init) })

@@ -19,12 +19,10 @@ public struct Setting<Value: Sendable>: Sendable {
         self.default = `default`
         self.parse = kind.parse
         self.format = kind.format
-        let full = String(describing: Value.self)
         untyped = AnySetting(
             name: name, description: description, place: place, protection: protection, owner: owner,
-            allowed: kind.allowed, storeKey: storeKey,
-            type: full.hasPrefix("Optional<") ? String(full.dropFirst(9).dropLast()) : full,
-            defaultText: kind.format(`default`), accepts: { kind.parse($0) != nil })
+            allowed: kind.allowed, storeKey: storeKey, type: kind.type, defaultText: kind.format(`default`),
+            accepts: { kind.parse($0) != nil }, formatted: { kind.parse($0).map(kind.format) })
     }
 
     /// What `untyped` says.
@@ -47,12 +45,14 @@ public struct AnySetting: Sendable {
     public let allowed: String
     /// The key by which a store overrides it (`store.NAME.KEY`); nil where it holds for all stores alike.
     public let storeKey: String?
-    /// The type of its values: `Duration`.
+    /// What its values are: a time, a size, a path.
     public let type: String
     /// The default as text.
     public let defaultText: String
     /// Whether a text is allowed.
     public let accepts: @Sendable (String) -> Bool
+    /// The usual way of writing what a text stands for; nil where the text is not allowed.
+    let formatted: @Sendable (String) -> String?
 }
 
 /// Where a setting is kept.

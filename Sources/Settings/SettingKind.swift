@@ -3,15 +3,17 @@ import SystemPackage
 
 /// How a type of value is written in the file.
 public struct SettingKind<Value: Sendable>: Sendable {
+    let type: String
     let allowed: String
     let parse: @Sendable (String) -> Value?
     let format: @Sendable (Value) -> String
 
     /// A kind of these parts; `parse` gives nil for a text that isn't allowed.
     public init(
-        allowed: String, parse: @escaping @Sendable (String) -> Value?,
+        type: String, allowed: String, parse: @escaping @Sendable (String) -> Value?,
         format: @escaping @Sendable (Value) -> String
     ) {
+        self.type = type
         self.allowed = allowed
         self.parse = parse
         self.format = format
@@ -20,7 +22,7 @@ public struct SettingKind<Value: Sendable>: Sendable {
     /// The kind of a value that may be absent; an empty text stands for that.
     public var optional: SettingKind<Value?> {
         SettingKind<Value?>(
-            allowed: allowed,
+            type: type, allowed: allowed,
             parse: { [parse] text in text.isEmpty ? .some(nil) : parse(text).map { .some($0) } },
             format: { [format] value in value.map(format) ?? "" })
     }
@@ -30,7 +32,7 @@ extension SettingKind where Value == Duration {
     /// A time: a number, with `ms`, `s` (or nothing), `m` (`min`) or `h` behind it, after a space or not; not negative.
     public static var duration: SettingKind {
         SettingKind(
-            allowed: "a time, such as 2, 0.5, 500ms, 2s, 3m or 1h",
+            type: "time", allowed: "a time, such as 2, 0.5, 500ms, 2s, 3m or 1h",
             parse: { text in
                 let units = [("ms", 0.001), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
                 let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
@@ -54,7 +56,7 @@ extension SettingKind where Value == Int {
     /// A number of bytes, with git's suffixes k, m and g, or KiB, MiB and GiB, for powers of 1024; more than 0.
     public static var bytes: SettingKind {
         SettingKind(
-            allowed: "a number of bytes, such as 65536, 512k, 64m or 1g",
+            type: "size", allowed: "a number of bytes, such as 65536, 512k, 64m or 1g",
             parse: { text in
                 let shifts: [Character: Int] = ["k": 10, "m": 20, "g": 30]
                 let short = text.hasSuffix("iB") ? text.dropLast(2) : text[...]
@@ -79,7 +81,7 @@ extension SettingKind where Value == Bool {
     /// Yes or no, in git-config's words.
     public static var boolean: SettingKind {
         SettingKind(
-            allowed: "true or false",
+            type: "true or false", allowed: "true or false",
             parse: { text in
                 switch text.lowercased() {
                 case "true", "yes", "on", "1": true
@@ -95,7 +97,7 @@ extension SettingKind where Value == FilePath {
     /// An absolute path; `~/` stands for the home directory of `$HOME`, or else of the user database.
     public static var path: SettingKind {
         SettingKind(
-            allowed: "an absolute path, or one that starts with ~/",
+            type: "path", allowed: "an absolute path, or one that starts with ~/",
             parse: { text in
                 guard !text.utf8.contains(0) else { return nil }
                 if text.hasPrefix("~/") || text == "~" {
@@ -110,13 +112,13 @@ extension SettingKind where Value == FilePath {
 extension SettingKind where Value == String {
     /// Any text that isn't empty.
     public static func text(_ allowed: String) -> SettingKind {
-        SettingKind(allowed: allowed, parse: { $0.isEmpty ? nil : $0 }, format: { $0 })
+        SettingKind(type: "text", allowed: allowed, parse: { $0.isEmpty ? nil : $0 }, format: { $0 })
     }
 
     /// A UUID, kept in lower case.
     public static var uuid: SettingKind {
         SettingKind(
-            allowed: "a UUID, such as 0b1e29f4-2f4f-4f0e-9a55-6a4f2d1f3c7b",
+            type: "UUID", allowed: "a UUID, such as 0b1e29f4-2f4f-4f0e-9a55-6a4f2d1f3c7b",
             parse: { text in
                 let groups = text.lowercased().split(separator: "-", omittingEmptySubsequences: false)
                 let valid =
@@ -132,7 +134,7 @@ extension SettingKind where Value == [String] {
     /// Words that are separated by spaces; none for an empty text.
     public static var words: SettingKind {
         SettingKind(
-            allowed: "words separated by spaces",
+            type: "words", allowed: "words separated by spaces",
             parse: { $0.split(separator: " ").map(String.init) },
             format: { $0.joined(separator: " ") })
     }
@@ -142,7 +144,7 @@ extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawVal
     /// One of the words of an enumeration.
     public static var word: SettingKind {
         SettingKind(
-            allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+            type: "word", allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
             parse: { Value(rawValue: $0) }, format: \.rawValue)
     }
 }

@@ -7,8 +7,11 @@ struct AuditCommand: ParsableCommand {
         commandName: "audit",
         abstract: "List everything that passdir keeps, where, and how it is protected.",
         discussion: """
-            Every setting, every credential and every file, with what is stored of it now. No value is ever \
-            printed. What lies in passdir's folders without being declared comes last.
+            Every setting with its default, every credential and every file, by place and by the part that it belongs \
+            to, with what is stored of it now. No value is ever printed. What lies in passdir's folders without being \
+            declared comes last.
+
+            Example: passdir audit | grep -A 4 sync.interval
             """
     )
 
@@ -20,15 +23,17 @@ struct AuditCommand: ParsableCommand {
         let audit = try Audit(
             registry: context.registry, environment: context.environment, credentials: context.credentials)
         guard !json else { return Output.print(json: audit) }
-        var place = ""
+        var heading = ""
         for entry in audit.entries {
-            if entry.place != place {
-                if !place.isEmpty { Output.print("") }
-                place = entry.place
-                Output.print("[\(place)]")
+            if heading != "[\(entry.place), \(entry.owner)]" {
+                if !heading.isEmpty { Output.print("") }
+                heading = "[\(entry.place), \(entry.owner)]"
+                Output.print(heading)
             }
-            Output.print("\(entry.name)  (\(entry.type), \(entry.protection), \(entry.owner))")
+            Output.print("\(entry.name)  (\(entry.type), \(entry.protection))")
             Output.print("    \(entry.description)")
+            if let text = entry.default { Output.print("    default: \(text)") }
+            if let key = entry.storeKey { Output.print("    a store may set: \(key)") }
             if entry.stored.isEmpty { Output.print("    not stored") }
             for line in entry.stored { Output.print("    stored: \(line)") }
         }

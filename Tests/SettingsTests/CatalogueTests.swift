@@ -16,6 +16,32 @@ import Testing
 }
 
 @Suite struct CatalogueTests {
+    /// The README's table has every setting, and each default in it is what holds, typed as it stands there.
+    @Test func theReadmeHasEverySetting() throws {
+        let top = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
+        let file = try FileDescriptor.open(top.appending("README.md"), .readOnly)
+        defer { try? file.close() }
+        let bytes = try [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+            count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+        }
+        var told: [String: String] = [:]
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            guard let row = line.wholeMatch(of: /\| `([a-z]+\.[a-z]+)` \| .* \| (.*) \|/) else { continue }
+            told[String(row.1)] = String(row.2)
+        }
+        let settings = Catalogue.all.filter { $0.place == .configuration }
+        #expect(Set(told.keys) == Set(settings.map(\.name)))
+        for setting in settings {
+            let text = told[setting.name] ?? ""
+            guard text.hasPrefix("`") else {
+                #expect(text.hasPrefix("none") && setting.defaultText.isEmpty, "\(setting.name)")
+                continue
+            }
+            let typed = String(text.dropFirst().prefix { $0 != "`" })
+            #expect(setting.formatted(typed) == setting.defaultText, "\(setting.name)")
+        }
+    }
+
     @Test func everySettingIsDeclaredOnce() {
         #expect(Catalogue.repeated(in: Catalogue.all) == [])
         let twice = Setting<Duration>(

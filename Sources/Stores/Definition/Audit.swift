@@ -11,8 +11,12 @@ public struct Audit: Sendable, Encodable {
         public var name: String
         /// `setting`, `store setting`, `credential`, or the place of a persisted item.
         public var place: String
-        /// The type of its values.
+        /// What its values are: a time, a size, a file.
         public var type: String
+        /// What holds while nothing is stored; nil where nothing does.
+        public var `default`: String?
+        /// The key by which a store's section overrides it; nil where none can.
+        public var storeKey: String?
         /// How it is protected: none, personal, ciphertext, secret.
         public var protection: String
         /// The part that it belongs to.
@@ -23,7 +27,7 @@ public struct Audit: Sendable, Encodable {
         public var stored: [String]
     }
 
-    /// The catalogue.
+    /// The catalogue, by place and then by owner.
     public var entries: [Entry] = []
     /// What lies in a place of ours and is not in the catalogue: a fault, or somebody else's.
     public var undeclared: [String] = []
@@ -41,6 +45,9 @@ public struct Audit: Sendable, Encodable {
                 stored.append("\(file):\(line)")
             }
             let key = setting.place == .store ? setting.name : setting.storeKey
+            if let variable = Self.variables[setting.name], environment[variable] != nil {
+                stored.append("the variable \(variable)")
+            }
             for section in sections {
                 guard let key, let item = section.text(key) else { continue }
                 stored.append("\(section.name): \(file):\(item.line)")
@@ -50,12 +57,21 @@ public struct Audit: Sendable, Encodable {
                 Entry(
                     name: isOfStore ? "store.*.\(setting.name)" : setting.name,
                     place: isOfStore ? "store setting" : "setting", type: setting.type,
+                    default: setting.defaultText.isEmpty ? nil : setting.defaultText,
+                    storeKey: isOfStore ? nil : setting.storeKey,
                     protection: setting.protection.rawValue, owner: setting.owner.rawValue,
                     description: setting.description, stored: stored))
         }
         addCredentials(stores, credentials)
         addItems(stores, environment, registry)
+        entries = entries.enumerated().sorted {
+            let places = [$0, $1].map { one in entries.firstIndex { $0.place == one.element.place } ?? 0 }
+            return (places[0], $0.element.owner, $0.offset) < (places[1], $1.element.owner, $1.offset)
+        }.map(\.element)
     }
+
+    /// Variables that hold over a setting.
+    private static let variables = ["signingKeys": "PASSWORD_STORE_SIGNING_KEY"]
 
     private mutating func addCredentials(_ stores: [StoreDefinition], _ credentials: any CredentialStore) {
         let kept = (try? credentials.entries()) ?? [:]
