@@ -1,5 +1,6 @@
 import CLinux
 import Fuse
+import Glibc
 import OpenPGP
 import Settings
 import Stores
@@ -51,6 +52,15 @@ public enum Daemon {
 
     /// Whether a mount point is that of a daemon that has ended without unmounting.
     public static func isStale(_ place: FilePath) -> Bool { MountPoint.isStale(place) }
+
+    /// Where this user's daemon was mounted last, as it noted in the lock file of its socket; nil where none has.
+    public static func lastMountPoint(environment: [String: String]) -> FilePath? {
+        let note = Places.controlLock(environment: environment)
+        guard let file = try? OwnedDescriptor(opening: note, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let bytes = try? file.readAll(atMost: Int(PATH_MAX)), bytes.first == UInt8(ascii: "/")
+        else { return nil }
+        return FilePath(String(decoding: bytes, as: UTF8.self))
+    }
 
     /// The control socket of this user's daemon.
     public static func controlSocket(environment: [String: String]) -> FilePath {

@@ -135,6 +135,10 @@ final class MountService: Sendable {
                 socket: Daemon.controlSocket(environment: environment), service: self)
             try server.start()
             control.withLock { $0 = server }
+            // For the commands that come when this process was killed; without it they know the usual place only.
+            let note = try? OwnedDescriptor(
+                opening: Places.controlLock(environment: environment), O_WRONLY | O_TRUNC | O_NOFOLLOW)
+            try? note?.writeAll(Array(session.mountPoint.string.utf8))
         } catch {
             try? session.unmount(lazily: true)
             session.run()

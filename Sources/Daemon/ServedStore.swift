@@ -131,7 +131,7 @@ final class ServedStore: Sendable {
         let status = committer.wholeStatus
         return Finding(
             status: status, path: store.root.path,
-            conflicts: committer.conflicts.map { store.visiblePath(of: $0).string },
+            conflicts: conflicts,
             interruptedChange: recipients?.interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
             failedOpen: failedOpen(), recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }

@@ -1,4 +1,5 @@
 import Daemon
+import Stores
 import System
 import SystemPackage
 
@@ -19,19 +20,21 @@ struct CommandFailure: SentenceError {
     /// No daemon is a usual state, not a broken one: say what to do.
     static func noDaemon() -> CommandFailure {
         let environment = CallerEnvironment.variables()
-        if let place = stale(environment) {
+        if let (place, command) = stale(environment) {
             return CommandFailure(
-                "the daemon of \(place) has ended without unmounting; 'passdir mount' mounts your stores again, and commits "
+                "the daemon of \(place) has ended without unmounting; '\(command)' mounts your stores again, and commits "
                     + "what was saved")
         }
         return CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
     }
 
-    /// The mount that a daemon has left when it was killed; nil where there is none.
-    static func stale(_ environment: [String: String]) -> FilePath? {
-        guard let place = try? Daemon.mountPoint(argument: nil, environment: environment),
-            Daemon.isStale(place)
-        else { return nil }
-        return place
+    /// The mount that a daemon has left when it was killed, and the command that mends it; nil where there is none.
+    static func stale(_ environment: [String: String]) -> (place: FilePath, command: String)? {
+        let usual = try? Daemon.mountPoint(argument: nil, environment: environment)
+        if let usual, Daemon.isStale(usual) { return (usual, "passdir mount") }
+        guard let last = Daemon.lastMountPoint(environment: environment), Daemon.isStale(last) else {
+            return nil
+        }
+        return (last, "passdir mount \(ShellWord.quoted(last.string))")
     }
 }

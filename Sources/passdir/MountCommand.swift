@@ -11,14 +11,17 @@ struct MountCommand: ParsableCommand {
         abstract: "Mount your stores.",
         discussion: """
             Returns when the mount answers. The daemon goes on in the background and writes its log to \
-            ~/.local/state/passdir/log; 'passdir unmount' ends it.
+            ~/.local/state/passdir/log; 'passdir unmount' ends it. Where your stores are mounted already, it says where and \
+            does nothing; one mount shows all stores.
+
+            Example: passdir mount && ls ~/passdir
             """
     )
 
     @Argument(
         help: ArgumentHelp(
             "The folder to mount on; made if it is not there. (default: the setting mount.path, else ~/passdir)"
-        ))
+        ), completion: .directory)
     var mountpoint: String?
 
     @Flag(help: "Stay in the foreground, write the log to standard error, end with Ctrl-C.")
@@ -72,11 +75,21 @@ struct MountCommand: ParsableCommand {
     }
 
     private func start(at place: FilePath, _ environment: [String: String]) throws {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        if let mount = try? client.status(limit: .seconds(5)).mount {
+            // Somewhere else is not where it was asked for, and a mount that has ended is none: the daemon to be says that.
+            if mount.isUnmounted != true,
+                mountpoint == nil || FilePath(mount.path) == ((try? place.resolvingLinks()) ?? place)
+            {
+                return Output.notice("mounted at \(mount.path) already, since \(mount.since.local)")
+            }
+        }
         let log = Places.logFile(environment: environment)
         try rethrowing(log.removingLastComponent().makeFolders()) { (error: Errno) in
             CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
         }
         try Detached.start(
             arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)
+        Output.success("mounted at \(place)")
     }
 }

@@ -11,11 +11,14 @@ struct UnmountCommand: ParsableCommand {
         discussion: """
             Commits what waits and pushes it, then returns; what could not be committed or pushed in time is said, and \
             the exit status is 0 all the same. Refused while files in the mount are open, or \
-            while saves that failed are still in memory; 'passdir status' lists those.
+            while saves that failed are still in memory; 'passdir status' lists those. The programs that have files open \
+            are named.
+
+            Example: passdir unmount
             """
     )
 
-    @Argument(help: "The mount point, to be sure that it is the one you mean.")
+    @Argument(help: "The mount point, to be sure that it is the one you mean.", completion: .directory)
     var mountpoint: String?
 
     @Flag(help: "Unmount although saves failed; what is in memory only is lost.")
@@ -24,7 +27,7 @@ struct UnmountCommand: ParsableCommand {
     func run() throws {
         let environment = CallerEnvironment.variables()
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        do throws(ControlError) {
+        do {
             if let mountpoint {
                 let mounted = try client.status().mount.path
                 guard FilePath(mounted) == FilePath(mountpoint).absolute else {
@@ -34,16 +37,37 @@ struct UnmountCommand: ParsableCommand {
             for sentence in try client.unmount(discardUnsaved: discardUnsaved) {
                 StandardError.print("passdir: \(sentence)")
             }
-        } catch {
+        } catch let error as ControlError {
+            if error.code == .busy {
+                StandardError.print("passdir: \(error)")
+                tellHolders(client)
+                throw ExitCode.failure
+            }
             guard error.code == .noDaemon else { throw error }
-            try unmountStale(environment)
+            return try unmountStale(environment)
         }
+        Output.success("unmounted")
+    }
+
+    /// Which programs keep the mount busy.
+    private func tellHolders(_ client: ControlClient) {
+        guard let mounted = try? client.status().mount.path else { return }
+        let holders = PathHolder.all(below: FilePath(mounted))
+        for holder in holders {
+            let more = holder.uses.count > 3 ? " and \(holder.uses.count - 3) more" : ""
+            StandardError.print(
+                "  \(holder.pid) \(holder.name): \(holder.uses.prefix(3).joined(separator: ", "))\(more)")
+        }
+        if holders.isEmpty { StandardError.print("  none of your programs that can be seen: another user's") }
     }
 
     /// What a daemon that was killed has left.
     private func unmountStale(_ environment: [String: String]) throws {
-        let place = try Daemon.mountPoint(
-            argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
+        let place =
+            try mountpoint == nil
+            ? CommandFailure.stale(environment)?.place
+                ?? Daemon.mountPoint(argument: nil, environment: environment)
+            : Daemon.mountPoint(argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
         guard try Daemon.freeMountPoint(place) else { throw CommandFailure("nothing is mounted") }
         StandardError.print(
             "passdir: the daemon of \(place) had ended already; what it had not committed, the next mount commits"

@@ -12,4 +12,9 @@ public enum Places {
     public static func logFile(environment: [String: String]) -> FilePath {
         Directories(environment: environment).state.appending("log")
     }
+
+    /// The lock beside the control socket.
+    static func controlLock(environment: [String: String]) -> FilePath {
+        FilePath(controlSocket(environment: environment).string + ".lock")
+    }
 }
