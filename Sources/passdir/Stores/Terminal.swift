@@ -10,7 +10,7 @@ enum Terminal {
 
     /// The terminal that the command runs in, by its device; nil without one.
     static var path: String? {
-        [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].lazy.compactMap { ttyname($0) }.first.map {
+        (STDIN_FILENO...STDERR_FILENO).lazy.compactMap { ttyname($0) }.first.map {
             String(cString: $0)
         }
     }
