@@ -26,10 +26,10 @@ extension MountService {
         // What can be saved belongs to what is brought together.
         filesystem.retryFailedSaves()
         let before = wanted.map(\.conflictCount)
-        var results = synchronize(wanted, choice)
+        var results = ServedStore.synchronize(wanted, choice)
         // The remote may have brought what a save waited for.
         if filesystem.retryFailedSaves() > 0 {
-            for (index, again) in synchronize(wanted, nil).enumerated() {
+            for (index, again) in ServedStore.synchronize(wanted, nil).enumerated() {
                 results[index].complaint = again.complaint
             }
         }
@@ -71,22 +71,6 @@ extension MountService {
             : "it is not configured any more: what is unsaved is tried again until passdir unmount --discard-unsaved"
     }
 
-    /// What went wrong with each store, and what became of a choice.
-    private func synchronize(
-        _ wanted: [ServedStore], _ choice: HistoryChoice?
-    ) -> [(complaint: String?, chosen: [String])] {
-        let calls = wanted.map { store in
-            ActorCall { () async -> (complaint: String?, chosen: [String]) in
-                guard let committer = store.committer else {
-                    return (store.failure ?? "the store could not be opened", [])
-                }
-                guard let choice else { return (await committer.synchronizeNow(looking: true), []) }
-                return await committer.synchronizeNow(choosing: choice)
-            }
-        }
-        return calls.map { $0.value() }
-    }
-
     /// What of a store is not even saved, so that it cannot be in step, as one sentence without a full stop; nil when there is
     /// nothing.
     private func unsavedSentence(_ name: String) -> String? {
@@ -104,6 +88,22 @@ extension MountService {
 }
 
 extension ServedStore {
+    /// What went wrong with each store, and what became of a choice.
+    static func synchronize(
+        _ wanted: [ServedStore], _ choice: HistoryChoice?
+    ) -> [(complaint: String?, chosen: [String])] {
+        let calls = wanted.map { store in
+            ActorCall { () async -> (complaint: String?, chosen: [String]) in
+                guard let committer = store.committer else {
+                    return (store.failure ?? "the store could not be opened", [])
+                }
+                guard let choice else { return (await committer.synchronizeNow(looking: true), []) }
+                return await committer.synchronizeNow(choosing: choice)
+            }
+        }
+        return calls.map { $0.value() }
+    }
+
     /// How many conflict files merges have made since it is served.
     var conflictCount: Int { committer?.keptTwice.count ?? 0 }
 

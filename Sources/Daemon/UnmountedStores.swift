@@ -56,16 +56,7 @@ public struct UnmountedStores: Sendable {
             throw DaemonError(message: "there is no store \"\(unknown)\" that a mount would show")
         }
         let wanted = stores.filter { names.isEmpty || names.contains($0.name) }
-        let calls = wanted.map { store in
-            ActorCall { () async -> (complaint: String?, chosen: [String]) in
-                guard let committer = store.committer else {
-                    return (store.failure ?? "the store could not be opened", [])
-                }
-                guard let choice else { return (await committer.synchronizeNow(looking: true), []) }
-                return await committer.synchronizeNow(choosing: choice)
-            }
-        }
-        return zip(wanted, calls.map { $0.value() }).map { store, result in
+        return zip(wanted, ServedStore.synchronize(wanted, choice)).map { store, result in
             SyncReport(
                 name: store.name, error: result.complaint, chosen: result.chosen,
                 note: result.complaint == nil ? store.committer?.reasonForNoRemote : nil,
