@@ -141,6 +141,8 @@ public struct SecretServiceCredentialStore: CredentialStore {
         _ body: (UnsafeMutablePointer<GCancellable>?, inout UnsafeMutablePointer<GError>?) -> Result
     ) throws(CredentialError) -> Result {
         guard hasBus else { throw CredentialError(.unavailable, "there is no session bus") }
+        // libsecret would give libgcrypt another kind of secure memory, for the whole process.
+        OpenPGPEngine.prepareLibraries()
         let cancellable = g_cancellable_new()
         defer { g_object_unref(cancellable) }
         // The timer holds a reference of its own: it may fire after the call has returned.

@@ -27,6 +27,12 @@ enum Gcrypt {
         return passdir_gcry_is_fips_mode() == 0
     }()
 
+    /// Throws where libgcrypt cannot be used. Whoever takes secure memory calls this first: libgcrypt would make itself a
+    /// pool of 32 KiB, once and for all, if it were asked for memory before it is prepared.
+    static func prepare() throws(OpenPGPError) {
+        guard isReady else { throw OpenPGPError(.other, "libgcrypt cannot be used") }
+    }
+
     /// One operation takes less than 16 KiB; far more fit than there are threads. libgcrypt would take more pools when it
     /// does not suffice, of which nobody could tell where they lie to keep them out of dumps.
     private static let poolSize = 1 << 20
@@ -60,6 +66,7 @@ struct SecureBytes: ~Copyable {
 
     /// So many bytes of undefined content.
     init(count: Int) throws(OpenPGPError) {
+        try Gcrypt.prepare()
         guard let base = gcry_malloc_secure(count) else {
             throw OpenPGPError(.other, "there is no secure memory")
         }
@@ -99,6 +106,7 @@ struct Cipher: ~Copyable {
     init(
         _ algorithm: gcry_cipher_algos, _ mode: gcry_cipher_modes, key: UnsafeRawBufferPointer
     ) throws(OpenPGPError) {
+        try Gcrypt.prepare()
         var handle: gcry_cipher_hd_t?
         try Gcrypt.check(
             gcry_cipher_open(
@@ -137,6 +145,7 @@ struct Digest: ~Copyable {
     private let algorithm: CInt
 
     init(_ algorithm: gcry_md_algos) throws(OpenPGPError) {
+        try Gcrypt.prepare()
         var handle: gcry_md_hd_t?
         let algorithm = CInt(algorithm.rawValue)
         try Gcrypt.check(

@@ -1,5 +1,4 @@
 import CZlib
-import CGcrypt
 import Glibc
 import System
 import SystemPackage
@@ -62,15 +61,48 @@ enum LiteralReader {
 
 /// zlib, with all that it keeps in secret memory.
 enum Inflation {
+    /// zlib's state and a window of 32 KiB, its own of each; what does not fit is left to gpg.
+    private static let memorySize = 1 << 16
+
     /// Puts what comes out of the parts, which must end where the compressed data ends, into an empty buffer.
     static func inflate(
         _ bytes: UnsafeRawBufferPointer, _ parts: [Range<Int>], isRaw: Bool, to output: inout SecretBuffer,
         limit: Int
     ) throws(OpenPGPError) {
+        // libgcrypt's pool would be too small for all readers of compressed messages at once.
+        var memory = SecretBuffer()
+        do throws(Errno) { try memory.resize(to: memorySize) } catch { throw MessageReader.noMemory }
+        try memory.withUnsafeMutableBytes { (memory) throws(OpenPGPError) in
+            let arena = Arena(memory)
+            try inflate(bytes, parts, isRaw: isRaw, to: &output, limit: limit, arena)
+        }
+    }
+
+    /// Memory that is given out piece by piece, and taken back as a whole.
+    private final class Arena {
+        private var free: UnsafeMutableRawBufferPointer
+
+        init(_ memory: UnsafeMutableRawBufferPointer) { free = memory }
+
+        func take(_ count: Int) -> UnsafeMutableRawPointer? {
+            let size = (count + 63) & ~63
+            guard size <= free.count, let base = free.baseAddress else { return nil }
+            free = UnsafeMutableRawBufferPointer(rebasing: free[size...])
+            return base
+        }
+    }
+
+    private static func inflate(
+        _ bytes: UnsafeRawBufferPointer, _ parts: [Range<Int>], isRaw: Bool, to output: inout SecretBuffer,
+        limit: Int, _ arena: Arena
+    ) throws(OpenPGPError) {
         var stream = z_stream()
-        stream.zalloc = { _, count, size in gcry_calloc_secure(Int(count), Int(size)) }
-        // libgcrypt wipes it.
-        stream.zfree = { _, memory in gcry_free(memory) }
+        // `arena` outlives the stream: its caller holds it.
+        stream.opaque = Unmanaged.passUnretained(arena).toOpaque()
+        stream.zalloc = { arena, count, size in
+            arena.flatMap { Unmanaged<Arena>.fromOpaque($0).takeUnretainedValue().take(Int(count) * Int(size)) }
+        }
+        stream.zfree = { _, _ in }
         guard passdir_inflate_init(&stream, isRaw ? -15 : 15) == Z_OK else { throw MessageReader.noMemory }
         defer { inflateEnd(&stream) }
         var count = 0

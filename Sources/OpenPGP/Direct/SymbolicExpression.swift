@@ -10,6 +10,7 @@ final class SymbolicExpression {
 
     /// Fills the `%b` of a format, each with octets. What comes from secure memory stays in it.
     init(_ format: String, _ values: [UnsafeRawBufferPointer]) throws(OpenPGPError) {
+        try Gcrypt.prepare()
         var counts = values.map { CInt($0.count) }
         var starts = values.map { $0.baseAddress }
         var result: gcry_sexp_t?
@@ -32,6 +33,7 @@ final class SymbolicExpression {
 
     /// A number alone; where it is in secure memory, so is its copy.
     init(number: gcry_mpi_t) throws(OpenPGPError) {
+        try Gcrypt.prepare()
         var number = number
         var result: gcry_sexp_t?
         let error = withUnsafeMutablePointer(to: &number) { number in
