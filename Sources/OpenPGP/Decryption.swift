@@ -11,7 +11,7 @@ public struct DecryptionRequest: Sendable {
     /// Whether a person may be asked for a passphrase; where one would have to be and may not, the error is
     /// `noPinentry`.
     public var mayAsk: Bool
-    /// Where that person sits; nil: where this process would ask. gpg, where it decrypts, asks there in any case.
+    /// Where that person sits; nil: where this process would ask.
     public var place: PromptPlace?
     /// The message's session key, when it is known: no secret key is needed then. One that does not fit makes no
     /// difference.

@@ -1,4 +1,3 @@
-import CGcrypt
 import Glibc
 import System
 import SystemPackage
@@ -20,10 +19,8 @@ import Testing
     private let home: TestHome
     private let engine: OpenPGPEngine
     private let plaintext = Array("user: ann\npassword: open sesame\n".utf8)
-    /// A message and the packets of its session keys, as well as its session key.
     private let message: [UInt8]
-    private let head: [UInt8]
-    private let key: MessageKey
+    private let sealed: SealedPackets
     /// Messages of the same plaintext.
     private var whole: [[UInt8]] = []
     /// What can be inside of one.
@@ -36,11 +33,7 @@ import Testing
         try home.addSubkey("rsa2048", to: bob)
         engine = try home.engine
         message = try home.passEncrypt(plaintext, to: [ann])
-        let (message, engine) = (message, engine)
-        key = try #require(try engine.decryptDirectly(message, DecryptionRequest(limit: 99))?.key)
-        head = try message.withUnsafeBytes { bytes in
-            Array(message.prefix(try #require(WholePacket(bytes, in: 0..<bytes.count)).end))
-        }
+        sealed = try SealedPackets(like: message, engine)
         for options in [
             ["--compress-algo", "none"], [], ["--armor"], ["--cipher-algo", "3DES", "--force-mdc"],
         ] {
@@ -63,7 +56,7 @@ import Testing
         defer { folder.remove() }
         let path = "\(folder.path)/message"
         try File.write(message, to: path)
-        let session = try key.copy()
+        let session = try sealed.key.copy()
         let digits = session.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         mkdir("\(folder.path)/made", 0o700)
         let script = FilePath(#filePath).removingLastComponent().appending("Programs/damaged.py").string
@@ -72,22 +65,6 @@ import Testing
         return try ["good-authenticated", "good-authenticated-long"].map {
             try File.read("\(folder.path)/made/\($0)")
         }
-    }
-
-    /// A message with these packets inside, its check passed.
-    private func protected(_ packets: [UInt8]) throws -> [UInt8] {
-        let session = try key.copy()
-        let cipher = try Cipher(key.cipher.algorithm, GCRY_CIPHER_MODE_CFB, key: session.bytes)
-        try cipher.zeroVector()
-        let text = [UInt8](repeating: 7, count: 18) + packets + [0xd3, 20]
-        let body = text + Gcrypt.digest(GCRY_MD_SHA1, of: text)
-        var encrypted = [UInt8](repeating: 0, count: body.count)
-        try body.withBytes { (source) throws(OpenPGPError) in
-            try encrypted.withMutableBytes { (target) throws(OpenPGPError) in
-                try cipher.encrypt(source, to: target)
-            }
-        }
-        return head + [0xd2] + MessageWriter.length(1 + body.count) + [1] + encrypted
     }
 
     @Test func whatIsDamagedIsNeverWrong() throws {
@@ -102,7 +79,7 @@ import Testing
             let place = random.below(isInside ? inside.count : whole.count)
             let input =
                 isInside
-                ? try protected(random.mutated(inside[place], inside))
+                ? try sealed.message(random.mutated(inside[place], inside))
                 : random.mutated(whole[place], whole)
             let request = DecryptionRequest(limit: 1 << 20, mayAsk: random.below(8) != 0)
             let found: [UInt8]?

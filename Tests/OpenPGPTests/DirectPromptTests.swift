@@ -229,9 +229,11 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         #expect(code(pat.engine, message, request()) == nil)
     }
 
-    @Test func thePromptAppearsWhereTheReaderSits() throws {
+    @Test(arguments: [EncryptionWay.direct, .gpg])
+    func thePromptAppearsWhereTheReaderSits(way: EncryptionWay) throws {
         let pat = try LockedHome()
         defer { pat.home.remove() }
+        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
         pat.answer("right")
         var request = request()
@@ -241,7 +243,10 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
                 "LANG": "de_DE.UTF-8", "LC_MESSAGES": "fr_FR.UTF-8", "WAYLAND_DISPLAY": "wayland-7",
                 "DISPLAY": ":7",
             ])
-        #expect(code(pat.engine, message, request) == nil)
+        let plaintext = try message.withBytes { (bytes) throws(OpenPGPError) in
+            try engine.decrypt(bytes, request).plaintext
+        }
+        #expect(plaintext.array == [1, 2, 3])
         for line in [
             "OPTION ttyname=/dev/pts/4711", "OPTION ttytype=vt100", "OPTION lc-ctype=de_DE.UTF-8",
             "OPTION lc-messages=fr_FR.UTF-8", "WAYLAND_DISPLAY=wayland-7",

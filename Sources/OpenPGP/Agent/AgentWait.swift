@@ -1,9 +1,9 @@
 import Glibc
 import System
 
-/// How long a decryption may wait for gpg-agent, and who stops it.
+/// How long a decryption may wait for gpg-agent or gpg, and who stops it.
 ///
-/// As an operation of gpg does, it gives its place at the gate back when it takes longer than a processor would.
+/// As an operation of gpgme does, it gives its place at the gate back when it takes longer than a processor would.
 final class AgentWait {
     let bounds: Bounds
     private let wakeup: Wakeup
@@ -26,17 +26,20 @@ final class AgentWait {
 
     /// Waits until one of POLLIN and POLLOUT is there.
     func untilReady(_ event: CInt, _ descriptor: CInt) throws(AgentFailure) {
+        var entries = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
+        try untilReady(&entries)
+    }
+
+    /// As above, of several descriptors; their entries say which.
+    func untilReady(_ entries: inout [pollfd]) throws(AgentFailure) {
+        entries.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        defer { entries.removeLast() }
         while true {
-            var entries = [
-                pollfd(fd: descriptor, events: Int16(event), revents: 0),
-                pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
-            ]
             let next = [bounds.deadline, impatience].compactMap(\.self).min()
-            let isReady = try? Poll.wait(for: &entries, until: next)
-            guard let isReady else { throw .broken }
-            if entries[1].revents != 0 { wakeup.drain() }
+            guard let isReady = try? Poll.wait(for: &entries, until: next) else { throw .broken }
+            if entries[entries.count - 1].revents != 0 { wakeup.drain() }
             do throws(OpenPGPError) { try bounds.check(pass) } catch { throw .ended(error) }
-            if isReady, entries[0].revents != 0 { return }
+            if isReady, entries.dropLast().contains(where: { $0.revents != 0 }) { return }
             if let impatience, .now >= impatience { yieldPlace() }
         }
     }

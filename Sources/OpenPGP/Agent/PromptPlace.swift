@@ -1,3 +1,4 @@
+import Glibc
 import System
 
 /// Where a person is asked for a passphrase: what pinentry has to know of a terminal, a display and a language.
@@ -16,11 +17,19 @@ public struct PromptPlace: Sendable, Equatable {
         self.environment = environment
     }
 
-    /// Where this very process would ask: its GPG_TTY and environment.
+    /// Where this very process would ask: its GPG_TTY, else the terminal it writes to, and its environment.
     public static var ofThisProcess: PromptPlace {
         let environment = ProcessEnvironment.variables()
         return PromptPlace(
-            terminal: environment["GPG_TTY"], terminalType: environment["TERM"], environment: environment)
+            terminal: environment["GPG_TTY"] ?? ownTerminal, terminalType: environment["TERM"],
+            environment: environment)
+    }
+
+    /// As gpgme has it.
+    private static var ownTerminal: String? {
+        var name = [CChar](repeating: 0, count: 4096)
+        guard isatty(STDOUT_FILENO) == 1, ttyname_r(STDOUT_FILENO, &name, name.count) == 0 else { return nil }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The variables that count.
@@ -42,6 +51,19 @@ public struct PromptPlace: Sendable, Equatable {
             else { return nil }
             return (option, value)
         }
+    }
+
+    /// Options of gpg and their values.
+    var wordsForGpg: [String] {
+        options.filter { $0.0 != "putenv" }.flatMap { ["--\($0)", $1] }
+    }
+
+    /// An environment in which gpg has gpg-agent ask there.
+    func applied(to variables: [String: String]) -> [String: String] {
+        var variables = variables
+        for name in Self.names + ["DISPLAY", "XAUTHORITY"] { variables[name] = environment[name] }
+        (variables["GPG_TTY"], variables["TERM"]) = (terminal, terminalType)
+        return variables
     }
 
     private func locale(_ name: String) -> String? {

@@ -119,7 +119,7 @@ final class SessionKeyService: Sendable {
         let code = gpgme_err_code_t(code)
         switch EngineFailure.code(code) {
         case let kind? where [.badPassphrase, .declined, .timedOut, .noPinentry].contains(kind):
-            return GnuPG.sentence(kind, gpgme_err_make(GPG_ERR_SOURCE_GPGAGENT, code))
+            return GnuPG.sentence(kind)
         default: return nil
         }
     }

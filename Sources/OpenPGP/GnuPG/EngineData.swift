@@ -81,26 +81,6 @@ class Sink {
     }()
 }
 
-/// Takes plaintext straight into secret memory.
-final class SecretSink: Sink {
-    private var buffer = SecretBuffer()
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    override func accept(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
-        guard bytes.count <= limit - buffer.count else { throw Errno.fileTooLarge }
-        try buffer.write(bytes, at: buffer.count)
-    }
-
-    /// Gives the plaintext up.
-    func take() -> SecretBytes {
-        var taken = SecretBuffer()
-        swap(&taken, &buffer)
-        return taken.freeze()
-    }
-}
-
 /// Takes what is no secret.
 final class ByteSink: Sink {
     private(set) var bytes: [UInt8] = []

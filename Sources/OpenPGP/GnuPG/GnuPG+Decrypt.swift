@@ -1,9 +1,8 @@
 import CGPGME
 import System
-import SystemPackage
 
 extension GnuPG {
-    /// Decrypts one message; the plaintext goes from gpg's pipe straight into secret memory.
+    /// Decrypts one message.
     ///
     /// A message without integrity protection is `corrupt`, whatever gpg.conf says.
     func decrypt(
@@ -24,93 +23,122 @@ extension GnuPG {
     func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds
     ) throws(OpenPGPError) -> SecretBytes {
-        let limit = request.limit
         if let objection = Packets.objection(to: ciphertext) { throw objection }
         let ids = Packets.recipientKeyIDs(in: ciphertext)
         let lane = request.mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
         do throws(OpenPGPError) {
-            return try decryptOnce(ciphertext, limit: limit, bounds, lane)
+            return try decryptOnce(ciphertext, request, bounds, lane)
         } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {
             // gpg-agent out of its locked memory says so too. The ids of the message tell whether a key is here.
             guard !ids.isEmpty, try hasSecretKey(for: ids) else { throw error }
-            return try decryptOnce(ciphertext, limit: limit, bounds, lane)
+            return try decryptOnce(ciphertext, request, bounds, lane)
         }
     }
 
     private func decryptOnce(
-        _ ciphertext: UnsafeRawBufferPointer, limit: Int, _ bounds: Bounds, _ lane: Gate.Lane
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds,
+        _ lane: Gate.Lane
     ) throws(OpenPGPError) -> SecretBytes {
-        let sink = SecretSink(limit: limit)
-        let operation = try Operation(home: homeOption)
-        let (source, target) = (try operation.reading(ciphertext), try operation.writing(to: sink))
-        if lane.asksNobody {
-            gpgme_set_pinentry_mode(operation.context, GPGME_PINENTRY_MODE_ERROR)
+        let first = try run(ciphertext, request, bounds, lane, [])
+        guard !first.isSuccess, first.status.contains("NEWSIG") else { return try Self.plaintext(of: first) }
+        guard !first.status.contains("BADSIG") else {
+            throw OpenPGPError(.corrupt, "a signature in the message is bad: another text was signed")
         }
-        let error = try operation.run(bounds, through: gate, lane: lane) {
-            gpgme_op_decrypt_start($0, source, target)
+        // Who signed is not looked at here, so that a signer who is not known, or a signature that ran out, is no
+        // error; but it may not be all that is wrong.
+        return try Self.plaintext(of: try run(ciphertext, request, bounds, lane, ["--skip-verify"]))
+    }
+
+    /// Waits for a place in the lane, and has gpg decrypt.
+    private func run(
+        _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds,
+        _ lane: Gate.Lane, _ options: [String]
+    ) throws(OpenPGPError) -> GpgDecryption.Outcome {
+        let wakeup = try Wakeup()
+        let token = bounds.cancellation?.register { wakeup.wake() }
+        defer { bounds.cancellation?.unregister(token) }
+        let pass = gate.request(wakeup, in: lane)
+        defer { pass.giveBack() }
+        while !pass.isGranted { try bounds.pause(wakeup, pass) }
+        try bounds.check(pass)
+        let options =
+            (homeOption.map { ["--homedir", $0] } ?? [])
+            + (lane.asksNobody ? ["--pinentry-mode", "error"] : []) + options
+        let outcome = try GpgDecryption.run(
+            program.path, options, request.place ?? .ofThisProcess, on: ciphertext, limit: request.limit,
+            AgentWait(bounds, wakeup, pass))
+        pass.giveBack(.done)
+        return outcome
+    }
+
+    /// gpg's verdict. Its exit status is the last word: it says DECRYPTION_OKAY and GOODMDC also of authenticated
+    /// encryption whose tag is wrong (2.2), and of packets inside that are cut off.
+    private static func plaintext(
+        of outcome: consuming GpgDecryption.Outcome
+    ) throws(OpenPGPError) -> SecretBytes {
+        let status = outcome.status
+        guard status.contains("DECRYPTION_OKAY"), !status.contains("DECRYPTION_FAILED") else {
+            throw failure(status)
         }
-        switch sink.failure {
-        case nil: break
-        case .fileTooLarge?: throw OpenPGPError(.tooLarge, "the plaintext is larger than \(limit) bytes")
-        default: throw OpenPGPError(.outOfMemory, "there is no memory for the plaintext")
-        }
-        guard error == 0 else { throw Self.decryptionError(error, operation.status) }
-        guard Self.isProtected(operation.status) else {
+        guard isProtected(status) else {
             throw OpenPGPError(.corrupt, "the message has no integrity protection")
         }
-        guard try !Self.isDamaged(operation.status, operation.diagnostics()) else {
-            throw OpenPGPError(.corrupt, "the message is damaged or was tampered with")
+        guard outcome.isSuccess else {
+            guard status.codes("ERROR", "add_keyblock_resource").isEmpty else {
+                throw OpenPGPError(.other, "gpg cannot open a keyring; does gpg.conf name one that is gone?")
+            }
+            throw OpenPGPError(.corrupt, "gpg could not read all of the message, which is cut off or damaged")
         }
-        return sink.take()
+        return outcome.plaintext
     }
 
     /// Whether gpg checked a modification detection code, or decrypted an authenticated mode.
     private static func isProtected(_ status: [StatusLine]) -> Bool {
-        guard status.contains("DECRYPTION_OKAY") else { return false }
         if status.contains("GOODMDC") { return true }
         return status.contains { line in
             line.keyword == "DECRYPTION_INFO" && line.arguments.count > 2 && line.arguments[2] != "0"
         }
     }
 
-    /// Whether gpg stopped in the middle of what it says it decrypted, or met there what is no message.
-    ///
-    /// gpg 2.2 says DECRYPTION_OKAY and GOODMDC also of authenticated encryption (tag 20) whose tag is wrong, and of
-    /// packets inside that are cut off. That it failed stands in its exit status, which gpgme does not give, and in its
-    /// diagnostics, whose beginnings gpg does not translate.
-    private static func isDamaged(_ status: [StatusLine], _ diagnostics: String) -> Bool {
-        let isBadStatus = status.contains { line in
-            switch line.keyword {
-            // An invalid packet; 2 is none at all, as from "gpg --no-literal" of nothing.
-            case "NODATA": line.arguments.first == "3"
-            case "ERROR": line.arguments.first == "proc_pkt.plaintext"
-            default: false
-            }
+    /// Why nothing was decrypted.
+    private static func failure(_ status: [StatusLine]) -> OpenPGPError {
+        // For each session key that gpg tried.
+        let codes = status.codes("ERROR", "pkdecrypt_failed")
+        for code in codes {
+            let kind = EngineFailure.code(of: code)
+            if let kind, kind != .noSecretKey { return sentence(kind, code) }
         }
-        return isBadStatus || diagnostics.contains("gcry_cipher_checktag")
-            || diagnostics.contains("handle plaintext failed")
-    }
-
-    private static func decryptionError(_ error: gpgme_error_t, _ status: [StatusLine]) -> OpenPGPError {
-        // gpg's own reasons for each session key it tried are finer than the verdict.
-        let reasons = status.decryptionFailures.compactMap { EngineFailure.code(of: $0) }
-        let verdict = gpgme_err_code(error)
-        if let reason = reasons.first(where: { $0 != .noSecretKey }) { return sentence(reason, error) }
+        // Of a passphrase that the message itself has.
+        if status.contains(where: { $0.arguments.first == "symkey_decrypt.maybe_error" }) {
+            return sentence(.badPassphrase)
+        }
+        if let code = status.codes("ERROR", "get_passphrase").first {
+            let kind = EngineFailure.code(of: code)
+            return sentence(kind ?? .noPinentry, code)
+        }
+        if status.contains("CANCELED_BY_USER") { return sentence(.declined) }
         // A session key was found, so that it is the data that is bad.
         if status.contains("DECRYPTION_FAILED"), status.contains("DECRYPTION_INFO") {
             return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
         }
-        if verdict == GPG_ERR_NO_DATA {
-            return status.contains("NODATA")
-                ? OpenPGPError(.notEncrypted, "there is no OpenPGP data")
-                : OpenPGPError(.corrupt, "gpg ended without decrypting anything")
+        if status.contains("NO_SECKEY") || codes.contains(where: { EngineFailure.code(of: $0) == .noSecretKey }) {
+            return sentence(.noSecretKey)
         }
-        if let code = EngineFailure.code(of: error) { return sentence(code, error) }
-        return OpenPGPError(.corrupt, "the message cannot be decrypted: \(EngineFailure.words(error))")
+        if let code = codes.first ?? status.codes("FAILURE", "decrypt").first,
+            let kind = EngineFailure.code(of: code)
+        {
+            return sentence(kind, code)
+        }
+        if status.contains("NODATA") { return OpenPGPError(.notEncrypted, "there is no OpenPGP data") }
+        return OpenPGPError(
+            .corrupt,
+            status.contains("DECRYPTION_FAILED")
+                ? "the message cannot be decrypted" : "gpg ended without decrypting anything")
     }
 
     /// The sentence for what keeps a secret key from being used.
-    static func sentence(_ code: OpenPGPError.Code, _ error: gpgme_error_t) -> OpenPGPError {
+    /// - Parameter error: gpg's or gpg-agent's code.
+    static func sentence(_ code: OpenPGPError.Code, _ error: UInt32 = 0) -> OpenPGPError {
         switch code {
         case .noSecretKey: OpenPGPError(code, "none of the secret keys it needs is here")
         case .badPassphrase: OpenPGPError(code, "the passphrase was wrong")

@@ -152,17 +152,6 @@ final class Operation {
         return outcome ?? 0
     }
 
-    /// What gpg wrote for people to read, of the operation that has ended.
-    func diagnostics() throws(OpenPGPError) -> String {
-        let sink = ByteSink()
-        let error = gpgme_op_getauditlog(context, try writing(to: sink), UInt32(GPGME_AUDITLOG_DIAG))
-        // gpgme has kept nothing where gpg wrote nothing.
-        guard error == 0 || gpgme_err_code(error) == GPG_ERR_NO_DATA else {
-            throw EngineFailure.error(error, "cannot read what gpg said")
-        }
-        return String(decoding: sink.bytes, as: UTF8.self)
-    }
-
     /// Ends gpg, then has gpgme close its pipes.
     private func abandon() {
         GpgProcess.terminate(pipes: watches.map(\.descriptor))
@@ -226,7 +215,9 @@ extension Operation {
 
     private static let onStatus: gpgme_status_cb_t = { me, keyword, arguments in
         // The name of the plaintext file could be a secret's name; an end of file comes without a keyword.
-        guard let operation = Operation.from(me), let keyword, operation.status.count < 10_000 else {
+        guard let operation = Operation.from(me), let keyword,
+            operation.status.count < [StatusLine].maximalCount
+        else {
             return 0
         }
         let word = String(cString: keyword)

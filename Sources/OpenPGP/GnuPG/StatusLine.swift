@@ -10,11 +10,44 @@ struct StatusLine {
 }
 
 extension [StatusLine] {
+    /// More than gpg has to say about any message that is looked at.
+    static let maximalCount = 10_000
+
     func contains(_ keyword: String) -> Bool { contains { $0.keyword == keyword } }
 
-    /// The error codes (libgpg-error, without the source) that gpg gave for failed private key operations.
-    var decryptionFailures: [UInt32] {
-        filter { $0.keyword == "ERROR" && $0.arguments.first == "pkdecrypt_failed" }
+    /// The error codes (libgpg-error, with their source) of lines that begin so.
+    func codes(_ keyword: String, _ location: String) -> [UInt32] {
+        filter { $0.keyword == keyword && $0.arguments.first.map { $0 == location } == true }
             .compactMap { $0.arguments.dropFirst().first.flatMap { UInt32($0) } }
+    }
+}
+
+/// Makes lines of what gpg writes to its status descriptor.
+struct StatusReader {
+    /// Longer lines are cut: none that counts is.
+    private static let maximalLength = 4096
+    private static let prefix = Array("[GNUPG:] ".utf8)
+    private(set) var status: [StatusLine] = []
+    private var line: [UInt8] = []
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                end()
+            } else if line.count < Self.maximalLength {
+                line.append(byte)
+            }
+        }
+    }
+
+    private mutating func end() {
+        defer { line.removeAll(keepingCapacity: true) }
+        guard line.starts(with: Self.prefix), status.count < [StatusLine].maximalCount else { return }
+        let rest = line.dropFirst(Self.prefix.count)
+        let keyword = String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+        // The name of the plaintext file could be a secret's name.
+        guard !keyword.isEmpty, keyword != "PLAINTEXT" else { return }
+        let arguments = String(decoding: rest.dropFirst(keyword.utf8.count + 1), as: UTF8.self)
+        status.append(StatusLine(keyword: keyword, arguments: arguments))
     }
 }

@@ -28,11 +28,10 @@ extension FuzzTarget {
         let text = String(decoding: input.bytes, as: UTF8.self)
         _ = GnuPG.groups(inListing: text)
         _ = ConfigurationFiles.isHarmless(input.bytes)
-        let lines = text.split(separator: "\n", maxSplits: 20).map { line in
-            StatusLine(
-                keyword: String(line.prefix { $0 != " " }), arguments: String(line.drop { $0 != " " }))
-        }
-        _ = lines.decryptionFailures
+        var status = StatusReader()
+        let said = text.split(separator: "\n", maxSplits: 20).map { "[GNUPG:] \($0)\n" }.joined()
+        said.utf8.withContiguousStorageIfAvailable { status.take(UnsafeRawBufferPointer($0)) }
+        _ = status.status.codes("ERROR", "pkdecrypt_failed")
         for line in text.split(separator: "\n", maxSplits: 20) {
             _ = RecipientName(String(line))
             if let fingerprint = Fingerprint(String(line)) {
