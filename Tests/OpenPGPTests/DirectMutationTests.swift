@@ -8,8 +8,8 @@ import Testing
 /// Messages that are damaged in every packet, decrypted without gpg: nothing crashes, nothing comes out that fails its
 /// check, and what comes out is what gpg makes of it.
 ///
-/// `PASSDIR_SOAK` says how many; a hundredth of them, of those that are decrypted, is shown to gpg, too. The seed is
-/// printed; `PASSDIR_MUTATION_SEED` takes one.
+/// `PASSDIR_SOAK` says how many; a hundredth of them is shown to gpg, too. The seed is printed; `PASSDIR_MUTATION_SEED` takes
+/// one.
 @Suite struct DirectMutationTests {
     private static let count = number("PASSDIR_SOAK") ?? 2000
     private static let seed = number("PASSDIR_MUTATION_SEED") ?? Int.random(in: 1...999_999_999)
@@ -82,23 +82,44 @@ import Testing
                 ? try sealed.message(random.mutated(inside[place], inside))
                 : random.mutated(whole[place], whole)
             let request = DecryptionRequest(limit: 1 << 20, mayAsk: random.below(8) != 0)
-            let found: [UInt8]?
+            var found: [UInt8]?
             do throws(OpenPGPError) {
                 found = try engine.decryptDirectly(input, request)?.plaintext.array
             } catch {
                 // Whoever may ask nobody has little time.
                 #expect(error.code == .timedOut && !request.mayAsk, "\(round): \(error)")
+            }
+            if let found {
+                decrypted += 1
+                if !isInside { #expect(expected.contains(found), "\(round)") }
+            }
+            // Odd, so that both kinds are shown.
+            guard round % 99 == 0 || found != nil && (decrypted <= 40 || decrypted % 100 == 0) else {
                 continue
             }
-            guard let found else { continue }
-            decrypted += 1
-            if !isInside { #expect(expected.contains(found), "\(round)") }
-            guard decrypted <= 40 || decrypted % 100 == 0 else { continue }
             compared += 1
-            #expect((try? gpg.decrypt(input, limit: 1 << 20).array) == found, "\(round)")
+            try compare(input, found, "\(round)")
         }
-        print("mutations: \(decrypted) decrypted, \(compared) compared with gpg")
+        print("mutations: \(decrypted) decrypted, \(compared) shown to gpg")
         #expect(decrypted > Self.count / 100)
+    }
+
+    /// Both ways give what gpg gives, or nothing where gpg fails.
+    private func compare(_ input: [UInt8], _ found: [UInt8]?, _ what: String) throws {
+        let said = try Program.run(
+            "gpg", ["--homedir", home.path, "--batch", "--status-fd", "2", "-d"], input: input)
+        if let found { #expect(said.status == 0 && said.output == found, "directly, \(what)") }
+        for way in [EncryptionWay.direct, .gpg] {
+            let engine = try OpenPGPEngine(home: FilePath(home.path), encryption: way)
+            do throws(OpenPGPError) {
+                let plaintext = try engine.decrypt(input, limit: 1 << 20).array
+                #expect(said.status == 0 && said.output == plaintext, "\(way), \(what): \(said.errors)")
+            } catch {
+                // Where the encrypted data is gone, gpg is content with nothing.
+                #expect(
+                    said.status != 0 || !said.errors.contains("DECRYPTION_OKAY"), "\(way), \(what): \(error)")
+            }
+        }
     }
 }
 
