@@ -47,6 +47,9 @@ struct DecryptionKeys: Sendable {
         }
         self.keys = keys
         engine = try home.engine
+        // gpg computes its trust database when it is first asked after a change; until it has, its keyring is not as it was
+        // when the keys were learnt, and messages are left to it.
+        try home.gpg(["--check-trustdb"])
         gpg = try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
     }
 
