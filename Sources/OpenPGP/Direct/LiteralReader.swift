@@ -100,7 +100,9 @@ enum Inflation {
         // `arena` outlives the stream: its caller holds it.
         stream.opaque = Unmanaged.passUnretained(arena).toOpaque()
         stream.zalloc = { arena, count, size in
-            arena.flatMap { Unmanaged<Arena>.fromOpaque($0).takeUnretainedValue().take(Int(count) * Int(size)) }
+            arena.flatMap {
+                Unmanaged<Arena>.fromOpaque($0).takeUnretainedValue().take(Int(count) * Int(size))
+            }
         }
         stream.zfree = { _, _ in }
         guard passdir_inflate_init(&stream, isRaw ? -15 : 15) == Z_OK else { throw MessageReader.noMemory }

@@ -121,7 +121,9 @@ extension GnuPG {
         if status.contains("DECRYPTION_FAILED"), status.contains("DECRYPTION_INFO") {
             return OpenPGPError(.corrupt, "the message is damaged or was tampered with")
         }
-        if status.contains("NO_SECKEY") || codes.contains(where: { EngineFailure.code(of: $0) == .noSecretKey }) {
+        if status.contains("NO_SECKEY")
+            || codes.contains(where: { EngineFailure.code(of: $0) == .noSecretKey })
+        {
             return sentence(.noSecretKey)
         }
         if let code = codes.first ?? status.codes("FAILURE", "decrypt").first,
@@ -147,8 +149,8 @@ extension GnuPG {
         case .noPinentry:
             OpenPGPError(
                 code,
-                "no pinentry could ask for the passphrase: the terminal that passdir was mounted in is gone, or there was "
-                    + "none; passdir unlock asks in the terminal where you type it")
+                "no pinentry could ask for the passphrase: the terminal that passdir was mounted in is gone, or "
+                    + "there was none; passdir unlock asks in the terminal where you type it")
         case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
         default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
         }
