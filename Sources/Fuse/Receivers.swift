@@ -4,7 +4,8 @@ import SystemPackage
 /// The threads that receive requests: a few, and more while all of them are held by requests that they answer
 /// themselves, as by a look-up on a disk that doesn't answer. There are `limit` at most.
 ///
-/// One more starts once all have been held for `patience`; whoever finds that enough others receive ends.
+/// There are twice as many once all have been held for `patience`: a crowd that looks at a disk that doesn't answer is
+/// outnumbered within a few rounds. Whoever finds that enough others receive ends.
 final class Receivers: Sendable {
     private struct State {
         var threads = 0
@@ -15,7 +16,7 @@ final class Receivers: Sendable {
 
     /// In all; each takes receive memory.
     static let limit = 256
-    /// For how long all threads may be held before there is another one, in seconds.
+    /// For how long all threads may be held before there are more, in seconds.
     static let patience = 0.02
 
     private let usual: [Receiver]
@@ -94,7 +95,7 @@ final class Receivers: Sendable {
         state.broadcast()
     }
 
-    /// Starts another receiver whenever all have been held for a while.
+    /// Starts as many receivers again whenever all have been held for a while.
     private func watch() {
         while true {
             let isOver = state.waiting { state, _ in
@@ -103,11 +104,15 @@ final class Receivers: Sendable {
             }
             if isOver { return }
             let end = MonotonicTime(secondsFromNow: Self.patience)
-            let isNeeded = state.waiting { state, timeIsOver in
-                if state.isOver || state.receiving > 0 { return .done(false) }
-                return timeIsOver ? .done(state.threads < Self.limit) : .wait(until: end)
+            let missing = state.waiting { state, timeIsOver in
+                if state.isOver || state.receiving > 0 { return .done(0) }
+                return timeIsOver
+                    ? .done(min(state.threads, Self.limit - state.threads)) : .wait(until: end)
             }
-            if isNeeded, let receiver = newReceiver() { try? start(receiver, isUsual: false) }
+            for _ in 0..<missing {
+                guard let receiver = newReceiver() else { break }
+                try? start(receiver, isUsual: false)
+            }
         }
     }
 }
