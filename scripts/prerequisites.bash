@@ -19,6 +19,10 @@ readonly disk_packages=(bindfs)
 # shellcheck disable=SC2034
 readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin)
 
+# What stores and their secrets are made with, beside gpg and git.
+# shellcheck disable=SC2034
+readonly zoo_packages=(pass sq)
+
 # fail SENTENCE: ends the script.
 fail() {
     printf '%s: %s\n' "scripts/$(basename "$0")" "$1" >&2

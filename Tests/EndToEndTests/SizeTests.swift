@@ -91,8 +91,9 @@ import Testing
 
     /// Holds:
     /// - The size of a secret that `pass` has made is right before it is opened for the first time.
-    /// - A secret that gpg has compressed, armored or given a file name may be shown with another size until
-    ///   it is opened for the first time; after that its size is right, and is remembered across restarts.
+    /// - A secret that gpg has compressed, armored, signed or given a file name, read as text lines, or encrypted by a
+    ///   cipher of 64-bit blocks such as 3DES, may be shown with another size until it is opened for the first time; after
+    ///   that its size is right, and is remembered across restarts.
     @Test func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizes, copies: ["copy"])

@@ -13,7 +13,8 @@ import Testing
         [ ! -e nothing ]
         """
 
-    /// Many more than the mount has receivers, each in a folder of its own: the kernel looks up one name of a folder at a time.
+    /// Many more than the mount has receivers, each in a folder of its own: the kernel looks up one name of a folder at a
+    /// time.
     private static let lookers = 32
 
     /// Mounts two stores, `hung` and `other`, and runs `body` while the disk of `hung` does not answer and programs wait

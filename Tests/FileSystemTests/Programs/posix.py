@@ -634,7 +634,7 @@ def modes():
     return os.stat("f").st_mode, os.stat("d").st_mode, result_of(os.chmod, "f", 0o4755)
 
 
-@own("chown to the owner succeeds; to anybody else it is EPERM.", (None, "EPERM", "EPERM"))
+@own("chown to the owner succeeds and changes nothing; to anybody else it is EPERM.", (None, "EPERM", "EPERM"))
 def owners():
     put("f")
     me, group = os.geteuid(), os.getegid()
