@@ -10,6 +10,7 @@ import Testing
     /// - Pipes, sockets and devices that lie in a store are not shown.
     /// - A symbolic link on disk whose name does not end with `.gpg` tells its target as it is: pass takes it for no
     ///   secret.
+    /// - The times that `cp -a`, `rsync -a` and `tar` give a `.gpg-id` are kept.
     /// - rsync(1) writes under a longer name first: for a secret's name of more than 243 bytes it needs `--inplace`.
     @Test func everySecretComesOutAsTheTableSays() throws {
         try TestHome.with { home in

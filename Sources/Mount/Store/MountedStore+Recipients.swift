@@ -44,7 +44,12 @@ extension MountedStore {
         // It is no secret, and who reads it must parse it.
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
         try change(path.removingLastComponent(), bytes, tried)
-        return try StoreError.wrapping("look at", path) { () throws(Errno) in try root.status(of: path) }
+        return try StoreError.wrapping("look at", path) { () throws(Errno) in
+            if snapshot.accessed != nil || snapshot.modified != nil {
+                try root.setTimes(of: path, accessed: snapshot.accessed, modified: snapshot.modified)
+            }
+            return try root.status(of: path)
+        }
     }
 
     /// unlink(2) of the `.gpg-id` of an inner folder: what is below is encrypted to the keys that the list above names, then it
