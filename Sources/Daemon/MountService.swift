@@ -242,7 +242,7 @@ extension MountService: ControlService {
         }
         return StatusReport(
             mount: MountReport(
-                path: session.mountPoint.string, pid: getpid(), since: since,
+                path: session.mountPoint.string, pid: getpid(), version: Version.number, since: since,
                 isUnmounted: !session.isMounted, hidden: stores.hiddenNames,
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },

@@ -14,6 +14,7 @@ struct StatusText {
                     + "works in it or has files in it open any more"
             ]
         }
+        lines.append(Self.version(report.mount.version))
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
         for store in report.mount.hidden ?? [] {
             lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")
@@ -21,6 +22,14 @@ struct StatusText {
         for store in report.stores { lines += [""] + Self.paragraph(store) }
         if report.stores.isEmpty { lines += ["", "no stores"] }
         self.lines = lines
+    }
+
+    /// Which passdir serves the mount: an upgrade replaces the command at once and the daemon at the next mount.
+    private static func version(_ daemon: String?) -> String {
+        let line = "version  \(daemon ?? "unknown")"
+        if daemon == Version.number { return line }
+        return line
+            + ", while this command is \(Version.number): 'passdir unmount' and 'passdir mount' start that one"
     }
 
     /// What there is to say while nothing is mounted.

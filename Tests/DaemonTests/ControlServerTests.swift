@@ -26,6 +26,28 @@ import Testing
         }
     }
 
+    /// An upgrade replaces the command at once, and the daemon at the next mount.
+    @Test(arguments: [Version.number, "0.0.9", nil]) func statusTellsTheDaemonsVersion(_ version: String?)
+        throws
+    {
+        try TestHome.with { home in
+            let mount = MountReport(
+                path: home.mountPoint.string, pid: 1, version: version, since: Timestamp(seconds: 0))
+            let server = try ControlServer(
+                socket: Daemon.controlSocket(environment: home.environment),
+                service: ChosenService(report: StatusReport(mount: mount, stores: [])))
+            try server.start()
+            defer { server.stop() }
+            let text = String(decoding: try home.succeed(["passdir", "status"]), as: UTF8.self)
+            let line = "version  \(version ?? "unknown")"
+            if version == Version.number {
+                #expect(text.contains(line + "\n"))
+            } else {
+                #expect(text.contains(line + ", while this command is \(Version.number): "))
+            }
+        }
+    }
+
     @Test func unmountHandsOverTheFlag() throws {
         let service = ChosenService()
         try serving(service) { socket, _ throws in

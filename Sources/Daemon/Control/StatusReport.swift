@@ -14,6 +14,8 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var path: String
     /// The daemon's process id.
     public var pid: Int32
+    /// The version of passdir that the daemon runs; absent where it is too old to say so.
+    public var version: String?
     /// When the mount began to answer.
     public var since: Timestamp
     /// Whether the mount has ended and the daemon goes on only for programs that work in it or have files in it open; absent
@@ -26,11 +28,12 @@ public struct MountReport: Codable, Sendable, Equatable {
 
     /// A mount by its place, its process and its beginning.
     public init(
-        path: String, pid: Int32, since: Timestamp, isUnmounted: Bool = false, hidden: [String] = [],
-        warnings: [String] = []
+        path: String, pid: Int32, version: String? = nil, since: Timestamp, isUnmounted: Bool = false,
+        hidden: [String] = [], warnings: [String] = []
     ) {
         self.path = path
         self.pid = pid
+        self.version = version
         self.since = since
         self.isUnmounted = isUnmounted ? true : nil
         self.hidden = hidden.isEmpty ? nil : hidden
