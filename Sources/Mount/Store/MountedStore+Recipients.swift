@@ -35,8 +35,9 @@ extension MountedStore {
         }
     }
 
+    /// - Parameter modified: when the content was changed; nil: now, unless the snapshot says otherwise.
     private func changeRecipients(
-        _ snapshot: Snapshot, at path: FilePath, from tried: AppliedList
+        _ snapshot: Snapshot, at path: FilePath, from tried: AppliedList, modified: FileTime? = nil
     ) throws(StoreError) -> FileStatus {
         guard let change = changeRecipients else {
             throw StoreError(.system(.permissionDenied), "\(path.string) cannot be changed here.")
@@ -45,8 +46,9 @@ extension MountedStore {
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
         try change(path.removingLastComponent(), bytes, tried)
         return try StoreError.wrapping("look at", path) { () throws(Errno) in
-            if snapshot.accessed != nil || snapshot.modified != nil {
-                try root.setTimes(of: path, accessed: snapshot.accessed, modified: snapshot.modified)
+            let modified = snapshot.modified ?? modified
+            if snapshot.accessed != nil || modified != nil {
+                try root.setTimes(of: path, accessed: snapshot.accessed, modified: modified)
             }
             return try root.status(of: path)
         }
@@ -84,7 +86,8 @@ extension MountedStore {
                 let snapshot = try file.snapshot()
                 let list = try store.appliedList(of: move.destination.removingLastComponent())
                 let status = try self.changeRecipients(
-                    snapshot, at: move.destination, from: list)
+                    snapshot, at: move.destination, from: list,
+                    modified: move.sourceStatus?.identity.modified)
                 file.state.withLock { state in
                     state.isScratch = false
                     state.markSaved(snapshot.version, as: status)
