@@ -72,7 +72,7 @@ extension StoreAdministration {
         } catch {}
         try FaultPoint.reach("remove.credential")
         forgetLearned(operation.id)
-        forgetAgreement(operation.id)
+        forgetAgreement(operation.id, operation.folder)
         try FaultPoint.reach("remove.learned")
         guard operation.removesFolder else { return nil }
         try FolderRemoval.remove(operation.oldFolder)

@@ -116,9 +116,9 @@ public struct StoreAdministration: Sendable {
     }
 
     /// Forgets whom the user agreed to encrypt to in a store that is removed.
-    func forgetAgreement(_ id: String) {
+    func forgetAgreement(_ id: String, _ folder: FilePath) {
         // What stays of it is of a store that nobody has any more.
-        try? RecipientRecord(environment: environment).forget(id)
+        try? RecipientRecord(environment: environment).forget([id, "path:\(folder)"])
     }
 
     /// Looks whether a folder holds secrets, and whether the user's keys open them.

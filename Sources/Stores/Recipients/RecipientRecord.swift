@@ -124,11 +124,12 @@ public final class RecipientRecord: Sendable {
     }
 
     /// Forgets a store that is removed: added again, it is looked at anew.
-    func forget(_ name: String) throws(Errno) {
+    /// - Parameter names: All that the store is and was filed under: what stayed of one would speak of a record that was lost.
+    func forget(_ names: [String]) throws(Errno) {
         guard path.removingLastComponent().exists else { return }
-        try update([name]) { _ in [] }
+        try update(names) { _ in [] }
         guard let markers else { return }
-        markers.appending(StateName.of(name)).unlink()
+        for name in names { markers.appending(StateName.of(name)).unlink() }
     }
 
     private func replace(_ entries: [RecordContent.Entry]) throws(Errno) {
