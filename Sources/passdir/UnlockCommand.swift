@@ -22,9 +22,20 @@ struct UnlockCommand: ParsableCommand {
     func run() throws {
         if let terminal = Terminal.path { setenv("GPG_TTY", terminal, 1) }
         let sharing = try Sharing(environment: CallerEnvironment.variables())
+        var complaints: [String] = []
+        var count = 0
         for name in store.map({ [$0] }) ?? sharing.storeNames {
-            guard try sharing.unlock(store: name) == 0, store != nil else { continue }
-            throw CommandFailure("the store \"\(name)\" has no secret that a key of yours decrypts")
+            let unlocking = try sharing.unlock(store: name)
+            complaints += unlocking.complaints
+            guard unlocking.listCount > 0 else { continue }
+            count += 1
+            Output.success("\(name) is unlocked")
         }
+        for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
+        if let last = complaints.last { throw CommandFailure(last) }
+        guard count == 0 else { return }
+        throw CommandFailure(
+            "\(store.map { "the store \"\($0)\" has no secret" } ?? "there is no secret") that a key of yours decrypts"
+        )
     }
 }

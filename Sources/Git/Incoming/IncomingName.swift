@@ -39,7 +39,7 @@ enum IncomingName {
 
     /// The name as a file system takes it that ignores case, trailing dots and blanks, what follows a colon, and
     /// characters that nobody sees.
-    private static func plain(_ name: ArraySlice<UInt8>) -> String {
+    static func plain(_ name: ArraySlice<UInt8>) -> String {
         var text = String.UnicodeScalarView()
         for scalar in String(decoding: name.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).unicodeScalars
         where !isIgnored(scalar) {

@@ -52,7 +52,7 @@ extension FilePath {
 }
 
 extension FilePath.Component {
-    fileprivate var bytes: [UInt8] {
+    var bytes: [UInt8] {
         withPlatformString { start in
             UnsafeBufferPointer(start: start, count: strlen(start)).map { UInt8(bitPattern: $0) }
         }

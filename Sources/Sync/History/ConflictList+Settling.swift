@@ -1,3 +1,4 @@
+import Git
 public import Stores
 import SystemPackage
 
@@ -18,6 +19,7 @@ extension ConflictList {
     public func settle(
         _ entry: Entry, keeping side: Side, commit: (_ changes: [Change], _ pushing: Bool) throws -> Void
     ) throws -> Bool {
+        if side == .conflict { try refuseSteering(entry) }
         let root = store.root
         let changes = [Change.saved(entry.original), .saved(entry.path)]
         let loser = side == .named ? entry.path : entry.original
@@ -42,5 +44,19 @@ extension ConflictList {
         try StoreError.wrapping("settle", entry.path) { try root.synchronizeParent(of: entry.path) }
         try commit(changes, true)
         return isSettled
+    }
+
+    /// Whoever can push can push a file beside a list or a rule file that is called a conflict: taking its place is more than
+    /// choosing a version.
+    private func refuseSteering(_ entry: Entry) throws(StoreError) {
+        guard let name = entry.original.lastComponent, let steering = SteeringName(name) else { return }
+        let (file, other) = ("\(store.name)/\(entry.original)", "\(store.name)/\(entry.path)")
+        let way =
+            steering == .list
+            ? "decides who reads: change it with passdir recipients"
+            : "steers git: change it in an editor"
+        throw StoreError(
+            .system(.notPermitted),
+            "\(file) \(way) after a look at \(other), then settle with --keep named")
     }
 }

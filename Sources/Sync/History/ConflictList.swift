@@ -1,3 +1,4 @@
+import Git
 public import Stores
 import System
 public import SystemPackage
@@ -23,6 +24,13 @@ public struct ConflictList: Sendable {
         self.store = store
     }
 
+    /// The file that a conflict's file lies beside; nil for any other file. What others push may be called as if it were a
+    /// version of `.git`: that is none.
+    static func original(of path: FilePath) -> FilePath? {
+        guard let original = ConflictName.original(of: path), !original.hasForbiddenName else { return nil }
+        return original
+    }
+
     /// Looks through the whole store; costs as much as `find`.
     public func find() -> [Entry] {
         var found: [Entry] = []
@@ -32,7 +40,7 @@ public struct ConflictList: Sendable {
             for entry in entries {
                 let path = folder.appending(entry.name)
                 if entry.kind == .directory, entry.name != ".git" { open.append(path) }
-                guard entry.kind == .regular, let original = ConflictName.original(of: path) else { continue }
+                guard entry.kind == .regular, let original = Self.original(of: path) else { continue }
                 found.append(Entry(path: path, original: original))
             }
         }

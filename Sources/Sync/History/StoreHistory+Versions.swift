@@ -52,6 +52,9 @@ extension StoreHistory {
             let info = try repository.commitInfo(commit)
             var version = Version(
                 commit: commit.hex, time: info.author.time, files: [], isFolder: false, others: [])
+            guard !secret.hasForbiddenName else {
+                throw GitError(code: .invalid, message: "no file of a store may have that name")
+            }
             let then = try name(of: secret, at: commit)
             if let item = try repository.item(at: then, in: commit), item.kind != .submodule {
                 guard item.kind != .link else {
@@ -65,7 +68,8 @@ extension StoreHistory {
             }
             version.isFolder = true
             for path in try repository.files(below: place, in: commit) {
-                let item = try repository.item(at: path, in: commit)
+                // What came with a history was not looked at as a tree that is taken in is.
+                let item = path.hasForbiddenName ? nil : try repository.item(at: path, in: commit)
                 if let item, item.kind != .link, item.kind != .submodule, path.isSecretName {
                     version.files.append(Version.File(path: path, blob: item.id))
                 } else {

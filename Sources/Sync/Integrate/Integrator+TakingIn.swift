@@ -104,7 +104,7 @@ extension Integrator {
         // What git has now is not ignored any more.
         let names = paths.map(part.inStore)
         state.withLock { $0.ignored.subtract(names) }
-        let brought = names.filter { ConflictName.original(of: $0) != nil }
+        let brought = names.filter { ConflictList.original(of: $0) != nil }
         if !brought.isEmpty { ConflictList(store).add(brought) }
         newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(part.inStore))
         state.refreshStatus(part)

@@ -1,0 +1,99 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// What others push under names of files that mean something to git or to passdir, to be put in their place by a command.
+@Suite struct PushedConflictsTests {
+    /// Holds:
+    /// - A pushed file that is called a conflict of `.git` is none: nothing settles it into the place of the file that says
+    ///   where the repository is.
+    @Test func aConflictOfGitsOwnFolderIsNone() throws {
+        try SharedStore.with { shared in
+            let elsewhere = shared.home.path("elsewhere").string
+            try shared.store.git("init", "--quiet", "--separate-git-dir", elsewhere)
+            try shared.push("echo 'gitdir: eg/g' > .git.conflict-a-1; cp .git.conflict-a-1 .GIT.conflict-a-1")
+            let pointer = try shared.home.text(of: "work/.git")
+            #expect(pointer.contains(elsewhere))
+
+            #expect(try shared.succeed(["conflicts"]) == "")
+            for name in [".git", ".GIT"] {
+                let settled = try shared.run([
+                    "conflicts", "settle", "work/\(name).conflict-a-1", "--keep", "conflict",
+                ])
+                #expect(settled.exitCode == 1, "\(settled.errors)")
+            }
+            #expect(try shared.home.text(of: "work/.git") == pointer)
+        }
+    }
+
+    /// Holds:
+    /// - Nor does a pushed version of a list of recipients, or of a file that steers git, take its place by a choice of
+    ///   versions; the one that is there stays by one.
+    @Test(arguments: [".gpg-id", "sub/.gpg-id", ".gitattributes", "sub/.gitignore"])
+    func aConflictOfAListIsNotSettledAsAVersion(_ file: String) throws {
+        try SharedStore.with { shared in
+            let conflict = "\(file).conflict-host-20261124T210900Z"
+            try shared.push(
+                """
+                echo "$ANN" > sub/.gpg-id; echo '*.tmp' > .gitattributes; echo x.tmp > sub/.gitignore
+                printf '%s\\n' "$ANN" "$EVE" > \(conflict)
+                """)
+            let before = try shared.home.text(of: "work/\(file)")
+            let settle = ["conflicts", "settle", "work/\(conflict)", "--keep"]
+
+            let refused = try shared.run(settle + ["conflict"])
+            #expect(refused.exitCode == 1)
+            #expect(refused.errors.contains("work/\(file) "), "\(refused.errors)")
+            #expect(refused.errors.contains("--keep named"), "\(refused.errors)")
+            #expect(try shared.home.text(of: "work/\(file)") == before)
+            #expect(try shared.home.text(of: "work/\(conflict)").contains(shared.eve.fingerprint))
+
+            try shared.succeed(settle + ["named"])
+            #expect(try shared.home.text(of: "work/\(file)") == before)
+            #expect(access(shared.home.path("work/\(conflict)").string, F_OK) != 0)
+        }
+    }
+
+    /// Holds:
+    /// - A restored folder gets no file of a name that none is taken in under.
+    @Test func whatIsNotTakenInIsNotRestored() throws {
+        try SharedStore.with { shared in
+            try shared.push(
+                "mkdir -p dir/.passdir-z; for n in x .passdir-y .passdir-z/a; do cp a.gpg dir/$n.gpg; done")
+            let then = try shared.store.git("rev-parse", "HEAD")
+            try shared.push("rm -r dir")
+            try shared.succeed(["restore", "work/dir", "--at", then.trimmingLines])
+            #expect(
+                String(decoding: try shared.home.succeed(["find", "work/dir", "-type", "f"]), as: UTF8.self)
+                    == "work/dir/x.gpg\n")
+            let one = try shared.run(["restore", "work/dir/.passdir-y", "--at", then.trimmingLines])
+            #expect(one.exitCode == 1 && one.errors.contains("cannot be restored"), "\(one.errors)")
+        }
+    }
+
+    /// Holds:
+    /// - A damaged secret keeps `unlock` neither from the others of its list nor from other stores; where all are damaged it
+    ///   is named.
+    @Test func damagedSecretsDoNotKeepUnlockFromTheRest() throws {
+        try SharedStore.with { shared in
+            let other = try shared.home.makeStore("zother", recipients: [shared.ann])
+            try other.insert("c", "three")
+            try shared.home.addStores([other])
+            let damage = { (name: String) in "head -c -5 a.gpg > \(name).gpg; printf 'xxxxx' >> \(name).gpg" }
+            try shared.push(damage("0"))
+            #expect(try shared.succeed(["unlock"]) == "")
+
+            try shared.push("mkdir new; cp .gpg-id new\n\(damage("new/1"))")
+            let result = try shared.run(["unlock"])
+            #expect(result.exitCode == 1 && result.errors.contains("work/new/1: "), "\(result.errors)")
+            let named = try shared.run(["unlock", "work"])
+            #expect(named.exitCode == 1 && named.errors.contains("work/new/1: "), "\(named.errors)")
+            try shared.succeed(["unlock", "zother"])
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingLines: String { filter { $0 != "\n" } }
+}
