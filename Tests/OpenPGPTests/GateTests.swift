@@ -75,6 +75,20 @@ import Testing
         #expect(!gate.request(wakeup, in: .unlockedKeys([1])).isRefused)
     }
 
+    /// What others push may ask for any passphrase, for as long as nobody answers.
+    @Test func passphrasesOfMessagesHoldTheKeysMessagesNotUp() {
+        let own = (0..<2).map { _ in gate.request(wakeup, in: .ownPassphrase([1])) }
+        #expect(own.map(\.isGranted) == [true, false])
+        let first = request(1)
+        #expect(first.isGranted)
+        first.giveBack(.done)
+        own[0].giveBack(.waitsForPerson)
+        #expect(own[1].isGranted)
+        own[1].giveBack(.waitsForPerson)
+        #expect(request(1).isGranted)
+        #expect(gate.request(wakeup, in: .unlockedKeys([1])).isRefused)
+    }
+
     @Test func whatAsksNobodyMayHaveAllPlaces() {
         let listings = (0..<3).map { _ in gate.request(wakeup, in: .withoutAsking) }
         #expect(listings.map(\.isGranted) == [true, true, false])

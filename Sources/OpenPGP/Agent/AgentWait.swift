@@ -9,6 +9,7 @@ final class AgentWait {
     private let wakeup: Wakeup
     private let pass: Gate.Pass
     private var impatience: ContinuousClock.Instant?
+    private var needsNobody = false
 
     init(_ bounds: Bounds, _ wakeup: Wakeup, _ pass: Gate.Pass) {
         self.bounds = bounds
@@ -23,6 +24,9 @@ final class AgentWait {
         impatience = nil
         pass.giveBack(.waitsForPerson)
     }
+
+    /// The session key is there: what takes long from now on takes a processor, and says nothing about the key.
+    func needsNobodyAnyMore() { needsNobody = true }
 
     /// Waits until one of POLLIN and POLLOUT is there.
     func untilReady(_ event: CInt, _ descriptor: CInt) throws(AgentFailure) {
@@ -40,7 +44,13 @@ final class AgentWait {
             if entries[entries.count - 1].revents != 0 { wakeup.drain() }
             do throws(OpenPGPError) { try bounds.check(pass) } catch { throw .ended(error) }
             if isReady, entries.dropLast().contains(where: { $0.revents != 0 }) { return }
-            if let impatience, .now >= impatience { yieldPlace() }
+            guard let impatience, .now >= impatience else { continue }
+            if needsNobody {
+                self.impatience = nil
+                pass.giveBack(.done)
+            } else {
+                yieldPlace()
+            }
         }
     }
 }

@@ -18,20 +18,26 @@ final class Gate: Sendable {
         case unlockedKeys(Set<UInt64>)
         /// One of the secret keys with these ids: that of a message's recipients.
         case secretKeys(Set<UInt64>)
+        /// As above, of messages that a passphrase of their own decrypts, too: gpg asks for that first, once for each, and
+        /// whoever pushes such a message must not let the keys' other messages wait for it.
+        case ownPassphrase(Set<UInt64>)
         /// The key that signs; nil: gpg's default key.
         case signer(Fingerprint?)
 
         var asksNobody: Bool {
             switch self {
             case .withoutAsking, .unlockedKeys: true
-            case .secretKeys, .signer: false
+            case .secretKeys, .ownPassphrase, .signer: false
             }
         }
 
         /// Whether operations in this lane are stuck while a person is asked in the other.
         fileprivate func isStuck(behind other: Lane) -> Bool {
-            guard case .unlockedKeys(let mine) = self, case .secretKeys(let asked) = other else {
-                return false
+            guard case .unlockedKeys(let mine) = self else { return false }
+            let asked: Set<UInt64>
+            switch other {
+            case .secretKeys(let keys), .ownPassphrase(let keys): asked = keys
+            case .withoutAsking, .unlockedKeys, .signer: return false
             }
             // 0: the message does not tell.
             return !mine.isDisjoint(with: asked) || mine.contains(0) || asked.contains(0)

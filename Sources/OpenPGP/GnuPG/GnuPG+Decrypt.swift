@@ -25,7 +25,10 @@ extension GnuPG {
     ) throws(OpenPGPError) -> SecretBytes {
         if let objection = Packets.objection(to: ciphertext) { throw objection }
         let ids = Packets.recipientKeyIDs(in: ciphertext)
-        let lane = request.mayAsk ? Gate.Lane.secretKeys(Set(ids)) : .unlockedKeys(Set(ids))
+        let lane =
+            !request.mayAsk
+            ? Gate.Lane.unlockedKeys(Set(ids))
+            : Packets.hasOwnPassphrase(ciphertext) ? .ownPassphrase(Set(ids)) : .secretKeys(Set(ids))
         do throws(OpenPGPError) {
             return try decryptOnce(ciphertext, request, bounds, lane)
         } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {

@@ -95,7 +95,10 @@ final class GpgDecryption {
             ]
             try wait.untilReady(&entries)
             if entries[0].revents != 0 { try receive(limit) }
-            if entries[1].revents != 0 { try hear() }
+            if entries[1].revents != 0 {
+                try hear()
+                if lines.status.contains("DECRYPTION_INFO") { wait.needsNobodyAnyMore() }
+            }
             if entries[2].revents != 0 {
                 switch input.write(UnsafeRawBufferPointer(rebasing: rest)) {
                 case let written?: rest = rest.dropFirst(written)

@@ -8,6 +8,8 @@ public enum Packets {
     private static let literalOverhead: Int64 = 6
     /// How many packets before the encrypted data, which are its recipients, a message may have.
     public static let maximalRecipients = 1024
+    /// How many of them may be for a passphrase (tag 3): gpg asks for each.
+    static let maximalPassphrases = 8
     /// How many windows of a file one look reads: what others wrote must not decide how long a look takes.
     static let maximalReads = 1024
 
@@ -111,6 +113,25 @@ public enum Packets {
         return (try? recipientKeyIDs(&reader)) ?? []
     }
 
+    /// Whether a passphrase decrypts the message (packets of tag 3), beside keys or alone.
+    static func hasOwnPassphrase(_ message: UnsafeRawBufferPointer) -> Bool {
+        if let binary = Armor.decode(message) { return binary.withUnsafeBytes { hasOwnPassphraseInside($0) } }
+        return hasOwnPassphraseInside(message)
+    }
+
+    private static func hasOwnPassphraseInside(_ message: UnsafeRawBufferPointer) -> Bool {
+        var reader = PacketReader(message)
+        var offset: Int64 = 0
+        for _ in 0...maximalRecipients {
+            guard let packet = try? reader.header(at: offset), packet.isWhole,
+                [1, 3, 10].contains(packet.tag)
+            else { return false }
+            if packet.tag == 3 { return true }
+            offset = packet.end
+        }
+        return false
+    }
+
     /// Whether the packets are those of an encrypted message and the last one ends where the message ends.
     static func isWholeMessage(_ message: [UInt8]) -> Bool {
         message.withUnsafeBytes { bytes in
@@ -153,6 +174,7 @@ public enum Packets {
     static func objection(to message: UnsafeRawBufferPointer) -> OpenPGPError? {
         var reader = PacketReader(message, maximalReads: maximalReads)
         var offset: Int64 = 0
+        var passphrases = 0
         for _ in 0...maximalRecipients {
             guard let packet = try? reader.header(at: offset) else {
                 guard reader.hasSmallPart else { return nil }
@@ -163,6 +185,12 @@ public enum Packets {
             }
             guard packet.isWhole, [1, 3, 10].contains(packet.tag) else { return nil }
             offset = packet.end
+            passphrases += packet.tag == 3 ? 1 : 0
+            guard passphrases <= maximalPassphrases else {
+                return OpenPGPError(
+                    .corrupt, "the message is malformed: it names more than \(maximalPassphrases) passphrases"
+                )
+            }
         }
         return OpenPGPError(
             .corrupt, "the message is malformed: it names more than \(maximalRecipients) recipients")
