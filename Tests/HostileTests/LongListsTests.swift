@@ -28,6 +28,30 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Lists that name many keys which are not here are looked at up to a bound, and what lies behind it is told.
+    @Test func manyUnknownNamesEndALook() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let path = try home.makeStore("s", recipients: [key], git: false).path
+            var options = Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(60))
+            options.record = RecipientRecord(file: home.path("record"))
+            let store = Store(
+                name: "s", identifier: "s", root: try Root(path: path),
+                engine: try OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
+            try store.recordRecipientsAtFirstSight()
+            for folder in ["s/a", "s/b", "s/c"] {
+                try home.succeed(["mkdir", folder])
+                try home.write("\(key.fingerprint)\nnobody-1\nnobody-2\n", to: "\(folder)/.gpg-id")
+            }
+            let changes = try store.snapshot(unknownNames: 4).changes
+            #expect(changes.map(\.unknown.count).sorted() == [0, 2, 2])
+            let last = try #require(changes.first { $0.unknown.isEmpty })
+            #expect(last.problem?.contains("the lists before it name 4 keys that are not here") == true)
+            #expect(try store.snapshot().changes.allSatisfy { $0.unknown.count == 2 && $0.problem == nil })
+        }
+    }
+
     @Test func ofALongCommitMessageTheBeginningIsRead() throws {
         try TestHome.with { home in
             try home.succeed(["git", "init", "-q", "--bare", "r.git"])

@@ -11,24 +11,28 @@ extension GnuPG {
     /// several usable keys is `ambiguousKey`; of keys with the same address the one counts whose user id gpg holds for
     /// more valid than that of every other. Anybody can make a key with any address.
     ///
-    /// Answers are remembered while the files of the home stay as they are.
+    /// Answers are remembered while the files of the home stay as they are; that there is no such key is one.
     func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
         let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
-        if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) { return known }
+        if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) {
+            return try known.get()
+        }
         var expiries: [Int64] = []
-        var recipients: [Recipient] = []
-        if let members = try groups(identity, now)[line.lowercased()] {
-            for member in members {
-                recipients.append(try resolveOne(member, named: member, now, &expiries))
-            }
-        } else {
-            recipients.append(try resolveOne(line, named: line, now, &expiries))
+        let names = try groups(identity, now)[line.lowercased()] ?? [line]
+        let answer: Result<[Recipient], OpenPGPError>
+        do throws(OpenPGPError) {
+            var recipients: [Recipient] = []
+            for name in names { recipients.append(try resolveOne(name, named: name, now, &expiries)) }
+            answer = .success(recipients)
+        } catch {
+            guard error.code == .missingKey else { throw error }
+            answer = .failure(error)
         }
         resolved.withLock {
-            $0.remember(recipients, for: line, home: identity, now: now, expiries: expiries)
+            $0.remember(answer, for: line, home: identity, now: now, expiries: expiries)
         }
-        return recipients
+        return try answer.get()
     }
 
     private func resolveOne(

@@ -41,9 +41,17 @@ public struct RecipientSnapshot: Sendable, Equatable {
 }
 
 extension Store {
+    /// After so many names that mean no key here a look at the lists goes no further: others may push any number, and for
+    /// each a gpg is started.
+    public static let mostUnknownNames = 1000
+
     /// Whom the `.gpg-id` files name now, and how that differs from what was agreed.
-    /// - Parameter waiting: Secrets that are not on disk and wait to be saved; the end of their names does not matter.
-    public func snapshot(alsoFor waiting: [FilePath] = []) throws(StoreError) -> RecipientSnapshot {
+    /// - Parameters:
+    ///   - waiting: Secrets that are not on disk and wait to be saved; the end of their names does not matter.
+    ///   - most: After so many unknown names no further list is looked at.
+    public func snapshot(
+        alsoFor waiting: [FilePath] = [], unknownNames most: Int = mostUnknownNames
+    ) throws(StoreError) -> RecipientSnapshot {
         var entries: [RecordContent.Entry] = []
         var changes: [ForeignRecipients] = []
         var settled: [RecordContent.Entry] = []
@@ -52,10 +60,18 @@ extension Store {
         let agreed = agreement.entries
         let isKnown = if case .known = agreement { true } else { false }
         let names = agreedNames
+        var unknownCount = 0
         for file in try recipientFiles(below: FilePath()) {
             let list: ListedReaders
             do throws(StoreError) {
+                guard unknownCount < most else {
+                    throw StoreError(
+                        .badRecipientFile,
+                        "nobody looked at \(file) of the store \"\(name)\": the lists before it name "
+                            + "\(unknownCount) keys that are not here")
+                }
                 list = try listed(in: file)
+                unknownCount += list.unknown.count
             } catch {
                 // What cannot be read cannot be agreed to: what was, stays.
                 entries += ((agreed ?? []) + names).filter { $0.file == file }
