@@ -13,6 +13,7 @@ UNFOLLOWED = "A symbolic link to a list of recipients or to a scratch name is sh
 BARE = "A symbolic link on disk whose name does not end with `.gpg` tells its target as it is"
 UNSHOWN = "Pipes, sockets and devices that lie in a store are not shown."
 LISTS = "`.gpg-id` is shown as it is and can be written: saving it encrypts what is below to the keys that it names"
+TOO_LONG = "A name has up to 251 bytes, as `.gpg` is added to it on disk; a longer one is ENAMETOOLONG."
 LONG = "rsync(1) writes under a longer name first: for a secret's name of more than 243 bytes it needs `--inplace`."
 
 # Names that any disk takes.
@@ -62,7 +63,7 @@ def names():
     yield secret("in the folder beside", "f/y/in", copy, TEXT)
     yield Entry("beside a file of its name", b"f/z.gpg", b"f/z.gpg", copy, TEXT)
     yield Entry("file beside a secret", b"f/z", b"f/z", lambda path: write(path, TEXT), TEXT, why=OTHERS)
-    yield secret("in a folder of a long name", b"f/" + b"f" * 255 + b"/in", copy, TEXT)
+    yield secret("in a folder of a long name", b"f/" + b"f" * 255 + b"/in", copy, TEXT, why=TOO_LONG)
     yield secret("mode 0644", "m/644", lambda path: (copy(path), os.chmod(path, 0o644)), TEXT)
     yield secret("mode 0400", "m/400", lambda path: (copy(path), os.chmod(path, 0o400)), TEXT)
     yield secret("mode 0755", "m/755", lambda path: (copy(path), os.chmod(path, 0o755)), TEXT)
