@@ -34,9 +34,12 @@ struct KeysListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let keys = try Sharing(environment: CallerEnvironment.variables()).keys(ofStore: store)
-        guard !json else { return Output.print(json: keys) }
-        Output.print(lines: keys.flatMap(Self.lines))
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let (keys, complaints) =
+            try store.map { (try sharing.keys(ofStore: $0), []) } ?? sharing.keysOfAllStores()
+        if json { Output.print(json: keys) } else { Output.print(lines: keys.flatMap(Self.lines)) }
+        for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
+        if let last = complaints.last { throw CommandFailure(last) }
     }
 
     private static func lines(_ key: KeyReport) -> [String] {

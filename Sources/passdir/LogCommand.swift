@@ -30,7 +30,8 @@ struct LogCommand: ParsableCommand {
     @Flag(help: "Show when each secret was changed last, the oldest first.")
     var ages = false
 
-    @Option(name: .shortAndLong, help: "How many commits to show at most.")
+    @Option(
+        name: [.customShort("n", allowingJoined: true), .long], help: "How many commits to show at most.")
     var number: Int = 100
 
     @Flag(

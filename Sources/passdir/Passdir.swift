@@ -81,11 +81,11 @@ struct Passdir: ParsableCommand {
         if text.hasPrefix("Error: ") { text = text.dropFirst(7) }
         // The message quotes arguments; how the command is used, below it, does not.
         let quoting = message(for: error)
-        if !text.hasPrefix(quoting) {
-            StandardError.print("passdir: \(text)")
-        } else {
-            StandardError.print("passdir: \(quoting)", ownText: String(text.dropFirst(quoting.count)))
-        }
+        let rest = text.hasPrefix(quoting) ? String(text.dropFirst(quoting.count)) : ""
+        // Of several lines, which the parser makes where a word may mean two things, one is made.
+        let line = (rest.isEmpty ? String(text) : quoting).split(separator: "\n")
+            .map { $0.drop { $0 == " " } }.joined(separator: " ")
+        StandardError.print("passdir: \(line)", ownText: rest)
         Glibc.exit(code.rawValue)
     }
 }

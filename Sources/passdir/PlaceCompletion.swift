@@ -74,7 +74,7 @@ enum PlaceCompletion {
 
     /// The fingerprints and addresses of the keys that stores name.
     static let keys = CompletionKind.custom { _, _, prefix in
-        let keys = (try? Sharing(environment: CallerEnvironment.variables()).keys(ofStore: nil)) ?? []
+        let keys = (try? Sharing(environment: CallerEnvironment.variables()))?.keysOfAllStores().keys ?? []
         let names = keys.flatMap { key in
             [key.fingerprint].compactMap(\.self)
                 + key.userIDs.compactMap { id in

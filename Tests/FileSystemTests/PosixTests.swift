@@ -68,9 +68,10 @@ import Testing
         }
     }
 
-    /// Inode numbers are the same after a remount, and mtime and ctime those of the file on disk.
+    /// What a remount changes.
     /// Holds:
-    /// - Inode numbers are the same after a remount, and mtime and ctime are those of the file on disk.
+    /// - Inode numbers are the same after a remount, but for what was renamed or exchanged since the mount before; mtime and
+    ///   ctime are those of the file on disk.
     @Test func numbersAndTimesOutliveARemount() throws {
         try Mounted.with { mounted in
             try mounted.bash("mkdir d; echo x >d/f; echo y >g; touch -d '2001-02-03 04:05:06.789' g")

@@ -16,6 +16,25 @@ import Testing
     }
 
     /// Holds:
+    /// - A key that goes from the keyring is no change of the lists that name it by its address: nobody is asked to agree to
+    ///   its removal.
+    @Test func aKeyThatIsGoneIsNoChangeOfItsList() throws {
+        try SharedStore.with { shared in
+            try shared.home.write("\(shared.ann.fingerprint)\nbob@example.org\n", to: "work/.gpg-id")
+            try shared.store.git("commit", "--quiet", "--all", "--message", "For Bob.")
+            try shared.store.git("push", "--quiet")
+            try shared.succeed(["recipients", "confirm", "work", "--yes"])
+            try shared.home.succeed(["gpg", "--batch", "--yes", "--delete-keys", shared.bob.fingerprint])
+            #expect(try shared.succeed(["recipients", "confirm", "work"]).contains("nothing to confirm"))
+            #expect(!(try shared.run(["status"]).output.contains("not agreed")))
+            // Whoever takes the name out makes a change of it.
+            try shared.push("sed -i /bob/d .gpg-id")
+            let asked = try shared.run(["recipients", "confirm", "work"])
+            #expect(asked.output.contains("- ") && asked.exitCode == 1, "\(asked.output)\(asked.errors)")
+        }
+    }
+
+    /// Holds:
     /// - A name that others add to a list is told as such, and how to refuse it, also where no key here bears it.
     @Test(arguments: [
         Row(

@@ -80,20 +80,36 @@ extension Sharing {
     /// How close its end is when a key is called expiring.
     public static let expiringWithin: Int64 = 30 * 86_400
 
-    /// The keys that the recipients of a store name, or of all stores.
-    public func keys(ofStore name: String?) throws(DaemonError) -> [KeyReport] {
+    /// The keys that the recipients of a store name.
+    public func keys(ofStore name: String) throws(DaemonError) -> [KeyReport] {
         var reports: [KeyReport] = []
-        for name in name.map({ [$0] }) ?? usableNames {
-            let store = try store(named: name, for: .reading)
-            try DaemonError.wrapping {
-                for file in try store.recipientFiles(below: FilePath()) {
-                    let folder = file.removingLastComponent()
-                    let title = folder.isEmpty ? name : "\(name)/\(folder)"
-                    for report in try self.keys(named: file, store) { Self.add(report, title, to: &reports) }
-                }
+        try addKeys(ofStore: name, to: &reports)
+        return reports
+    }
+
+    /// The keys that the recipients of all stores name, and of the stores of which not all can be told, why, as a sentence.
+    public func keysOfAllStores() -> (keys: [KeyReport], complaints: [String]) {
+        var reports: [KeyReport] = []
+        var complaints: [String] = []
+        for name in usableNames {
+            do throws(DaemonError) { try addKeys(ofStore: name, to: &reports) } catch {
+                complaints.append(error.message)
             }
         }
-        return reports
+        return (reports, complaints)
+    }
+
+    private func addKeys(ofStore name: String, to reports: inout [KeyReport]) throws(DaemonError) {
+        let store = try store(named: name, for: .reading)
+        var found = reports
+        defer { reports = found }
+        try DaemonError.wrapping {
+            for file in try store.recipientFiles(below: FilePath()) {
+                let folder = file.removingLastComponent()
+                let title = folder.isEmpty ? name : "\(name)/\(folder)"
+                for report in try self.keys(named: file, store) { Self.add(report, title, to: &found) }
+            }
+        }
     }
 
     /// The stores whose folders can be stores: `passdir status` tells of the others.

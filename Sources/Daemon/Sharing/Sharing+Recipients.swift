@@ -88,6 +88,7 @@ extension Sharing {
             let applied = try store.appliedList(of: place.folder)
             let file: RecipientFile
             var named: [String] = []
+            var agreedAbove: [String] = []
             switch edit {
             case .set(let names):
                 named = names
@@ -100,6 +101,8 @@ extension Sharing {
                         "\(place.title) has no .gpg-id of its own: nothing was changed.")
                 }
                 file = try store.inheritedFile(of: place.folder)
+                // Whoever gives a folder's list up names those whom the list above was agreed to be for.
+                agreedAbove = store.agreedReaders(of: try store.recipientFile(for: place.folder))
             case .add(let names):
                 named = names
                 let current = try store.currentFile(of: place.folder)
@@ -118,7 +121,9 @@ extension Sharing {
             case .remove(let names):
                 file = try store.file(try store.currentFile(of: place.folder), without: names)
             }
-            let keys = named.flatMap { (try? store.engine.resolve($0)) ?? [] }.map(\.key.fingerprint)
+            let keys =
+                named.flatMap { (try? store.engine.resolve($0)) ?? [] }.map(\.key.fingerprint)
+                + agreedAbove.compactMap { Fingerprint($0) }
             return PlannedChange(
                 place: place.title, change: try store.change(of: place.folder, to: file, from: applied),
                 removesList: { if case .inherit = edit { true } else { false } }(), named: Set(keys),

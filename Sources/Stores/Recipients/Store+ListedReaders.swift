@@ -127,11 +127,15 @@ extension Store {
     ) -> ForeignRecipients {
         let now = list.fingerprints
         let old = Self.agreed(file, agreed)
-        let gone = old.filter { !now.contains($0) }
+        let known = knownNames(file, agreed)
+        var gone = old.filter { !now.contains($0) }
+        // A name that was agreed to and means nobody here now: it is the key that is gone, not its name.
+        if list.unknown.contains(where: { known.contains($0.name) }) {
+            gone = gone.filter { (try? engine.resolve($0)) != nil }
+        }
         // A new file for fewer than those above it is no news, unless it is for none of one's own keys.
         let counts =
             agreed.contains { $0.file == file } || !gone.isEmpty && !isAnyOwn(now) && isAnyOwn(gone)
-        let known = knownNames(file, agreed)
         let added = now.filter { !old.contains($0) }
         let unknown = list.unknown.filter { !known.contains($0.name) }
         return ForeignRecipients(

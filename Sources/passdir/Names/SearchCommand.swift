@@ -108,6 +108,9 @@ struct ListCommand: ParsableCommand {
                 NameScope.secrets(of: store).map { (store, $0) }
             }
         }
+        if let other = scope.store {
+            throw CommandFailure("name a place or a store, not both: \(place), --store \(other)")
+        }
         let environment = CallerEnvironment.variables()
         let typed = try TypedPlace(place, in: registry, environment: environment)
         let root = try typed.store.root(for: .reading, environment: environment)

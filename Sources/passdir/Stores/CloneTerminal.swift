@@ -20,10 +20,13 @@ enum CloneTerminal {
     ) throws(LifecycleError) -> StoreAdministration.CloneReport {
         catchInterrupt()
         var wish = wish
+        // What is said next, of an error too, begins a line.
+        defer { clear() }
         for _ in 0..<3 {
             do throws(LifecycleError) {
                 return try clone(wish, draw)
             } catch  where error.code == .authentication && Terminal.isThere && wish.url.isHTTP {
+                clear()
                 StandardError.print("passdir: \(error.message)")
                 guard try ask(&wish) else { throw error }
             }
@@ -52,16 +55,18 @@ enum CloneTerminal {
         }
     }
 
+    private static func clear() {
+        if isatty(STDERR_FILENO) == 1 { StandardError.clearLine() }
+    }
+
     private static func draw(_ progress: TransferProgress) -> Bool {
         if isatty(STDERR_FILENO) == 1 {
             let width = 24
             let full = progress.totalObjects > 0 ? width * progress.objects / progress.totalObjects : 0
             let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
-            let isDone = progress.totalObjects > 0 && progress.objects == progress.totalObjects
             StandardError.redraw(
                 "[\(bar)] \(progress.objects) of \(progress.totalObjects) objects, \(progress.bytes / 1024) KiB"
             )
-            if isDone { StandardError.clearLine() }
         }
         return !isStopped.load(ordering: .relaxed)
     }
