@@ -181,7 +181,7 @@ final class ServedStore: Sendable {
             status.lastError, finding.trouble, finding.failedOpen,
         ].compactMap(\.self)
         return StoreReport(
-            name: name, path: finding.path.string, state: state, branch: status.branch,
+            name: name, path: finding.path.string, state: state, branch: status.branch, remote: status.remote,
             pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits,
             lastCommit: status.lastCommit.map {
                 CommitReport(id: $0.id, subject: $0.subject, time: Timestamp(seconds: $0.time))

@@ -26,6 +26,8 @@ public struct CommitterStatus: Sendable, Equatable {
     public var state = State.starting
     /// The branch that is committed to.
     public var branch: String?
+    /// Where its commits are pushed to: a URL without a password, or a path; nil where there is no remote.
+    public var remote: String?
     /// Paths that wait to be committed.
     public var pendingChanges = 0
     /// Commits that the remote does not have, in `wholeStatus` with those of the repositories inside the store; 0 where there is no remote.

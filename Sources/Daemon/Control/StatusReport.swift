@@ -63,6 +63,8 @@ public struct StoreReport: Sendable, Equatable {
     public var state: StoreState
     /// The branch that commits go to; nil where there is no git repository or HEAD is detached.
     public var branch: String?
+    /// Where its commits are pushed to: a URL without a password, or a path; nil where there is no remote.
+    public var remote: String?
     /// Saved changes that are not committed yet.
     public var pendingChanges: Int = 0
     /// Commits of the branch that its upstream does not have yet.
@@ -95,7 +97,7 @@ public struct StoreReport: Sendable, Equatable {
 
 extension StoreReport: Codable {
     private enum CodingKeys: CodingKey {
-        case name, path, state, branch, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
+        case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
     }
@@ -107,6 +109,7 @@ extension StoreReport: Codable {
         path = try container.decode(String.self, forKey: .path)
         state = try container.decode(StoreState.self, forKey: .state)
         branch = try container.decodeIfPresent(String.self, forKey: .branch)
+        remote = try container.decodeIfPresent(String.self, forKey: .remote)
         pendingChanges = try container.decode(Int.self, forKey: .pendingChanges)
         unpushedCommits = try container.decode(Int.self, forKey: .unpushedCommits)
         lastCommit = try container.decodeIfPresent(CommitReport.self, forKey: .lastCommit)
@@ -138,6 +141,7 @@ extension StoreReport: Codable {
         try container.encode(lastError, forKey: .lastError)
         try container.encode(unsaved, forKey: .unsaved)
         // What only some stores have is only there where it is.
+        try container.encodeIfPresent(remote, forKey: .remote)
         try container.encodeIfPresent(lastFetch, forKey: .lastFetch)
         try container.encodeIfPresent(activity, forKey: .activity)
         if !otherErrors.isEmpty { try container.encode(otherErrors, forKey: .otherErrors) }

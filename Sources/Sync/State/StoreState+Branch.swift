@@ -59,6 +59,7 @@ extension StoreState {
             $0.seen = nil
             $0.status.state = .noRepository
             $0.status.branch = nil
+            $0.status.remote = nil
             $0.status.notes = [note].compactMap(\.self)
         }
     }
@@ -117,6 +118,9 @@ extension StoreState {
                 fresh.state = .ready
                 fresh.branch = name
                 fresh.notes = disagreements(with: repository, branch: name)
+                fresh.remote = try SyncTarget(of: ref, in: repository).map {
+                    GitError.withoutPasswords(repository.url(ofRemote: $0.remote) ?? $0.remote)
+                }
                 if let commit {
                     let info = try repository.commitInfo(commit)
                     fresh.lastCommit = CommitterStatus.Commit(
@@ -144,6 +148,7 @@ extension StoreState {
             $0.seen = seen
             $0.status.state = fresh.state
             $0.status.branch = fresh.branch
+            $0.status.remote = fresh.remote
             if complaint == nil {
                 $0.status.notes = fresh.notes
                 $0.status.lastCommit = fresh.lastCommit

@@ -1,3 +1,4 @@
+import Daemon
 import Settings
 import Stores
 import SystemPackage
@@ -19,13 +20,20 @@ struct StoreFacts: Encodable {
     let sshKey: String?
     let key: String?
     let keyring: String?
+    /// How it is doing; nil where nobody has looked, as at a store that is hidden.
+    let state: String?
+    /// The remote's server; nil where it is a path, or there is none.
+    let host: String?
+    /// When it and its remote last met.
+    let lastSync: Timestamp?
 
-    init(_ store: StoreDefinition) {
+    /// - Parameter look: what status tells of it.
+    init(_ store: StoreDefinition, _ look: StoreReport? = nil) {
         name = store.name
         id = store.id
         path = store.path.string
         url = store.url
-        branch = store.branch
+        branch = look?.branch ?? store.branch
         isImplicit = store.isImplicit
         isCloned = store.isCloned
         mount = store.isInMount
@@ -36,6 +44,10 @@ struct StoreFacts: Encodable {
         sshKey = store.sshKey?.string
         key = store.key
         keyring = store.keyring?.string
+        state = look?.state.rawValue
+        let url = (look?.remote ?? store.url).flatMap { RemoteURL($0) }
+        host = url.flatMap { $0.host.isEmpty ? nil : $0.host }
+        lastSync = [look?.lastFetch, look?.lastPush].compactMap(\.self).max { $0.seconds < $1.seconds }
     }
 
     /// Writes null where there is no value; the synthesized form would leave the key out.
@@ -44,7 +56,7 @@ struct StoreFacts: Encodable {
         let texts: [(Key, String?)] = [
             (.name, name), (.id, id), (.path, path), (.url, url), (.branch, branch),
             (.authentication, authentication), (.userName, userName), (.sshKey, sshKey), (.key, key),
-            (.keyring, keyring),
+            (.keyring, keyring), (.state, state), (.host, host),
         ]
         for (key, text) in texts { try container.encode(text, forKey: key) }
         let switches: [(Key, Bool)] = [
@@ -52,11 +64,12 @@ struct StoreFacts: Encodable {
             (.readOnly, readOnly),
         ]
         for (key, value) in switches { try container.encode(value, forKey: key) }
+        try container.encode(lastSync, forKey: .lastSync)
     }
 
     private enum Key: String, CodingKey {
         case name, id, path, url, branch, isImplicit, isCloned, mount, autofill, readOnly, authentication
-        case userName, sshKey, key, keyring
+        case userName, sshKey, key, keyring, state, host, lastSync
     }
 
     /// Lines for people.

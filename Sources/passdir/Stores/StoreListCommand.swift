@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Stores
 import SystemPackage
 
@@ -8,8 +9,9 @@ struct StoreListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the stores.",
         discussion: """
-            In the order in which the mount lists them, with their folders and where they are visible. Where no \
-            store was added, the one of 'pass' is listed as 'default'.
+            In the order in which the mount lists them: how each is doing, the host and branch it is pushed to, when \
+            it last met that, where it is visible, and its folder; passdir status tells more. Where no store was \
+            added, the one of 'pass' is listed as 'default'.
 
             Example: passdir store list --json
             """
@@ -19,18 +21,44 @@ struct StoreListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let stores = try StoreContext().registry.definitions()
-        guard !json else {
-            Output.print(json: stores.map(StoreFacts.init))
-            return
-        }
+        let context = try StoreContext()
+        let stores = try context.registry.definitions()
+        let looks = stores.isEmpty ? [:] : Self.looks(context)
+        let facts = stores.map { StoreFacts($0, looks[$0.name]) }
+        guard !json else { return Output.print(json: facts) }
         guard !stores.isEmpty else { return }
-        var table = TextTable(["NAME", "MOUNT", "AUTOFILL", "PATH"])
-        for store in stores {
+        var table = TextTable(["NAME", "STATE", "HOST", "BRANCH", "IN STEP", "MOUNT", "AUTOFILL", "PATH"])
+        for (store, facts) in zip(stores, facts) {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
-            table.add([store.name, mount, store.isInAutofill ? "yes" : "no", store.path.string])
+            table.add([
+                store.name, Self.words(store, looks[store.name]?.state), facts.host ?? "-", facts.branch ?? "-",
+                facts.lastSync?.local ?? "-", mount, store.isInAutofill ? "yes" : "no", store.path.string,
+            ])
         }
         Output.print(table)
+    }
+
+    private static func words(_ store: StoreDefinition, _ state: StoreState?) -> String {
+        switch state {
+        case .ready: "ready"
+        case .waiting: "waiting"
+        case .failed: "failed"
+        case .noCommits: "no commits"
+        case nil: store.isInMount ? "-" : "hidden"
+        }
+    }
+
+    /// How the stores of the mount are doing, by their names: as the daemon says, or as they are found.
+    private static func looks(_ context: StoreContext) -> [String: StoreReport] {
+        let reports: [StoreReport]
+        do throws(ControlError) {
+            let socket = Daemon.controlSocket(environment: context.environment)
+            reports = try ControlClient(socket: socket).status().stores
+        } catch {
+            guard error.code == .noDaemon else { return [:] }
+            reports = (try? UnmountedStores(environment: context.environment))?.status() ?? []
+        }
+        return Dictionary(reports.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
