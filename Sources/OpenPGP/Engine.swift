@@ -40,6 +40,9 @@ public protocol Keyring: Sendable {
 
     /// The public keys, armoured.
     func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8]
+
+    /// Takes a public key out of the keyring. A key whose secret part is here is refused.
+    func removeKey(_ fingerprint: Fingerprint) throws(OpenPGPError)
 }
 
 /// What signs, and knows a good signature.

@@ -76,6 +76,11 @@ public struct OpenPGPEngine: Engine {
         try keyring.exportKeys(fingerprints)
     }
 
+    /// As `Keyring` says.
+    public func removeKey(_ fingerprint: Fingerprint) throws(OpenPGPError) {
+        try keyring.removeKey(fingerprint)
+    }
+
     /// As `Signing` says.
     public func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
         try signing.verifyDetached(signature: signature, of: data)

@@ -7,14 +7,16 @@ import SystemPackage
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Show, import and export the keys of recipients.",
+        abstract: "Show, import, export and remove the keys of recipients.",
         discussion: """
             'passdir keys [STORE]' lists every key that a .gpg-id names: yours or not, trusted how far, expired or \
             about to, missing here, and in which folders.
 
             Example: passdir keys work
             """,
-        subcommands: [KeysListCommand.self, KeysImportCommand.self, KeysExportCommand.self],
+        subcommands: [
+            KeysListCommand.self, KeysImportCommand.self, KeysExportCommand.self, KeysRemoveCommand.self,
+        ],
         defaultSubcommand: KeysListCommand.self
     )
 }
@@ -30,13 +32,17 @@ struct KeysListCommand: ParsableCommand {
     @Argument(help: "The store's name; all stores by default.", completion: StoreContext.completion)
     var store: String?
 
+    @Flag(help: "List also the keys of the keyring that no .gpg-id of any store names.")
+    var all = false
+
     @Flag(help: "Print a JSON array of the keys.")
     var json = false
 
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
-        let (keys, complaints) =
+        var (keys, complaints) =
             try store.map { (try sharing.keys(ofStore: $0), []) } ?? sharing.keysOfAllStores()
+        if all, complaints.isEmpty { keys += try sharing.unnamedKeys(ofStore: store) }
         if json { Output.print(json: keys) } else { Output.print(lines: keys.flatMap(Self.lines)) }
         for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
         if let last = complaints.last { throw CommandFailure(last) }
@@ -51,7 +57,7 @@ struct KeysListCommand: ParsableCommand {
         var lines = [
             [key.fingerprint ?? key.id, name].filter { !$0.isEmpty }.joined(separator: "  "),
             "  \(key.id)  " + facts.joined(separator: ", "),
-            "  named in " + key.folders.joined(separator: ", "),
+            key.folders.isEmpty ? "  named nowhere" : "  named in " + key.folders.joined(separator: ", "),
         ]
         if let problem = key.problem { lines.append("  ! \(problem)") }
         return lines
@@ -184,5 +190,42 @@ struct KeysExportCommand: ParsableCommand {
     func run() throws {
         let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
         Output.print(lines: written.map { ".public-keys/\($0)" })
+    }
+}
+
+/// `passdir keys remove`.
+struct KeysRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a public key that no .gpg-id of any store names from the keyring.",
+        discussion: """
+            Shows the key first, and asks. A key whose secret part is here, and one that a store names, are refused.
+
+            Example: passdir keys remove 0123456789ABCDEF0123456789ABCDEF01234567
+            """)
+
+    @Argument(
+        help: "The key: its fingerprint, or an id or address that means just one.",
+        completion: PlaceCompletion.keys)
+    var key: String
+
+    @Option(
+        help: "The store whose keyring has it. (default: that of GNUPGHOME)",
+        completion: StoreContext.completion)
+    var store: String?
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    func run() throws {
+        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let key = try sharing.key(self.key, ofStore: store)
+        guard let fingerprint = key.fingerprint else { throw CommandFailure("there is no key \(self.key)") }
+        Output.print("\(fingerprint)  \(key.userIDs.joined(separator: ", "))")
+        if try Confirmation.mustAsk(unless: yes, "--yes removes it without asking") {
+            try Confirmation.require("Remove it from the keyring?")
+        }
+        try sharing.removeKey(fingerprint, ofStore: store)
+        Output.success("\(fingerprint) is removed")
     }
 }

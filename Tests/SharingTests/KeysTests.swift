@@ -34,6 +34,42 @@ import Testing
         }
     }
 
+    @Test func aKeyThatNoListNamesCanBeRemoved() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let own = try home.makeKey("own@example.org")
+            let carol = try home.makeKey("carol@example.org")
+            try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", carol.fingerprint])
+            try home.addStores([try home.makeStore("work", recipients: [fixture.ann, fixture.bob])])
+
+            #expect(!(try home.passdir("keys").output.contains(carol.fingerprint)))
+            let all = try home.passdir("keys", "--all").output
+            #expect(all.contains(carol.fingerprint) && all.contains("named nowhere"), "\(all)")
+
+            func remove(_ words: String...) throws -> ProgramResult {
+                try home.run(["passdir", "keys", "remove"] + words)
+            }
+            let named = try remove(fixture.bob.address, "--yes")
+            #expect(named.exitCode == 1 && named.errors.contains("is named in work, and nothing was removed"))
+            let mine = try remove(own.fingerprint, "--yes")
+            #expect(mine.exitCode == 1 && mine.errors.contains("is yours"), "\(mine.errors)")
+            let unasked = try remove(carol.fingerprint)
+            #expect(unasked.exitCode == 1 && unasked.errors.contains("--yes"), "\(unasked.errors)")
+            let list = ["gpg", "--list-keys", carol.fingerprint]
+            #expect(try home.run(list).exitCode == 0)
+
+            // Where a list cannot be read it might name any.
+            try home.succeed(["mkdir", "work/sub"])
+            try home.write(String(repeating: "x\n", count: 1100), to: "work/sub/.gpg-id")
+            #expect(try remove("carol@example.org", "--yes").exitCode == 1)
+            try home.succeed(["rm", "-r", "work/sub"])
+
+            #expect(try remove("carol@example.org", "--yes").exitCode == 0)
+            #expect(try home.run(list).exitCode != 0)
+            #expect(try remove("carol@example.org", "--yes").errors.contains("there is no key"))
+        }
+    }
+
     @Test func keysGoOutAndInThroughTheStore() throws {
         try Fixture.with { fixture in
             let home = fixture.home

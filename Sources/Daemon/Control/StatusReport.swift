@@ -97,7 +97,8 @@ public struct StoreReport: Sendable, Equatable {
 
 extension StoreReport: Codable {
     private enum CodingKeys: CodingKey {
-        case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush, lastFetch,
+        case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush,
+            lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
     }

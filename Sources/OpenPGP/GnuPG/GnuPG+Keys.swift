@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import System
 import SystemPackage
 
 extension GnuPG {
@@ -53,6 +54,31 @@ extension GnuPG {
             .compactMap { $0.arguments.dropFirst().first.flatMap { Fingerprint(String($0)) } }
         guard !imported.isEmpty else { throw OpenPGPError(.notEncrypted, "there is no key to import") }
         return Self.distinct(imported, \.self)
+    }
+
+    /// Takes a public key out of the keyring; gpg itself refuses one whose secret part is here.
+    func removeKey(_ fingerprint: Fingerprint) throws(OpenPGPError) {
+        guard let key = try keys(matching: [fingerprint.description], secretOnly: false).first else {
+            throw OpenPGPError(
+                .missingKey, "there is no key \(fingerprint) in the keyring", subject: fingerprint.description
+            )
+        }
+        guard !key.hasSecret else {
+            throw OpenPGPError(
+                .other,
+                "\(key.title) is yours: gpg --delete-secret-and-public-key \(fingerprint) removes its secret part, too"
+            )
+        }
+        let home = homeOption.map { ["--homedir", $0] } ?? []
+        let words = [program.path] + home + ["--batch", "--yes", "--delete-keys", fingerprint.description]
+        let outcome = try? ChildProcess.run(
+            words, environment: ProcessEnvironment.variables(), timeout: .seconds(30))
+        guard outcome?.status == 0 else {
+            throw OpenPGPError(
+                .other,
+                "gpg could not remove \(key.title): \(outcome?.errors.split(separator: "\n").last ?? "it did not end")"
+            )
+        }
     }
 
     private static func distinct<Value>(_ values: [Value], _ name: (Value) -> Fingerprint) -> [Value] {

@@ -31,7 +31,8 @@ struct StoreListCommand: ParsableCommand {
         for (store, facts) in zip(stores, facts) {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
             table.add([
-                store.name, Self.words(store, looks[store.name]?.state), facts.host ?? "-", facts.branch ?? "-",
+                store.name, Self.words(store, looks[store.name]?.state), facts.host ?? "-",
+                facts.branch ?? "-",
                 facts.lastSync?.local ?? "-", mount, store.isInAutofill ? "yes" : "no", store.path.string,
             ])
         }

@@ -19,6 +19,8 @@ from look import IDEAL, LOOKS, Looks
 from make import entries
 
 WIDTH = 20
+# What becomes of a secret whose list refuses it: it came before, it is refused, or it waits in memory.
+BY_ORDER = {"same", "absent", "in memory"}
 
 
 def table(zoo, outcomes):
@@ -52,6 +54,9 @@ def subject(line):
 def look(store, mount, scratch, place, document, *options):
     zoo = list(entries(store, "--some" not in options))
     outcomes = Looks(zoo, *map(os.fsencode, [mount, store, scratch])).all()
+    for entry, cells in zip(zoo, outcomes):
+        if entry.is_by_order:
+            cells.update((look, "by order") for look in cells if look.endswith(" in") and cells[look] in BY_ORDER)
     lines = table(zoo, outcomes)
     with open(document, encoding="utf-8") as file:
         semantics = " ".join(file.read().split())

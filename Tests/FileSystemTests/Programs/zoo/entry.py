@@ -20,6 +20,8 @@ class Entry:
     target: bytes | None = None
     # A sentence of docs/semantics.md that tells why not all comes out as on any disk.
     why: str = ""
+    # Whether a copy in depends on whether its list comes before it, as the folder that is copied has them.
+    is_by_order: bool = False
 
 
 def secret(what, name, make, content=b"", why=""):

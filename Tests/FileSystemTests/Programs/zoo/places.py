@@ -1,5 +1,6 @@
 """Names, folders, links and other files of stores. What is in a secret here matters less than where it lies."""
 
+import dataclasses
 import os
 import socket
 
@@ -84,7 +85,8 @@ def folders():
     yield listed("recipients of a folder", b"r/both/.gpg-id", ids(*both), "".join(f"{r}\n" for r in both).encode())
     yield secret("in a folder for two", "r/both/in", sealed("-r", "foreign@example.org"), TEXT)
     yield listed("recipients without a key", b"r/lost/.gpg-id", ids("nobody@example.org"), b"nobody@example.org\n", LISTS)
-    yield secret("in a folder for nobody", "r/lost/in", sealed(), TEXT, "ENOKEY without a `.gpg-id` or for a recipient without a key")
+    lost = secret("in a folder for nobody", "r/lost/in", sealed(), TEXT, "ENOKEY without a `.gpg-id` or for a recipient without a key")
+    yield dataclasses.replace(lost, is_by_order=True)
     yield listed("recipients with comments", b"r/words/.gpg-id", ids("# us", "", "a@example.org # alice"), b"# us\n\na@example.org # alice\n")
     yield secret("in a folder with comments", "r/words/in", sealed(), TEXT)
     yield secret("in a nested repository", "s/nested/in", in_repository, TEXT)
