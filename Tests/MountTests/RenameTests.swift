@@ -219,6 +219,24 @@ import Testing
         }
     }
 
+    /// A link takes the name of a file that no save has put on disk yet, which is gone then.
+    @Test(arguments: ["work/d/l", "work/d/l.gpg"], [true, false])
+    func aLinkReplacesAFileThatIsNotSavedYet(_ link: String, _ isWritten: Bool) throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.save("x", "work/d/a")
+            symlink(link.hasSuffix(".gpg") ? "a.gpg" : "../d", mount.disk(link).string)
+            let file = try mount.open("work/n", O_RDWR | O_CREAT)
+            if isWritten { try file.write("new") }
+            try mount.rename("work/d/l", "work/n")
+            #expect(try mount.attributes("work/n").kind == .symbolicLink)
+            try file.close()
+            #expect(
+                try mount.onDisk() == ["d", "d/a.gpg", link.hasSuffix(".gpg") ? "n.gpg" : "n"])
+            #expect(try mount.names() == ["d", "n"])
+        }
+    }
+
     /// What is empty and open waits for its close, but not where it replaces a link: that would go on being shown.
     @Test(arguments: ["work/n", "work/n~"], ["l", "l.gpg"])
     func anOpenEmptyFileReplacesALink(_ name: String, _ link: String) throws {

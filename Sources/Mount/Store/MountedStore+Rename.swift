@@ -101,9 +101,9 @@ extension MountedStore {
         move.superseded = path
     }
 
-    /// Removes what the new name showed before. Under the namespace lock.
+    /// Removes what the new name showed before, where that was saved. Under the namespace lock.
     func removeSuperseded(_ move: Move) throws(Errno) {
-        guard let path = move.superseded else { return }
+        guard let path = move.superseded, try root.statusIfPresent(of: path) != nil else { return }
         try root.unlink(path)
     }
 
