@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -234,6 +235,22 @@ import Testing
             #expect(
                 try mount.onDisk() == ["d", "d/a.gpg", link.hasSuffix(".gpg") ? "n.gpg" : "n"])
             #expect(try mount.names() == ["d", "n"])
+        }
+    }
+
+    /// As on any disk, by way of a backup's name, too.
+    @Test func whatWasNotEditedKeepsItsTime() throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.save("x", "work/a")
+            try mount.change("work/a") { $0.modificationTime = .at(FileTime(seconds: 1000, nanoseconds: 5)) }
+            try mount.rename("work/a", "work/a~")
+            #expect(
+                try mount.attributes("work/a~").modificationTime == FileTime(seconds: 1000, nanoseconds: 5))
+            try mount.rename("work/a~", "work/d/b")
+            #expect(
+                try mount.attributes("work/d/b").modificationTime == FileTime(seconds: 1000, nanoseconds: 5))
+            #expect(try mount.read("work/d/b") == "x")
         }
     }
 

@@ -137,9 +137,11 @@ extension MountedStore {
         do throws(StoreError) {
             done = try file.saving.withLock { _ throws(StoreError) -> DoneMove? in
                 let snapshot = try file.snapshot()
+                // What was a secret, became a backup and was not edited since has the time of the secret.
+                let unedited = move.sourceStatus ?? file.state.withLock { $0.base }
                 let staged = try store.stage(
                     snapshot.bytes, for: move.destination, accessed: snapshot.accessed,
-                    modified: snapshot.modified ?? move.sourceStatus?.identity.modified)
+                    modified: snapshot.modified ?? unedited?.identity.modified)
                 let done = try self.place(staged, move, file, version: snapshot.version)
                 guard done != nil else { return nil }
                 if !store.isForItsRecipients(staged, at: move.destination) {
