@@ -99,56 +99,6 @@ extension Sharing {
         return (reports, complaints)
     }
 
-    /// The keys of the keyring that no list of a store names; of a store's own keyring, where it has one.
-    /// - Throws: also where a list cannot be read: it might name any.
-    public func unnamedKeys(ofStore name: String?) throws(DaemonError) -> [KeyReport] {
-        let named = try namedKeys()
-        let engine = try engine(ofStore: name)
-        return try DaemonError.wrapping {
-            try engine.keys(matching: [], secretOnly: false)
-                .filter { named[$0.fingerprint.description] == nil }
-                .map {
-                    Self.report(Recipient(key: $0, subkey: nil, named: $0.fingerprint.description), .always)
-                }
-        }
-    }
-
-    /// Takes a public key that no list of a store names out of the keyring.
-    public func removeKey(_ fingerprint: String, ofStore name: String?) throws(DaemonError) {
-        if let folders = try namedKeys()[fingerprint] {
-            throw DaemonError(
-                message:
-                    "the key is named in \(folders.joined(separator: ", ")), and nothing was removed: passdir recipients "
-                    + "remove takes it out there")
-        }
-        let engine = try engine(ofStore: name)
-        try DaemonError.wrapping {
-            guard let fingerprint = Fingerprint(fingerprint) else { return }
-            try engine.removeKey(fingerprint)
-        }
-    }
-
-    /// The key that was typed: by its fingerprint, or what else names just one.
-    public func key(_ typed: String, ofStore name: String?) throws(DaemonError) -> KeyReport {
-        let engine = try engine(ofStore: name)
-        return try DaemonError.wrapping {
-            let found = try engine.resolve(typed)
-            guard found.count == 1, let one = found.first else {
-                throw OpenPGPError(
-                    .ambiguousKey, "\(typed) means \(found.count) keys: name one by its fingerprint")
-            }
-            return Self.report(one, .always)
-        }
-    }
-
-    /// The folders in which keys are named, by their fingerprints.
-    private func namedKeys() throws(DaemonError) -> [String: [String]] {
-        let (keys, complaints) = keysOfAllStores()
-        if let first = complaints.first { throw DaemonError(message: first) }
-        return Dictionary(
-            keys.compactMap { key in key.fingerprint.map { ($0, key.folders) } }, uniquingKeysWith: +)
-    }
-
     private func addKeys(ofStore name: String, to reports: inout [KeyReport]) throws(DaemonError) {
         let store = try store(named: name, for: .reading)
         var found = reports
@@ -240,7 +190,7 @@ extension Sharing {
     }
 
     /// The keyring of a store; nil is that of GNUPGHOME.
-    private func engine(ofStore name: String?) throws(DaemonError) -> any Keyring {
+    func engine(ofStore name: String?) throws(DaemonError) -> any Keyring {
         try name.map { name throws(DaemonError) in try store(named: name, for: .reading).engine } ?? engine
     }
 
