@@ -27,6 +27,11 @@ import Testing
             }
             for number in 0..<Self.count { try push("s\(number)", passphrases: 8) }
             try push("many", passphrases: 9)
+            try home.succeed(
+                [
+                    "sh", "-c",
+                    "(echo -----BEGIN PGP MESSAGE-----; echo; base64 many.gpg; echo -----END PGP MESSAGE-----) > armoured.gpg",
+                ], in: stores[0].path)
             let pinentry = try home.usePinentry(.block("never"))
             defer { try? pinentry.release() }
             try home.addStores(stores)
@@ -41,8 +46,10 @@ import Testing
             try home.workEveryday(in: "other", during: "messages")
             let plain = try home.succeed(["cat", "plain"], in: home.visible("asking"), limit: .seconds(30))
             #expect(plain == Array("text\n".utf8))
-            let many = try home.run(["cat", "many"], in: home.visible("asking"), limit: .seconds(30))
-            #expect(many.exitCode == 1 && many.errors.contains("Input/output error"), "\(many.errors)")
+            for name in ["many", "armoured"] {
+                let many = try home.run(["cat", name], in: home.visible("asking"), limit: .seconds(30))
+                #expect(many.exitCode == 1 && many.errors.contains("Input/output error"), "\(many.errors)")
+            }
             #expect(readers.allSatisfy { !$0.hasEnded })
             try pinentry.release()
             for reader in readers {

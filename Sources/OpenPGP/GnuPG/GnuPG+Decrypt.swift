@@ -23,12 +23,12 @@ extension GnuPG {
     func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds
     ) throws(OpenPGPError) -> SecretBytes {
-        if let objection = Packets.objection(to: ciphertext) { throw objection }
-        let ids = Packets.recipientKeyIDs(in: ciphertext)
+        let head = try Packets.head(of: ciphertext)
+        let ids = head.keyIDs
         let lane =
             !request.mayAsk
             ? Gate.Lane.unlockedKeys(Set(ids))
-            : Packets.hasOwnPassphrase(ciphertext) ? .ownPassphrase(Set(ids)) : .secretKeys(Set(ids))
+            : head.hasOwnPassphrase ? .ownPassphrase(Set(ids)) : .secretKeys(Set(ids))
         do throws(OpenPGPError) {
             return try decryptOnce(ciphertext, request, bounds, lane)
         } catch let error where error.code == .noSecretKey || error.code == .outOfMemory {

@@ -113,13 +113,27 @@ public enum Packets {
         return (try? recipientKeyIDs(&reader)) ?? []
     }
 
-    /// Whether a passphrase decrypts the message (packets of tag 3), beside keys or alone.
-    static func hasOwnPassphrase(_ message: UnsafeRawBufferPointer) -> Bool {
-        if let binary = Armor.decode(message) { return binary.withUnsafeBytes { hasOwnPassphraseInside($0) } }
-        return hasOwnPassphraseInside(message)
+    /// What stands before the encrypted data of a message that gpg is to decrypt.
+    struct Head {
+        /// As `recipientKeyIDs`.
+        let keyIDs: [UInt64]
+        /// Whether a passphrase decrypts it (packets of tag 3), beside keys or alone.
+        let hasOwnPassphrase: Bool
     }
 
-    private static func hasOwnPassphraseInside(_ message: UnsafeRawBufferPointer) -> Bool {
+    /// Looks at a message, armoured or not, before gpg does.
+    /// - Throws: what `objection` says.
+    static func head(of message: UnsafeRawBufferPointer) throws(OpenPGPError) -> Head {
+        guard let binary = Armor.decode(message) else { return try binaryHead(of: message) }
+        return try binary.withBytes { (bytes) throws(OpenPGPError) in try binaryHead(of: bytes) }
+    }
+
+    private static func binaryHead(of message: UnsafeRawBufferPointer) throws(OpenPGPError) -> Head {
+        if let objection = objection(to: message) { throw objection }
+        return Head(keyIDs: binaryKeyIDs(in: message), hasOwnPassphrase: hasOwnPassphrase(message))
+    }
+
+    private static func hasOwnPassphrase(_ message: UnsafeRawBufferPointer) -> Bool {
         var reader = PacketReader(message)
         var offset: Int64 = 0
         for _ in 0...maximalRecipients {
