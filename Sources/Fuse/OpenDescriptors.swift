@@ -3,16 +3,18 @@ import System
 import SystemPackage
 
 extension Caller {
-    /// Whether the asking process, or one that it descends from, may have another descriptor of an inode of this
-    /// mount: what a FLUSH does not tell.
+    /// Whether the asking process, one that it descends from, or the one that opened the file may have another
+    /// descriptor of an inode of this mount: what a FLUSH does not tell.
     ///
     /// During close(2) and dup2(2) the closed descriptor is out of the process's table already, and
     /// `/proc/PID/fdinfo` names the inode of each that is left, without a call to this file system. Programs close
-    /// the standard output that they got from a shell, which goes on writing: so ancestors count, too. A process that
-    /// is ending, or whose table cannot be read, may hold it.
-    public func mayStillHold(_ inode: InodeNumber) -> Bool {
+    /// the standard output that they got from a shell, which goes on writing: so ancestors count, too. So does the
+    /// opener, as a program that forks twice (GPGME does for gpg) leaves a child without that ancestor, which closes
+    /// what it inherited. A process that is ending, or whose table cannot be read, may hold it.
+    public func mayStillHold(_ inode: InodeNumber, openedBy opener: Caller) -> Bool {
         // 0: a process that this namespace does not see.
         guard processID > 0, Self.process(processID, holds: inode) == false else { return true }
+        if opener.processID > 0, Self.process(opener.processID, holds: inode) == true { return true }
         var ancestor = Self.parent(of: processID)
         // A chain of processes ends at the first one; the bound is for one that changes while it is read.
         for _ in 0..<64 where ancestor > 1 {

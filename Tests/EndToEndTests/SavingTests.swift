@@ -57,6 +57,45 @@ import Testing
     }
 
     /// Holds:
+    /// - A shell's `>` that writes nothing saves an empty secret; one that writes saves what it wrote, and
+    ///   never an empty secret before that.
+    @Test func anOrphanThatClosesWhatItInheritedSavesNothing() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("s", "old\n")
+            let ciphertext = try home.bytes(of: "work/s.gpg")
+            try home.addStores([store])
+            try home.mount()
+            // As a library does that starts a program nobody has to wait for: fork twice, close everything.
+            let script = """
+                import os, sys
+                file = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
+                (ready, go), (told, tell) = os.pipe(), os.pipe()
+                parent = os.fork()
+                if parent == 0:
+                    if os.fork() == 0:
+                        os.read(ready, 1)
+                        os.close(file)
+                        os.write(tell, b"x")
+                    os._exit(0)
+                os.waitpid(parent, 0)
+                os.write(go, b"x")
+                os.read(told, 1)
+                same = open(sys.argv[2], "rb").read() == bytes.fromhex(sys.argv[3])
+                os.write(file, b"new")
+                os.close(file)
+                sys.exit(0 if same else 3)
+                """
+            let hex = ciphertext.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let program = ["python3", "-c", script, home.visible("work/s").string]
+            try home.succeed(program + [home.path("work/s.gpg").string, hex])
+            #expect(try store.show("s") == Array("new".utf8))
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
     /// - Until the program that writes a secret closes it or calls fsync(2), the old ciphertext stays on
     ///   disk.
     @Test func anOldSecretStaysUntilTheNewOneIsWhole() throws {

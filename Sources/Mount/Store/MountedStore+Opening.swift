@@ -29,7 +29,7 @@ extension MountedStore {
                 endHandle(node, file)
                 throw error
             }
-            return .now(OpenSecret(self, node, file, flags))
+            return .now(OpenSecret(self, node, file, flags, for: caller))
         }
     }
 
@@ -39,7 +39,7 @@ extension MountedStore {
         let reply = PendingReply<any OpenFile>()
         load(node, file, caller) { result in
             if case .failure = result { self.endHandle(node, file) }
-            reply.give(result.map { OpenSecret(self, node, file, flags) })
+            reply.give(result.map { OpenSecret(self, node, file, flags, for: caller) })
         }
         return reply
     }
@@ -116,7 +116,7 @@ extension MountedStore {
             do throws(Errno) {
                 // Nothing will ever flush it: what flock(1) makes must be on disk when it is open.
                 try keep(node, file, isComplete: !flags.isWritable)
-                return .now((try entry(node), OpenSecret(self, node, file, flags)))
+                return .now((try entry(node), OpenSecret(self, node, file, flags, for: caller)))
             } catch {
                 endHandle(node, file)
                 throw error

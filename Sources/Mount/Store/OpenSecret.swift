@@ -12,13 +12,18 @@ struct OpenSecret: OpenFile {
     let isWritable: Bool
     /// Every write goes to the end.
     let appends: Bool
+    /// Who opened it.
+    let opener: Caller
 
-    init(_ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags) {
+    init(
+        _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller
+    ) {
         self.store = store
         self.node = node
         self.file = file
         isWritable = flags.isWritable
         appends = flags.appends
+        self.opener = opener
     }
 
     private var limit: Int { store.mount.options.secretLimit }
@@ -48,7 +53,9 @@ struct OpenSecret: OpenFile {
         guard isDirty else { return }
         if isOnlyTruncated {
             // A shell closes a copy of the descriptor before it writes: nothing is to be saved yet.
-            guard !caller.mayStillHold(node.inode), !store.isUnusedProbe(node, file) else { return }
+            guard !caller.mayStillHold(node.inode, openedBy: opener), !store.isUnusedProbe(node, file) else {
+                return
+            }
         }
         try store.save(node, file)
     }
