@@ -151,7 +151,7 @@ extension Catalogue {
             "What is being committed or merged, so that a crash loses nothing; gone then"),
         item(
             "sizes", "table", .table, "plaintextSize", .personal, .stores,
-            "Sizes of secrets that their packets do not tell; never a name"),
+            "Sizes of secrets; never a name"),
         item(
             "store facts", "table", .table, "storeState", .personal, .stores, "What was learned of each store"
         ),

@@ -90,9 +90,10 @@ import Testing
     }
 
     /// Holds:
-    /// - The size of a secret that `pass` has made is right before it is opened for the first time.
-    /// - A secret that gpg has compressed, armored, signed or given a file name, read as text lines, or encrypted by a
-    ///   cipher of 64-bit blocks such as 3DES, may be shown with another size until it is opened for the first time; after
+    /// - The size of a secret that `pass insert` or `pass generate` has made is right before it is opened for the first time;
+    ///   so is that of an armored one of up to 1 MiB.
+    /// - A secret that gpg has compressed, signed or given a file name (as `pass edit` does), read as text lines, or encrypted
+    ///   by a cipher of 8-byte blocks such as 3DES, may be shown with another size until it is opened for the first time; after
     ///   that its size is right, and is remembered across restarts.
     @Test func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
@@ -106,7 +107,7 @@ import Testing
                 #expect(try FileCalls.size(home.visible("work/pass/\(size)")) == size, "made by pass")
             }
             for size in Self.sizes {
-                for maker in ["stdin", "several", "rsa"] {
+                for maker in ["stdin", "several", "rsa", "armored"] {
                     #expect(
                         try FileCalls.size(home.visible("work/copy/\(maker)/\(size)")) == size, "\(maker)")
                 }

@@ -200,7 +200,7 @@ import Testing
                 #expect(error?.code == .tooLarge && error?.message.contains("limits.secret") == true)
                 #expect(
                     store.knownSize(of: FilePath(name), status: try store.root.status(of: FilePath(name)))
-                        .bytes == 0)
+                        == 0)
             }
             let error = #expect(throws: StoreError.self) { _ = try store.recipientKeyIDs(of: "armour.gpg") }
             #expect(error?.code == .tooLarge)

@@ -35,7 +35,7 @@ extension MountedStore {
                 of: node, permissions: 0o777, size: Int64(target?.count ?? 0), times: status)
         case .secret:
             guard let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
-            let size = store.knownSize(of: path, status: status).bytes
+            let size = store.knownSize(of: path, status: status)
             return facts(node, permissions: 0o600, size: size, times: status)
         }
     }

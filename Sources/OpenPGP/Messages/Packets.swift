@@ -13,11 +13,14 @@ public enum Packets {
     /// How many windows of a file one look reads: what others wrote must not decide how long a look takes.
     static let maximalReads = 1024
 
+    /// The longest armour that is decoded for a look.
+    private static let longestArmor: Int64 = 1 << 20
+
     /// Predicts the size of the plaintext from the headers of the packets.
     ///
     /// Exact for what `gpg -e` writes from a pipe without compression; wrong for a message that holds a file name or
     /// is compressed inside, which looks the same from outside. nil for everything of which nothing can be said:
-    /// armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages, and
+    /// long armour, authenticated encryption (tag 20), no integrity protection (tag 9), signed or damaged messages, and
     /// those in more pieces than a look reads. Of a long message that gpg cut, only the beginning and the end are read.
     /// - Parameters:
     ///   - fileSize: The size of the message in bytes.
@@ -26,6 +29,15 @@ public enum Packets {
         fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
     ) throws(Errno) -> PlaintextSize? {
         var reader = PacketReader(fileSize: fileSize, maximalReads: maximalReads, read: read)
+        if try reader.byte(at: 0) == UInt8(ascii: "-"), fileSize <= longestArmor {
+            guard let binary = Armor.decode(try read(0, Int(fileSize))), binary.first != UInt8(ascii: "-")
+            else {
+                return nil
+            }
+            return try plaintextSize(fileSize: Int64(binary.count)) { (offset, count) throws(Errno) in
+                Array(binary[Int(offset)..<min(binary.count, Int(offset) + count)])
+            }
+        }
         var offset: Int64 = 0
         for _ in 0...maximalRecipients {
             guard let packet = try reader.header(at: offset) else { return nil }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import GRDB
 import Synchronization
@@ -9,26 +10,30 @@ public import SystemPackage
 /// Nothing here is secret and nothing depends on it: a file that cannot be read is set aside and begun anew, a
 /// write that fails is forgotten. After `close` nothing is known, and what is remembered is forgotten.
 public final class LearnedState: Sendable {
-    private struct Known {
+    private struct Size: Sendable {
         var identity: CiphertextIdentity
         var plaintext: Int64
+        var store: String
+    }
+
+    private struct Memory: Sendable {
+        var sizes: KnownSizes
+        /// What is not in the database yet.
+        var unwritten: [Size] = []
     }
 
     /// Nil once closed. Threads that serve on while the daemon ends (`status`) may still hold it: the last that lets go
     /// of it closes the file. GRDB's own `close` would leave them a connection that is NULL, which ends the process.
     private let database: Mutex<DatabaseQueue?>
-    /// All sizes by device and inode, as `ls -l` asks for very many at once. Only ciphertexts whose packets mislead
-    /// are here: few, where pass or passdir wrote them.
-    private let sizes: Mutex<[FileNumber: Known]>
-
-    private struct FileNumber: Hashable {
-        var device: UInt64
-        var inode: UInt64
-    }
+    /// As `ls -l` asks for very many at once.
+    private let memory: Mutex<Memory>
+    /// Writes what a listing has made known in few transactions, and not while it runs.
+    private let writing = DispatchQueue(label: "passdir.learned")
+    private static let pause = DispatchTimeInterval.milliseconds(300)
 
     /// Opens or creates the database.
     public init(file: FilePath) throws {
-        let loaded: (DatabaseQueue, [FileNumber: Known])
+        let loaded: (DatabaseQueue, KnownSizes)
         do {
             loaded = try Self.load(file)
         } catch  where error is DatabaseError || error is RowDecodingError {
@@ -39,15 +44,22 @@ public final class LearnedState: Sendable {
             loaded = try Self.load(file)
         }
         database = Mutex(loaded.0)
-        sizes = Mutex(loaded.1)
+        memory = Mutex(Memory(sizes: loaded.1))
     }
 
-    private static func load(_ file: FilePath) throws -> (DatabaseQueue, [FileNumber: Known]) {
+    private static func load(_ file: FilePath) throws -> (DatabaseQueue, KnownSizes) {
         let database = try open(file)
-        let sizes = try database.read { database in
-            var sizes: [FileNumber: Known] = [:]
+        let sizes = try database.write { database in
+            var sizes = KnownSizes()
+            if try Int.fetchOne(database, sql: "SELECT count(*) FROM plaintextSize") ?? 0 > KnownSizes.limit {
+                // Which of them are still anything's size is not known.
+                try database.execute(
+                    sql: "DELETE FROM plaintextSize WHERE inode & 1 = ?", arguments: [Int.random(in: 0...1)])
+            }
             let rows = try Row.fetchCursor(
-                database, sql: "SELECT device, inode, size, modified, changed, plaintext FROM plaintextSize")
+                database,
+                sql: "SELECT device, inode, size, modified, changed, plaintext FROM plaintextSize LIMIT ?",
+                arguments: [KnownSizes.limit])
             while let row = try rows.next() {
                 // SQLite keeps a text in a column of integers when the file says so: that row is not ours.
                 let numbers = (0..<6).compactMap { try? row.decode(Int64.self, atIndex: $0) }
@@ -56,8 +68,7 @@ public final class LearnedState: Sendable {
                     device: UInt64(bitPattern: numbers[0]), inode: UInt64(bitPattern: numbers[1]),
                     size: numbers[2], modified: FileTime(stored: numbers[3]),
                     changed: FileTime(stored: numbers[4]))
-                sizes[FileNumber(device: identity.device, inode: identity.inode)] = Known(
-                    identity: identity, plaintext: numbers[5])
+                sizes.set(numbers[5], of: identity)
             }
             return sizes
         }
@@ -97,28 +108,37 @@ public final class LearnedState: Sendable {
     /// The database, unless it is closed.
     private var opened: DatabaseQueue? { database.withLock { $0 } }
 
-    /// The plaintext size, in bytes, that was learned for exactly this ciphertext.
+    /// The plaintext size, in bytes, that is known of exactly this ciphertext.
     public func size(of identity: CiphertextIdentity) -> Int64? {
-        let known = sizes.withLock { $0[FileNumber(device: identity.device, inode: identity.inode)] }
-        return known?.identity == identity ? known?.plaintext : nil
+        memory.withLock { $0.sizes[identity] }
     }
 
     /// Keeps the plaintext size of a ciphertext; returns before it is written.
     public func remember(size: Int64, of identity: CiphertextIdentity, store: String) {
-        sizes.withLock {
-            $0[FileNumber(device: identity.device, inode: identity.inode)] = Known(
-                identity: identity, plaintext: size)
+        let isFirst = memory.withLock { memory in
+            guard memory.sizes.set(size, of: identity) else { return false }
+            memory.unwritten.append(Size(identity: identity, plaintext: size, store: store))
+            return memory.unwritten.count == 1
         }
-        opened?.asyncWrite(
-            { database in
-                try database.execute(
-                    sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    arguments: [
-                        identity.device.stored, identity.inode.stored, identity.size,
-                        identity.modified.stored,
-                        identity.changed.stored, size, store,
-                    ])
-            }, completion: { _, _ in })
+        if isFirst { writing.asyncAfter(deadline: .now() + Self.pause) { [self] in writeSizes(opened) } }
+    }
+
+    private func writeSizes(_ database: DatabaseQueue?) {
+        let rows = memory.withLock { memory in
+            defer { memory.unwritten = [] }
+            return memory.unwritten
+        }
+        guard !rows.isEmpty else { return }
+        try? database?.write { database in
+            let statement = try database.makeStatement(
+                sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)")
+            for row in rows {
+                try statement.execute(arguments: [
+                    row.identity.device.stored, row.identity.inode.stored, row.identity.size,
+                    row.identity.modified.stored, row.identity.changed.stored, row.plaintext, row.store,
+                ])
+            }
+        }
     }
 
     /// A fact of a store, such as the time of its last push.
@@ -147,6 +167,7 @@ public final class LearnedState: Sendable {
 
     /// Drops everything that was learned of a store.
     public func forget(store: String) {
+        writeSizes(opened)
         try? opened?.write { database in
             try database.execute(sql: "DELETE FROM plaintextSize WHERE store = ?", arguments: [store])
             try database.execute(sql: "DELETE FROM storeState WHERE store = ?", arguments: [store])
@@ -155,6 +176,7 @@ public final class LearnedState: Sendable {
 
     /// Files what was learned of a store under its new identifier.
     public func rename(store: String, to new: String) {
+        writeSizes(opened)
         try? opened?.write { database in
             try database.execute(
                 sql: "UPDATE OR REPLACE plaintextSize SET store = ? WHERE store = ?", arguments: [new, store])
@@ -197,6 +219,7 @@ public final class LearnedState: Sendable {
     /// Waits until everything remembered so far is written, then closes the file, or leaves that to who still reads.
     public func close() {
         let database = database.withLock { $0.take() }
+        writeSizes(database)
         database?.writeWithoutTransaction { _ in }
     }
 }

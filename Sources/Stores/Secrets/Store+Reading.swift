@@ -45,7 +45,7 @@ extension Store {
                         cancellation: cancellation, mayAsk: mayAsk)
                 }
             }
-            rememberSize(Int64(bytes.count), of: status.identity, ciphertext: ciphertext)
+            learned?.remember(size: Int64(bytes.count), of: status.identity, store: identifier)
             return Plaintext(bytes: bytes, status: status)
         }
         throw StoreError(.unstable, "\(secret.string) changes faster than it can be read: try again.")
@@ -62,11 +62,13 @@ extension Store {
     }
 
     /// What is known of a secret's size without a key: the size learned when this very ciphertext was open, else
-    /// the one that its packets tell, else 0. Never prompts, never decrypts (rule 3 of the map).
-    public func knownSize(of secret: FilePath, status: FileStatus) -> (bytes: Int64, isLearned: Bool) {
-        if Self.isRecipientFile(secret) { return (status.identity.size, true) }
-        if let learned = learned?.size(of: status.identity) { return (learned, true) }
-        return (predictedSize(of: secret), false)
+    /// the one that its packets tell, which is found out once, else 0. Never prompts, never decrypts (rule 3 of the map).
+    public func knownSize(of secret: FilePath, status: FileStatus) -> Int64 {
+        if Self.isRecipientFile(secret) { return status.identity.size }
+        if let size = learned?.size(of: status.identity) { return size }
+        let (size, identity) = predictedSize(of: secret)
+        if let identity { learned?.remember(size: size, of: identity, store: identifier) }
+        return size
     }
 
     /// A ciphertext whose identity has changed but not its bytes, as by a rename: what was learned of it still holds.
@@ -76,18 +78,19 @@ extension Store {
         learned.remember(size: size, of: now.identity, store: identifier)
     }
 
-    private func predictedSize(of secret: FilePath) -> Int64 {
+    /// - Returns: with the identity of the file that was looked into; nil where it could not be.
+    private func predictedSize(of secret: FilePath) -> (bytes: Int64, of: CiphertextIdentity?) {
         do {
             let file = try openToLook(secret)
-            let size = try file.status().identity.size
-            guard size <= Int64(options.ciphertextLimit) else { return 0 }
-            let predicted = try Packets.predictPlaintextSize(fileSize: size) {
+            let identity = try file.status().identity
+            guard identity.size <= Int64(options.ciphertextLimit) else { return (0, identity) }
+            let predicted = try Packets.predictPlaintextSize(fileSize: identity.size) {
                 (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)
             }
-            return predicted ?? 0
+            return (predicted ?? 0, identity)
         } catch {
-            return 0
+            return (0, nil)
         }
     }
 
@@ -98,18 +101,6 @@ extension Store {
         } catch .notPermitted {
             return try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
         }
-    }
-
-    /// Keeps a size where the packets alone would tell a wrong one.
-    private func rememberSize(_ size: Int64, of identity: CiphertextIdentity, ciphertext: [UInt8]) {
-        guard let learned else { return }
-        let predicted = try? Packets.predictPlaintextSize(fileSize: Int64(ciphertext.count)) {
-            (offset, count) throws(Errno) in
-            guard offset >= 0, offset < Int64(ciphertext.count) else { return [] }
-            let start = Int(offset)
-            return Array(ciphertext[start..<min(start + count, ciphertext.count)])
-        }
-        if predicted != size { learned.remember(size: size, of: identity, store: identifier) }
     }
 }
 
