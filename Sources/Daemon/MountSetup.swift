@@ -28,6 +28,7 @@ struct MountSetup {
         options.saveFailed = { secret in
             DesktopNotification.show(secret.store, "\(secret.path) is not saved: \(secret.message)")
         }
+        options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(
             environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))

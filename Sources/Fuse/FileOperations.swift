@@ -7,13 +7,15 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
     table.open = { request, inode, info in
         let inode = InodeNumber(rawValue: inode)
         let flags = openFlags(info)
+        @Sendable func answer(_ opened: Opened) -> Answer {
+            .opened(
+                OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false), opened, flags)
+        }
+        if let request, let opened = Server.of(request).filesystem.openAtOnce(inode, flags: flags) {
+            return Server.of(request).answer(request) { () throws(Errno) in answer(opened) }
+        }
         answerWhenReady(request) { filesystem, caller throws(Errno) in
-            try filesystem.open(inode, flags: flags, for: caller).map { opened in
-                opened.map { opened in
-                    let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false)
-                    return .opened(handle, opened, flags)
-                }
-            }
+            try filesystem.open(inode, flags: flags, for: caller).map { $0.map(answer) }
         }
     }
     table.create = { request, parent, bytes, mode, info in
@@ -40,6 +42,13 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
         let handle = OpenHandles.Handle(
             inode: InodeNumber(rawValue: inode), number: openHandle(info), isDirectory: false)
         let flags = openFlags(info)
+        guard flags.isWritable else {
+            // Nothing is saved, so nothing is waited for.
+            return server.answer(request) { () throws(Errno) in
+                server.release(handle, flags)
+                return .done
+            }
+        }
         answerLater(request, evenForTheKilled: true) { _, _ throws(Errno) in
             server.release(handle, flags)
             return .done

@@ -11,10 +11,12 @@ extension Caller {
     /// the standard output that they got from a shell, which goes on writing: so ancestors count, too. So does the
     /// opener, as a program that forks twice (GPGME does for gpg) leaves a child without that ancestor, which closes
     /// what it inherited. A process that is ending, or whose table cannot be read, may hold it.
-    public func mayStillHold(_ inode: InodeNumber, openedBy opener: Caller) -> Bool {
+    public func mayStillHold(_ inode: InodeNumber, openedBy opener: Caller?) -> Bool {
         // 0: a process that this namespace does not see.
         guard processID > 0, Self.process(processID, holds: inode) == false else { return true }
-        if opener.processID > 0, Self.process(opener.processID, holds: inode) == true { return true }
+        if let opener, opener.processID > 0, Self.process(opener.processID, holds: inode) == true {
+            return true
+        }
         var ancestor = Self.parent(of: processID)
         // A chain of processes ends at the first one; the bound is for one that changes while it is read.
         for _ in 0..<64 where ancestor > 1 {

@@ -12,7 +12,9 @@ final class MountState: Sendable {
     let options: StoreFilesystem.Options
     let scratchNames: ScratchNames
     let scratchMemory: ScratchMemory
-    let notifier = Mutex<Notifier?>(nil)
+    let kernel = Mutex<(any KernelCache)?>(nil)
+    /// Contents that nobody has open.
+    let kept: KeptContents
     /// Notifies the kernel, and ends grace times.
     let background = DispatchQueue(label: "passdir.background")
     let userID = geteuid()
@@ -23,6 +25,7 @@ final class MountState: Sendable {
         self.options = options
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
+        kept = KeptContents(for: options.cacheTime, queue: background)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.
@@ -46,8 +49,8 @@ final class MountState: Sendable {
 
     /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.
     func forgetPages(of node: Node) {
-        guard let notifier = notifier.withLock({ $0 }) else { return }
+        guard let kernel = kernel.withLock({ $0 }) else { return }
         let inode = node.inode
-        background.async { notifier.invalidateInode(inode, offset: 0, length: 0) }
+        background.async { kernel.invalidateInode(inode, offset: 0, length: 0) }
     }
 }

@@ -5,6 +5,8 @@ import SystemPackage
 protocol OpenFile: Sendable {
     /// Whether the program may write to it.
     var isWritable: Bool { get }
+    /// Whether the pages that the kernel has of it are its content.
+    var isInKernel: Bool { get }
     /// Its length in bytes.
     var size: Int64 { get }
     /// Hands up to `count` bytes from `offset` to `reply`, exactly once.
@@ -23,6 +25,7 @@ protocol OpenFile: Sendable {
 
 extension OpenFile {
     var isWritable: Bool { false }
+    var isInKernel: Bool { false }
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
         throw .badFileDescriptor
     }

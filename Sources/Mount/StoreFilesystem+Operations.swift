@@ -7,12 +7,13 @@ public import SystemPackage
 extension StoreFilesystem: Filesystem {
     /// The kernel can be notified from now on.
     public func mounted(_ notifier: Notifier) {
-        mount.notifier.withLock { $0 = notifier }
+        mount.kernel.withLock { $0 = notifier }
     }
 
     /// The kernel is gone; nothing is notified any more.
     public func unmounted() {
-        mount.notifier.withLock { $0 = nil }
+        mount.kernel.withLock { $0 = nil }
+        mount.kept.forgetAll { _ in true }
     }
 
     /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
@@ -119,7 +120,14 @@ extension StoreFilesystem: Filesystem {
     }
 
     private func opened(_ file: any OpenFile) -> Opened {
-        Opened(handle: handles.add(.file(file)), noFlush: !file.isWritable)
+        let isInKernel = file.isInKernel
+        return Opened(handle: handles.add(.file(file)), keepCache: isInKernel, noFlush: !file.isWritable)
+    }
+
+    /// Opens what needs no decryption, and nothing else that could wait for long; nil where that is not so.
+    public func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? {
+        guard !flags.isWritable, !flags.truncates, let (node, subtree) = try? find(inode) else { return nil }
+        return subtree.openAtOnce(node, flags).map { opened($0) }
     }
 
     /// Hands out bytes of what was opened.

@@ -33,9 +33,10 @@ extension StoreFilesystem {
             state.concealed.append((node, mounted))
         }
         tree.conceal(node)
-        let notifier = mount.notifier.withLock { $0 }
-        notifier?.deleteEntry(parent: .root, child: node.inode, name: name)
-        notifier?.invalidateEntry(parent: .root, name: name)
+        mount.kept.forgetAll { $0 === mounted }
+        let kernel = mount.kernel.withLock { $0 }
+        kernel?.deleteEntry(parent: .root, child: node.inode, name: name)
+        kernel?.invalidateEntry(parent: .root, name: name)
     }
 
     /// Shows a store again that was removed, with what is unsaved of it.
@@ -69,7 +70,7 @@ extension StoreFilesystem {
             state.entries[index].name = newName
         }
         tree.renameStore(node, to: newName)
-        mount.notifier.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
+        mount.kernel.withLock { $0 }?.invalidateEntry(parent: .root, name: name)
     }
 
     /// Whether a store may be changed through the mount from now on.

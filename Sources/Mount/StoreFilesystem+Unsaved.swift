@@ -1,4 +1,6 @@
+import Dispatch
 public import Stores
+import Synchronization
 import SystemPackage
 
 /// What a person may want to know, and do, about what the mount holds that is not on disk; by the names of stores.
@@ -50,6 +52,21 @@ extension StoreFilesystem {
     /// Saves what is edited of one store; what fails stays listed in `unsaved`.
     public func saveEverything(of store: Store) {
         for mounted in top.allStores where mounted.store === store { mounted.saveEverything() }
+    }
+
+    /// Forgets what was decrypted and is only kept, and all pages that the kernel has of secrets: whoever reads on asks again.
+    /// Returns when that is done.
+    ///
+    /// Not from a thread that serves a request: the kernel is told.
+    public func forgetContents() {
+        mount.kept.forgetAll { _ in true }
+        let kernel = mount.kernel.withLock { $0 }
+        for case let secret as OpenSecret in handles.files {
+            secret.file.state.withLock { $0.forgetPages() }
+            kernel?.invalidateInode(secret.node.inode, offset: 0, length: 0)
+        }
+        // What was kept is told on this queue.
+        mount.background.sync {}
     }
 
     /// Gives up the texts of a store that could not be saved: each file is again what lies on disk, or is gone where nothing

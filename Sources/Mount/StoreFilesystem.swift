@@ -31,6 +31,8 @@ public final class StoreFilesystem: Sendable {
         public var mountPoint: FilePath?
         /// Told when a save fails that has not failed before; returns at once.
         public var saveFailed: @Sendable (UnsavedSecret) -> Void = { _ in }
+        /// How long what was read is not decrypted again after its last close (`cache.time`); with 0 it is forgotten then.
+        public var cacheTime = Duration.seconds(60)
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

@@ -31,6 +31,8 @@ protocol Subtree: AnyObject, Sendable {
 
     /// open(2) of what is no folder.
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile>
+    /// open(2) for reading of what can be read already; nil where `open` has to be called.
+    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)?
     /// open(2) with `O_CREAT` of a name that the kernel doesn't know.
     func create(
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
@@ -57,6 +59,7 @@ protocol Subtree: AnyObject, Sendable {
 extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
+    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? { nil }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller

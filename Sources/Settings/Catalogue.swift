@@ -137,6 +137,12 @@ public enum Catalogue {
         description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
         kind: .duration)
 
+    /// How long what was read is kept.
+    public static let cacheTime = Setting<Duration>(
+        "cache.time", default: .seconds(60),
+        description: "How long what was read is not decrypted again after it is closed; 0s: not at all",
+        owner: .mount, kind: .duration)
+
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
@@ -153,7 +159,7 @@ public enum Catalogue {
             logLevel.untyped, saveRetry.untyped, scratchPatterns.untyped,
             scratchLimit.untyped, grace.untyped, credentialKey.untyped,
             openPGPEngine.untyped, recipientTrust.untyped, recipientConfirm.untyped,
-            storeSigningKeys.untyped, transferLimit.untyped,
+            storeSigningKeys.untyped, transferLimit.untyped, cacheTime.untyped,
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

@@ -89,6 +89,8 @@ extension MemoryFilesystem {
         }
     }
 
+    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? { nil }
+
     func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
         release(inode, handle: handle, flags: OpenFlags(rawValue: 0))
     }

@@ -49,7 +49,8 @@ extension MountedStore {
     private func loadedAttributes(of node: Node) -> Attributes? {
         let links: UInt64 = tree.backingPath(of: node) == nil ? 0 : 1
         return node.secret?.state.withLock { state -> Attributes? in
-            guard state.isLoaded else { return nil }
+            // What is only kept may have been replaced.
+            guard state.isLoaded, !state.isIdle else { return nil }
             var facts = facts(
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
             if let modified = state.modified {

@@ -17,7 +17,7 @@ extension MountedStore {
             case .isGone:
                 discarded.append(place.string)
                 guard let name = place.lastComponent.flatMap({ Name($0.string) }) else { break }
-                mount.notifier.withLock { $0 }?.deleteEntry(
+                mount.kernel.withLock { $0 }?.deleteEntry(
                     parent: parent.inode, child: node.inode, name: name)
             }
             unmarkIfSaved(node, file)
@@ -36,8 +36,8 @@ extension MountedStore {
                 let isDone = file.state.withLock { state in
                     guard evenIfOpen || state.handles == 1 else { return false }
                     state.abandonEdits()
-                    // Whoever has it open reads on in what lies on disk.
-                    if isOnDisk, state.handles > 1 { state.drop() }
+                    // Whoever has it open, or opens it, reads on in what lies on disk.
+                    if isOnDisk { state.drop() }
                     return true
                 }
                 guard isDone else { return .isOpen }

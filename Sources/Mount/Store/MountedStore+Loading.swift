@@ -18,7 +18,12 @@ extension SecretFile.State {
     /// What is to be done with the content that is in memory, when `disk` lies on disk; nil where it has to be read.
     fileprivate mutating func loadedStep(_ disk: FileStatus?) -> LoadingStep? {
         guard isLoaded else { return nil }
-        guard !isDirty, let disk else { return .done }
+        if isDirty || isScratch { return .done }
+        guard let disk else {
+            if handles > 1 { return .done }
+            drop()
+            return nil
+        }
         if let base, base.isSameContent(as: disk) { return .done }
         if handles > 1 { return .outdated }
         drop()
@@ -110,7 +115,7 @@ extension MountedStore {
         }
     }
 
-    private func diskStatusIfNamed(_ node: Node) throws(Errno) -> FileStatus? {
+    func diskStatusIfNamed(_ node: Node) throws(Errno) -> FileStatus? {
         try namespace.withLock { _ throws(Errno) in
             guard let path = self.tree.backingPath(of: node) else { return nil }
             return try root.statusIfPresent(of: path)

@@ -51,16 +51,45 @@ extension MountedStore {
         return file
     }
 
-    /// One handle less; after the last one a saved content is forgotten, here and in the kernel.
+    /// One handle less; after the last one a saved content is kept for a while, or forgotten, here and in the kernel.
     func endHandle(_ node: Node, _ file: SecretFile) {
-        let isForgotten = file.state.withLock { state in
+        let count = file.state.withLock { state -> Int? in
             state.handles -= 1
-            guard state.handles == 0, !state.isDirty, !state.isScratch, state.isLoaded else { return false }
+            return state.isIdle ? state.count : nil
+        }
+        if let count, !keep(node, count) { forget(node, file) }
+        node.endUse()
+    }
+
+    /// Forgets a content that nobody has open and that is on disk, here and in the kernel.
+    func forget(_ node: Node, _ file: SecretFile) {
+        let isForgotten = file.state.withLock { state in
+            guard state.isIdle else { return false }
             state.drop()
             return true
         }
         if isForgotten { mount.forgetPages(of: node) }
-        node.endUse()
+    }
+
+    /// Keeps a content that was just closed; false where it is not to be kept.
+    private func keep(_ node: Node, _ count: Int) -> Bool {
+        guard !hasLeft.load(ordering: .acquiring), let path = tree.backingPath(of: node),
+            !Store.isRecipientFile(path)
+        else { return false }
+        return mount.kept.add(node, of: self, count: count)
+    }
+
+    /// Opens for reading what is in memory, and is what lies on disk.
+    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? {
+        guard let known = node.secret, known.state.withLock({ $0.isLoaded }),
+            let disk = (try? diskStatusIfNamed(node)) ?? nil, let file = beginHandle(node)
+        else { return nil }
+        let isReady = file.state.withLock {
+            $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
+        }
+        if isReady { return OpenSecret(self, node, file, flags, for: nil) }
+        endHandle(node, file)
+        return nil
     }
 
     private func openPlain(_ node: Node, _ flags: OpenFlags) throws(Errno) -> PlainFile {
@@ -74,7 +103,8 @@ extension MountedStore {
         let isScratch = file.state.withLock { $0.isScratch }
         let disk = isScratch ? nil : try? diskStatus(of: node)
         file.state.withLock { state in
-            if !state.isLoaded { state.base = disk }
+            // Of what is only kept nobody has seen anything: it is what lies there now that is replaced.
+            if !state.isLoaded || state.handles == 1 && !state.isDirty { state.base = disk }
             state.truncate(at: .now)
         }
         if !isScratch { markDirty(node) }

@@ -12,11 +12,14 @@ struct OpenSecret: OpenFile {
     let isWritable: Bool
     /// Every write goes to the end.
     let appends: Bool
-    /// Who opened it.
-    let opener: Caller
+    /// Who opened it; nil where it is for reading only, and nobody's close(2) matters.
+    let opener: Caller?
+    let isInKernel: Bool
+    /// Which content it was when it was opened.
+    private let content: UInt64
 
     init(
-        _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller
+        _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller?
     ) {
         self.store = store
         self.node = node
@@ -24,6 +27,7 @@ struct OpenSecret: OpenFile {
         isWritable = flags.isWritable
         appends = flags.appends
         self.opener = opener
+        (content, isInKernel) = file.state.withLock { ($0.content, $0.isInKernel) }
     }
 
     private var limit: Int { store.mount.options.secretLimit }
@@ -32,7 +36,10 @@ struct OpenSecret: OpenFile {
 
     func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) {
         // Pages of a file that is mapped are read for writers, too: the kernel has checked the mode.
-        file.state.withLock { $0.read(at: offset, count: count, reply) }
+        file.state.withLock { state in
+            state.noteRead(of: content)
+            state.read(at: offset, count: count, reply)
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {

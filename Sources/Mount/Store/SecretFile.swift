@@ -28,6 +28,10 @@ final class SecretFile: Sendable {
         private(set) var version: UInt64 = 0
         /// The version that is durable on disk.
         private(set) var savedVersion: UInt64 = 0
+        /// Another one each time that the content is another one, or in memory again.
+        private(set) var content: UInt64 = 0
+        /// The content of which the kernel has read pages through a handle for which it had dropped those from before.
+        private var contentInKernel: UInt64?
         /// Truncated to nothing, and nothing written since: a FLUSH now must not save an empty secret, as a shell
         /// sends one before it writes.
         private(set) var isOnlyTruncated = false
@@ -124,6 +128,9 @@ extension SecretFile.State {
     /// Edited and to be saved; a scratch file never is.
     var isDirty: Bool { !isScratch && version != savedVersion }
 
+    /// Nobody has it open, and what is in memory is on disk, too.
+    var isIdle: Bool { handles == 0 && !isDirty && !isScratch && isLoaded }
+
     /// Bytes of the content; meaningless when it is not loaded.
     var count: Int {
         switch mode {
@@ -138,7 +145,19 @@ extension SecretFile.State {
         bytes = plaintext.bytes
         mode = .clean
         base = plaintext.status
+        content += 1
     }
+
+    /// Whether the kernel's pages are this content.
+    var isInKernel: Bool { contentInKernel == content }
+
+    /// The kernel reads pages through a handle that was opened when this was the content.
+    mutating func noteRead(of opened: UInt64) {
+        if opened == content { contentInKernel = content }
+    }
+
+    /// The kernel's pages are gone, or will be.
+    mutating func forgetPages() { contentInKernel = nil }
 
     /// Forgets a content that is saved.
     mutating func drop() {
@@ -146,10 +165,12 @@ extension SecretFile.State {
         buffer.clear()
         mode = .absent
         triedFrom = nil
+        content += 1
     }
 
     private mutating func edit(at time: FileTime) {
         version += 1
+        content += 1
         modified = time
     }
 
