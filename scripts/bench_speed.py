@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Measures looking, reading and saving through the mount, side by side with gpg, pass, gocryptfs and libfuse's passthrough_ll.
+
+Usage: scripts/bench speed [--count N] [--folders N] [--rounds N] [--key cv25519|rsa4096] [--json FILE]
+
+It uses $PASSDIR_BINARY, else the release build. Rivals that are not installed are left out, and that is said. Every number
+is a median, in milliseconds; read them as ratios, for all are taken in one run on one machine. Everything lies in a folder
+of its own under /tmp.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KEYS = {"cv25519": "future-default", "rsa4096": "rsa4096"}
+EXAMPLE = pathlib.Path("/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c")
+
+
+def run(*command, **options):
+    options.setdefault("stdout", subprocess.DEVNULL)
+    options.setdefault("stderr", subprocess.PIPE)
+    done = subprocess.run([str(word) for word in command], **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed: {(done.stderr or b'').decode(errors='replace')}")
+    return done.stdout
+
+
+def milliseconds(body):
+    start = time.perf_counter()
+    body()
+    return (time.perf_counter() - start) * 1000
+
+
+def median(rounds, body):
+    return statistics.median(milliseconds(body) for _ in range(rounds))
+
+
+class Trees:
+    """The same secrets as each rival shows them."""
+
+    def __init__(self, home, options):
+        self.home, self.options, self.mounted, self.notes, self.processes = home, options, [], [], []
+        self.names = [f"folder{n % options.folders}/secret{n}" for n in range(options.count)]
+        binary = os.environ.get("PASSDIR_BINARY")
+        if not binary:
+            run("swift", "build", "--configuration", "release", "--product", "passdir", cwd=ROOT)
+            binary = ROOT / ".build/release/passdir"
+        self.passdir = str(binary)
+
+    def make(self):
+        home = self.home
+        for name in ["gnupg", "run"]:
+            (home / name).mkdir(mode=0o700)
+        for name, value in [("user.name", "Bench"), ("user.email", "bench@example.org"), ("init.defaultBranch", "main")]:
+            run("git", "config", "--global", name, value)
+        run("gpg", "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "", "--quick-gen-key",
+            "ann <ann@example.org>", KEYS[self.options.key], "default", "never")
+        if self.options.key == "rsa4096":
+            listing = run("gpg", "--list-keys", "--with-colons", stdout=subprocess.PIPE).decode()
+            key = next(line.split(":")[9] for line in listing.splitlines() if line.startswith("fpr"))
+            run("gpg", "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "", "--quick-add-key", key,
+                "rsa4096", "encr", "never")
+        run("pass", "init", "ann@example.org")
+        run("pass", "git", "init")
+        self.store = pathlib.Path(os.environ["PASSWORD_STORE_DIR"])
+        (home / "plain").mkdir()
+        for number, name in enumerate(self.names):
+            text = f"a secret, number {number:5}\n".encode()
+            plain, secret = home / "plain" / name, self.store / (name + ".gpg")
+            for path in (plain, secret):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            plain.write_bytes(text)
+            run("gpg", "--batch", "--quiet", "--trust-model", "always", "--compress-algo=none", "-e", "-r",
+                "ann@example.org", "-o", secret, input=text)
+        run("git", "-C", self.store, "add", "-A")
+        run("git", "-C", self.store, "commit", "--quiet", "-m", "Fill.")
+        os.sync()
+
+    def mount_passdir(self):
+        mount = self.home / "mount"
+        mount.mkdir(exist_ok=True)
+        run(self.passdir, "mount", mount)
+        (store,) = os.listdir(mount)
+        return mount / store
+
+    def unmount_passdir(self):
+        run(self.passdir, "unmount")
+
+    def mount_gocryptfs(self):
+        if not shutil.which("gocryptfs"):
+            self.notes.append("gocryptfs is not installed")
+            return None
+        cipher, mount = self.home / "cipher", self.home / "gocryptfs"
+        for path in (cipher, mount):
+            path.mkdir()
+        run("gocryptfs", "-q", "-init", "-scryptn", "10", "-extpass", "echo x", cipher)
+        run("gocryptfs", "-q", "-extpass", "echo x", cipher, mount)
+        self.mounted.append(mount)
+        shutil.copytree(self.home / "plain", mount / "store")
+        return mount / "store"
+
+    def mount_passthrough(self):
+        if not EXAMPLE.exists():
+            self.notes.append(f"{EXAMPLE} is not there: libfuse's example is left out")
+            return None
+        program, mount = self.home / "passthrough_ll", self.home / "passthrough"
+        mount.mkdir()
+        flags = run("pkg-config", "--cflags", "--libs", "fuse3", stdout=subprocess.PIPE).decode().split()
+        run("cc", "-O2", "-w", EXAMPLE, "-o", program, "-I", EXAMPLE.parent, *flags)
+        options = f"source={self.home}/plain,cache=always,timeout=86400"
+        self.processes.append(subprocess.Popen([program, "-f", "-o", options, mount], stderr=subprocess.DEVNULL))
+        end = time.monotonic() + 10
+        while not os.path.ismount(mount):
+            if time.monotonic() > end:
+                sys.exit("passthrough_ll does not mount")
+            os.sched_yield()
+        self.mounted.append(mount)
+        return mount
+
+    def end(self):
+        subprocess.run([self.passdir, "unmount", "--discard-unsaved"], capture_output=True)
+        for mount in self.mounted:
+            subprocess.run(["fusermount3", "-uz", mount], capture_output=True)
+        for process in self.processes:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+        subprocess.run(["gpgconf", "--kill", "all"], capture_output=True)
+
+
+def read_all(tree, names):
+    for name in names:
+        with open(tree / name, "rb") as file:
+            file.read()
+
+
+def save(tree, name, synchronize=False):
+    descriptor = os.open(tree / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.write(descriptor, b"another text\n")
+    if synchronize:
+        os.fsync(descriptor)
+    os.close(descriptor)
+
+
+WHOLE = {
+    "ls -lR": lambda tree: run("ls", "-lR", tree),
+    "find -type f": lambda tree: run("find", tree, "-type", "f"),
+    "grep -r": lambda tree: run("grep", "-r", "number", tree),
+    "tar c": lambda tree: run("sh", "-c", 'tar c -C "$1" . | cat >/dev/null', "sh", tree),
+}
+
+
+def measure(trees, options):
+    """Rows: what is done, then milliseconds for each who does it."""
+    rows = {}
+    rivals = {"gocryptfs": trees.mount_gocryptfs(), "passthrough_ll": trees.mount_passthrough()}
+    rivals = {name: tree for name, tree in rivals.items() if tree}
+    few = trees.names[: options.reads]
+
+    # Cold: each round right after a mount.
+    cold = {work: [] for work in WHOLE if work in ("ls -lR", "find -type f")}
+    for work in cold:
+        for _ in range(options.rounds):
+            mount = trees.mount_passdir()
+            cold[work].append(milliseconds(lambda: WHOLE[work](mount)))
+            trees.unmount_passdir()
+    mount = trees.mount_passdir()
+    singles = [milliseconds(lambda: read_all(mount, [name])) for name in few]
+    rows["open+read+close, cold"] = {
+        "passdir": statistics.median(singles),
+        "gpg -d": statistics.median(
+            milliseconds(lambda: run("gpg", "--batch", "--quiet", "-d", trees.store / (name + ".gpg"))) for name in few),
+        "pass show": statistics.median(milliseconds(lambda: run("pass", "show", name)) for name in few),
+    }
+    trees.unmount_passdir()
+    mount = trees.mount_passdir()
+    rows["grep -r, cold"] = {"passdir": milliseconds(lambda: WHOLE["grep -r"](mount))}
+    if options.pass_grep:
+        rows["grep -r, cold"]["pass grep"] = milliseconds(lambda: run("pass", "grep", "number"))
+
+    everybody = {"passdir": mount, **rivals, "disk": trees.home / "plain"}
+    for name, tree in everybody.items():
+        read_all(tree, few)
+        times = [median(9, lambda: read_all(tree, [secret])) for secret in few]
+        rows.setdefault("open+read+close, warm", {})[name] = statistics.median(times)
+        for work, body in WHOLE.items():
+            if not options.reads_all and work in ("grep -r", "tar c") and name == "passdir":
+                continue
+            body(tree)
+            rows.setdefault(f"{work}, warm", {})[name] = median(options.rounds, lambda: body(tree))
+    for work, times in cold.items():
+        rows[f"{work}, right after the mount"] = {
+            "passdir": statistics.median(times), **{
+                name: rows[f"{work}, warm"][name] for name in rivals}}
+    rows["save, until close() returned"] = {
+        "passdir": statistics.median(milliseconds(lambda: save(mount, f"new{n}")) for n in range(options.reads)),
+        "gpg -e": statistics.median(
+            milliseconds(lambda: run("gpg", "--batch", "--quiet", "--yes", "--trust-model", "always", "-e", "-r",
+                                     "ann@example.org", "-o", trees.home / "out.gpg", input=b"another text\n"))
+            for _ in range(options.reads)),
+        **({"gocryptfs": statistics.median(
+            milliseconds(lambda: save(rivals["gocryptfs"], f"new{n}", True)) for n in range(options.reads))}
+           if "gocryptfs" in rivals else {}),
+    }
+    trees.unmount_passdir()
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench speed", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--count", type=int, default=1000, help="secrets (1000)")
+    parser.add_argument("--folders", type=int, default=20, help="folders that they lie in (20)")
+    parser.add_argument("--rounds", type=int, default=9, help="how often each is measured (9)")
+    parser.add_argument("--reads", type=int, default=50, help="secrets that are read one by one (50)")
+    parser.add_argument("--key", choices=KEYS, default="cv25519")
+    parser.add_argument("--json", help="writes all numbers to a file")
+    parser.add_argument("--no-pass-grep", dest="pass_grep", action="store_false", help="pass grep takes long")
+    parser.add_argument("--no-reads", dest="reads_all", action="store_false", help="no grep and tar of everything, warm")
+    options = parser.parse_args()
+    home = pathlib.Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
+    environment = {
+        "HOME": home, "GNUPGHOME": home / "gnupg", "XDG_RUNTIME_DIR": home / "run", "XDG_STATE_HOME": home / "state",
+        "XDG_DATA_HOME": home / "data", "XDG_CONFIG_HOME": home / "config", "PASSWORD_STORE_DIR": home / "store"}
+    os.environ.update({name: str(value) for name, value in environment.items()})
+    os.environ.pop("PASSWORD_STORE_KEY", None)
+    trees = Trees(home, options)
+    try:
+        trees.make()
+        before = os.getloadavg()[0]
+        rows = measure(trees, options)
+    finally:
+        trees.end()
+        shutil.rmtree(home, ignore_errors=True)
+    facts = {
+        "date": time.strftime("%Y-%m-%d"), "secrets": options.count, "folders": options.folders, "key": options.key,
+        "kernel": platform.release(), "processors": os.cpu_count(), "load": [before, os.getloadavg()[0]], "notes": trees.notes}
+    print(", ".join(f"{name} {value}" for name, value in facts.items() if value))
+    for work, times in rows.items():
+        own = times.get("passdir")
+        cells = [f"{name} {value:.2f}" + (f" ({own / value:.2f})" if own and name != "passdir" else "")
+                 for name, value in times.items()]
+        print(f"{work:38} {', '.join(cells)}")
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps({**facts, "milliseconds": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
