@@ -11,8 +11,8 @@ public struct DecryptionRequest: Sendable {
     /// Whether a person may be asked for a passphrase; where one would have to be and may not, the error is
     /// `noPinentry`.
     public var mayAsk: Bool
-    /// Where that person sits; nil: where this process would ask.
-    public var place: PromptPlace?
+    /// Where that person sits, looked up only when somebody is asked.
+    public var place: @Sendable () -> PromptPlace
     /// The message's session key, when it is known: no secret key is needed then. One that does not fit makes no
     /// difference.
     public var key: MessageKey?
@@ -20,7 +20,7 @@ public struct DecryptionRequest: Sendable {
     /// A request; all but the limit may be left out.
     public init(
         limit: Int, timeout: Duration? = nil, cancellation: Cancellation? = nil, mayAsk: Bool = true,
-        place: PromptPlace? = nil, key: MessageKey? = nil
+        place: @escaping @Sendable () -> PromptPlace = { .ofThisProcess }, key: MessageKey? = nil
     ) {
         self.limit = limit
         self.timeout = timeout
@@ -43,11 +43,12 @@ extension Decrypting {
     /// Decrypts one OpenPGP message; the parameters are those of `DecryptionRequest`.
     public func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, limit: Int, timeout: Duration?, cancellation: Cancellation?,
-        mayAsk: Bool
+        mayAsk: Bool, place: @escaping @Sendable () -> PromptPlace = { .ofThisProcess }
     ) throws(OpenPGPError) -> SecretBytes {
         try decrypt(
             ciphertext,
-            DecryptionRequest(limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: mayAsk)
+            DecryptionRequest(
+                limit: limit, timeout: timeout, cancellation: cancellation, mayAsk: mayAsk, place: place)
         ).plaintext
     }
 

@@ -8,8 +8,8 @@ struct UnlockCommand: ParsableCommand {
         commandName: "unlock",
         abstract: "Ask for the passphrases that a store needs, in this terminal.",
         discussion: """
-            A program that reads a secret cannot ask; gpg-agent does, in the terminal that passdir was mounted in. That may be \
-            another one by now, or closed. After 'passdir unlock' gpg-agent knows the passphrases of the store's keys, as \
+            A program that reads a secret cannot ask; gpg-agent does, in the reader's terminal or on its display. A reader \
+            that has neither depends on the terminal that passdir was mounted in, which may be closed by now. After 'passdir unlock' gpg-agent knows the passphrases of the store's keys, as \
             long as its settings say, and reading goes on.
 
             Example: passdir unlock work

@@ -30,27 +30,36 @@ import Testing
     }
 
     /// Holds:
-    /// - A passphrase is asked for in the terminal that passdir was mounted in, also where GPG_TTY is not set.
+    /// - A passphrase is asked for in the terminal, or on the display, of the program that reads; where it has neither, in the
+    ///   terminal that passdir was mounted in, also where GPG_TTY is not set.
     /// - Where the question cannot be shown, as that terminal is gone, an open is ENOTTY, and `passdir status` names
     ///   `passdir unlock`, which asks in the terminal where it is typed; reading goes on after it.
-    @Test func theTerminalOfTheMountIsAsked() throws {
+    @Test func thePassphraseIsAskedForWhereTheReaderSits() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "sesame")
             let store = try home.makeStore("work", recipients: [key])
             try store.insert("one", "text\n")
             try home.addStores([store])
+            try home.configure(["cache.time": "0s"])
             try usePinentry(home)
             let secret = home.visible("work/one").string
             let forget = ["gpgconf", "--kill", "gpg-agent"]
 
-            // The terminal of the mount is there while its shell is.
-            let script = "tty > tty; passdir mount mnt && cat \(secret)"
+            // The terminal of the mount is there while its shell is, and the second reader's is another one.
+            let other = "import pty, sys; pty.spawn(['sh', '-c', 'tty > tty2; cat \(secret)'])"
+            let script = """
+                tty > tty; passdir mount mnt && cat \(secret)
+                gpgconf --kill gpg-agent; setsid --wait cat \(secret) </dev/null 2>&1 | cat
+                gpgconf --kill gpg-agent; python3 -c "\(other)"
+                """
             let first = try home.onTerminal(["sh", "-c", script], [], extra: ["GPG_TTY": ""])
-            #expect(first.output.contains("text"), "\(first)")
-            #expect(try home.text(of: "asked") == home.text(of: "tty"))
+            #expect(first.output.split(separator: "text").count == 4, "\(first)")
+            let (mounts, readers) = (try home.text(of: "tty"), try home.text(of: "tty2"))
+            #expect(mounts != readers)
+            #expect(try home.text(of: "asked") == mounts + mounts + readers)
 
             try home.succeed(forget)
-            let gone = try home.run(["cat", secret])
+            let gone = try home.run(["setsid", "--wait", "cat", secret])
             #expect(gone.exitCode == 1 && gone.errors.contains("Inappropriate ioctl"), "\(gone)")
             let told = try home.passdir("status").output
             #expect(told.contains("one: no pinentry could ask") && told.contains("passdir unlock"), "\(told)")
@@ -62,8 +71,8 @@ import Testing
             #expect(try home.succeed(["cat", secret]) == Array("text\n".utf8))
             #expect(try !home.passdir("status").output.contains("pinentry"))
 
-            let other = try home.makeKey("b@example.org")
-            try home.addStores([try home.makeStore("empty", recipients: [other])])
+            let stranger = try home.makeKey("b@example.org")
+            try home.addStores([try home.makeStore("empty", recipients: [stranger])])
             let none = try home.passdir("unlock", "empty")
             #expect(
                 none.exitCode == 1 && none.errors.contains("has no secret that a key of yours"), "\(none)")

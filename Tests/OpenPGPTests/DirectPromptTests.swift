@@ -237,12 +237,13 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
         pat.answer("right")
         var request = request()
-        request.place = PromptPlace(
+        let place = PromptPlace(
             terminal: "/dev/pts/4711", terminalType: "vt100",
             environment: [
                 "LANG": "de_DE.UTF-8", "LC_MESSAGES": "fr_FR.UTF-8", "WAYLAND_DISPLAY": "wayland-7",
                 "DISPLAY": ":7",
             ])
+        request.place = { place }
         let plaintext = try message.withBytes { (bytes) throws(OpenPGPError) in
             try engine.decrypt(bytes, request).plaintext
         }

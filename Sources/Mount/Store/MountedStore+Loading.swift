@@ -47,11 +47,14 @@ extension MountedStore {
             case .wait(let running): decryption = running
             case .start(let fresh):
                 decryption = fresh
+                let reader = caller?.processID ?? 0
                 do throws(Errno) {
-                    try PosixThread.start(named: "decryption") { self.decrypt(node, file, fresh) }
+                    try PosixThread.start(named: "decryption") {
+                        self.decrypt(node, file, fresh, for: reader)
+                    }
                 } catch {
                     // This one waits for it in any case.
-                    decrypt(node, file, fresh)
+                    decrypt(node, file, fresh, for: reader)
                 }
             }
         } catch {
@@ -122,7 +125,10 @@ extension MountedStore {
         }
     }
 
-    private func decrypt(_ node: Node, _ file: SecretFile, _ decryption: SharedDecryption) {
+    /// - Parameter reader: who is asked for a passphrase where it sits; without a place, where the mount was made.
+    private func decrypt(
+        _ node: Node, _ file: SecretFile, _ decryption: SharedDecryption, for reader: Int32
+    ) {
         guard let path = tree.backingPath(of: node) else {
             decryption.finish(
                 .failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
@@ -130,7 +136,9 @@ extension MountedStore {
         }
         let outcome: Result<Void, StoreError>
         do {
-            let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation)
+            let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation) {
+                PromptPlace.of(process: reader) ?? .ofThisProcess
+            }
             outcome = .success(())
             file.state.withLock { state in
                 guard state.decryption === decryption else { return }

@@ -20,7 +20,7 @@ final class SessionKeyService: Sendable {
     /// - Throws: `AgentFailure.ended` with what the caller is to be told; all else is for gpg to judge.
     func key(
         of message: EncryptedSessionKey, for own: OwnKey, _ bounds: Bounds, mayAsk: Bool,
-        _ place: PromptPlace?
+        _ place: () -> PromptPlace
     ) throws(AgentFailure) -> MessageKey {
         let wakeup: Wakeup
         do throws(OpenPGPError) { wakeup = try Wakeup() } catch { throw .ended(error) }
@@ -41,7 +41,7 @@ final class SessionKeyService: Sendable {
             }
             guard let waiter = turns.enter(own.keygrip, wakeup) else {
                 wait.yieldPlace()
-                let key = try ask(message, own, wait, place ?? .ofThisProcess)
+                let key = try ask(message, own, wait, place())
                 pass.giveBack(.done)
                 return key
             }

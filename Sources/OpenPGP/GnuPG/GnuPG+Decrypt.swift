@@ -68,7 +68,7 @@ extension GnuPG {
             (homeOption.map { ["--homedir", $0] } ?? [])
             + (lane.asksNobody ? ["--pinentry-mode", "error"] : []) + options
         let outcome = try GpgDecryption.run(
-            program.path, options, request.place ?? .ofThisProcess, on: ciphertext, limit: request.limit,
+            program.path, options, request.place(), on: ciphertext, limit: request.limit,
             AgentWait(bounds, wakeup, pass))
         pass.giveBack(.done)
         return outcome
@@ -152,8 +152,8 @@ extension GnuPG {
         case .noPinentry:
             OpenPGPError(
                 code,
-                "no pinentry could ask for the passphrase: the terminal that passdir was mounted in is gone, or "
-                    + "there was none; passdir unlock asks in the terminal where you type it")
+                "no pinentry could ask for the passphrase: the reader has no terminal, and the one that "
+                    + "passdir was mounted in is gone; passdir unlock asks in the terminal where you type it")
         case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
         default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
         }

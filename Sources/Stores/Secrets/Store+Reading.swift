@@ -13,12 +13,13 @@ public struct Plaintext: Sendable {
 }
 
 extension Store {
-    /// Decrypts a secret. May wait for a passphrase; `cancellation` ends the wait.
+    /// Decrypts a secret. May wait for a passphrase, which is asked for at `place`; `cancellation` ends the wait.
     ///
     /// The ciphertext is read in one piece and its identity taken afterwards; one that changed meanwhile is read
     /// again.
     public func plaintext(
-        of secret: FilePath, cancellation: Cancellation?, mayAsk: Bool = true
+        of secret: FilePath, cancellation: Cancellation?, mayAsk: Bool = true,
+        place: @escaping @Sendable () -> PromptPlace = { .ofThisProcess }
     ) throws(StoreError) -> Plaintext {
         for _ in 0..<8 {
             let ciphertext: [UInt8]
@@ -42,7 +43,7 @@ extension Store {
                 try ciphertext.withUnsafeBytes { buffer in
                     try engine.decrypt(
                         buffer, limit: options.secretLimit, timeout: options.promptTimeout,
-                        cancellation: cancellation, mayAsk: mayAsk)
+                        cancellation: cancellation, mayAsk: mayAsk, place: place)
                 }
             }
             learned?.remember(size: Int64(bytes.count), of: status.identity, store: identifier)
