@@ -18,6 +18,7 @@ final class MountService: Sendable {
     let filesystem: StoreFilesystem
     let stores: LiveStores
     private let configurationFile: FilePath
+    private let expiryNotices: ExpiryNotices
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
@@ -52,6 +53,8 @@ final class MountService: Sendable {
         var options = setup.options
         options.mountPoint = mountPoint
         filesystem = StoreFilesystem(options: options)
+        expiryNotices = ExpiryNotices(
+            registry: setup.registry, credentials: setup.credentials, learned: learned)
         Self.sweep(setup.registry, environment, setup.credentials, learned, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)
@@ -154,6 +157,7 @@ final class MountService: Sendable {
             try PosixThread.prepareDeferredStarts()
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
+            try PosixThread.start(named: "expiry") { [weak self] in self?.tellOfExpiriesDaily() }
             try PosixThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
         } catch {
             log.error("signals are not handled: \(error)")
@@ -200,6 +204,10 @@ final class MountService: Sendable {
         } catch {
             try? session.unmount(lazily: true)
         }
+    }
+
+    private func tellOfExpiriesDaily() {
+        repeat { expiryNotices.tell() } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
     }
 
     private func retrySavesRegularly() {
