@@ -55,7 +55,7 @@ final class MountService: Sendable {
         filesystem = StoreFilesystem(options: options)
         expiryNotices = ExpiryNotices(
             registry: setup.registry, credentials: setup.credentials, learned: learned)
-        Self.sweep(setup.registry, environment, setup.credentials, learned, log)
+        Self.sweep(setup.registry, environment, setup.credentials, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)
             .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
@@ -89,18 +89,18 @@ final class MountService: Sendable {
     /// What an older passdir, or one that was killed, left is brought in order, before anything is opened.
     private static func sweep(
         _ registry: Registry, _ environment: [String: String], _ credentials: any CredentialStore,
-        _ learned: LearnedState?, _ log: Logger
+        _ log: Logger
     ) {
         do {
-            let moved = try StoreAdministration(
-                registry: registry, environment: environment, credentials: credentials, daemon: nil
-            ).recover()
+            let administration = StoreAdministration(
+                registry: registry, environment: environment, credentials: credentials, daemon: nil)
+            let moved = try administration.recover()
             for away in moved {
                 log.warning(
                     "the folder of the store \"\(away.store)\" was moved to \(away.place?.string ?? "nowhere")"
                 )
             }
-            for (old, new) in try registry.giveIdentities() { learned?.rename(store: old, to: new) }
+            try administration.giveIdentities()
         } catch {
             log.warning("what an earlier passdir left could not be brought in order: \(error)")
         }

@@ -97,7 +97,7 @@ extension Registry {
 
     /// Gives every store that was written by hand, or by an older passdir, its id.
     /// - Returns: the old and the new identifier of each, for what was learned about it.
-    public func giveIdentities() throws(SettingsError) -> [(old: String, new: String)] {
+    func giveIdentities() throws(SettingsError) -> [(old: String, new: String)] {
         var given: [(old: String, new: String)] = []
         for store in try definitions() where !store.isImplicit && store.id == nil {
             let id = UUIDText.random()

@@ -107,11 +107,23 @@ public struct StoreAdministration: Sendable {
         }
     }
 
+    /// Gives every store that was written by hand, or by an older passdir, its id, and files what was learned of it
+    /// under that.
+    public func giveIdentities() throws(SettingsError) {
+        let given = try registry.giveIdentities()
+        guard !given.isEmpty else { return }
+        changeLearned { learned in for (old, new) in given { learned.rename(store: old, to: new) } }
+    }
+
     /// Drops what was learned of a store.
     func forgetLearned(_ id: String) {
+        changeLearned { $0.forget(store: id) }
+    }
+
+    private func changeLearned(_ change: (LearnedState) -> Void) {
         let file = Directories(environment: environment).state.appending("state.sqlite")
         guard file.exists, let learned = try? LearnedState(file: file) else { return }
-        learned.forget(store: id)
+        change(learned)
         learned.close()
     }
 

@@ -123,7 +123,7 @@ struct CredentialListCommand: ParsableCommand {
 extension StoreContext {
     /// The key of a store's credential; the store gets its id now if it has none yet.
     func key(_ name: String, _ kind: CredentialKind) throws -> CredentialKey {
-        if try registry.configured(name).id == nil { _ = try registry.giveIdentities() }
+        if try registry.configured(name).id == nil { try administration.giveIdentities() }
         guard let id = try registry.configured(name).id else {
             throw CommandFailure("the store \"\(name)\" has no id in the configuration")
         }
