@@ -163,8 +163,8 @@ import Testing
             #expect(try home.text(of: "four/.gpg-id") == fixture.bob.fingerprint + "\n")
             for name in ["two", "three", "four"] {
                 let shown = try home.passdir("store", "show", name).output
-                #expect(shown.contains("\nkey             \(fixture.bob.fingerprint)\n"), "\(shown)")
-                #expect(shown.contains("\nkeyring         \(folder)\n"), "\(shown)")
+                #expect(shown.contains("\nkey                \(fixture.bob.fingerprint)\n"), "\(shown)")
+                #expect(shown.contains("\nkeyring            \(folder)\n"), "\(shown)")
             }
             let both = try home.passdir(
                 "store", "add", "five", "--path", "x", "--key-of", "one", "--keyring", folder.string)
