@@ -39,6 +39,12 @@ static inline char *passdir_secret_attribute(gpointer item, const char *name)
     return value;
 }
 
+/// When an item that a search found was last written, in seconds since 1970; 0 where that is not known. The cast is a macro.
+static inline guint64 passdir_secret_modified(gpointer item)
+{
+    return secret_retrievable_get_modified(SECRET_RETRIEVABLE(item));
+}
+
 /// No service answers on the bus, or there is no bus: G_DBUS_ERROR and G_IO_ERROR are macros that call functions.
 static inline int passdir_secret_is_absent(const GError *error)
 {

@@ -18,6 +18,7 @@ final class MountService: Sendable {
     let filesystem: StoreFilesystem
     let stores: LiveStores
     private let configurationFile: FilePath
+    private let expiryNotices: ExpiryNotices
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
@@ -52,7 +53,9 @@ final class MountService: Sendable {
         var options = setup.options
         options.mountPoint = mountPoint
         filesystem = StoreFilesystem(options: options)
-        Self.sweep(setup.registry, environment, setup.credentials, learned, log)
+        expiryNotices = ExpiryNotices(
+            registry: setup.registry, credentials: setup.credentials, learned: learned)
+        Self.sweep(setup.registry, environment, setup.credentials, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)
             .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
@@ -86,18 +89,18 @@ final class MountService: Sendable {
     /// What an older passdir, or one that was killed, left is brought in order, before anything is opened.
     private static func sweep(
         _ registry: Registry, _ environment: [String: String], _ credentials: any CredentialStore,
-        _ learned: LearnedState?, _ log: Logger
+        _ log: Logger
     ) {
         do {
-            let moved = try StoreAdministration(
-                registry: registry, environment: environment, credentials: credentials, daemon: nil
-            ).recover()
+            let administration = StoreAdministration(
+                registry: registry, environment: environment, credentials: credentials, daemon: nil)
+            let moved = try administration.recover()
             for away in moved {
                 log.warning(
                     "the folder of the store \"\(away.store)\" was moved to \(away.place?.string ?? "nowhere")"
                 )
             }
-            for (old, new) in try registry.giveIdentities() { learned?.rename(store: old, to: new) }
+            try administration.giveIdentities()
         } catch {
             log.warning("what an earlier passdir left could not be brought in order: \(error)")
         }
@@ -154,6 +157,7 @@ final class MountService: Sendable {
             try PosixThread.prepareDeferredStarts()
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
+            try PosixThread.start(named: "expiry") { [weak self] in self?.tellOfExpiriesDaily() }
             try PosixThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
         } catch {
             log.error("signals are not handled: \(error)")
@@ -200,6 +204,10 @@ final class MountService: Sendable {
         } catch {
             try? session.unmount(lazily: true)
         }
+    }
+
+    private func tellOfExpiriesDaily() {
+        repeat { expiryNotices.tell() } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
     }
 
     private func retrySavesRegularly() {

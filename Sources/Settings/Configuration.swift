@@ -71,6 +71,11 @@ public final class Configuration: Sendable {
         return setting.place == .store ? setting.default : try value(setting)
     }
 
+    /// The text of a general setting as it stands in the file; nil while its default holds.
+    func text(of name: String) -> String? {
+        state.withLock { $0.last(name)?.value }
+    }
+
     /// The line on which a general setting stands; nil while its default holds.
     public func line(of name: String) -> Int? {
         state.withLock { $0.last(name)?.line }

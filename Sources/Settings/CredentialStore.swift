@@ -69,7 +69,7 @@ public protocol CredentialStore: Sendable {
     func load(_ key: CredentialKey) throws(CredentialError) -> SecretBytes?
     /// Forgets a credential; no error when there is none.
     func delete(_ key: CredentialKey) throws(CredentialError)
-    /// Which credentials there are, without a look at them: with the time when each expires.
+    /// Which credentials there are, without a look at them: with the times when each was made and expires.
     func entries() throws(CredentialError) -> [CredentialKey: CredentialFacts]
     /// What lies in the place under passdir's name and is no credential of the catalogue: what each calls itself.
     func undeclared() throws(CredentialError) -> [String]
@@ -79,6 +79,8 @@ public protocol CredentialStore: Sendable {
 public struct CredentialFacts: Sendable, Hashable {
     /// Where it is kept.
     public var place: String
+    /// Seconds since 1970 when it was kept, in place of an older one too; nil where the place does not know.
+    public var made: Int64?
     /// Seconds since 1970 when it expires; nil when nothing is known of that.
     public var expires: Int64?
 }

@@ -95,7 +95,9 @@ public struct EncryptedFileCredentialStore: CredentialStore {
             let key = CredentialKey(store: parts[0], kind: kind)
             let text = (try? PrivateFile.read(file(key, "expires"))).flatMap { $0 }
             let expires = text.flatMap { Int64(String(decoding: $0, as: UTF8.self).filter(\.isNumber)) }
-            found[key] = CredentialFacts(place: place, expires: expires)
+            found[key] = CredentialFacts(
+                place: place, made: file(key, "gpg").facts().map { Int64($0.st_mtim.tv_sec) },
+                expires: expires)
         }
         return found
     }

@@ -170,6 +170,9 @@ extension Catalogue {
             "conflicts", "paths", .fact, "conflicts", .personal, .sync,
             "Secrets of which a merge kept both versions, until conflicts are resolved"),
         item(
+            "expiry told", "day", .fact, "expiryTold-*", .personal, .daemon,
+            "Which end of a credential the desktop was told of, by its kind"),
+        item(
             "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
             "Commits that were made anew on top of the remote's"),
         item(

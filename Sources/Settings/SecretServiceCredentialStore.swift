@@ -105,7 +105,8 @@ public struct SecretServiceCredentialStore: CredentialStore {
                 let kind = CredentialKind(rawValue: word)
             else { return }
             found[CredentialKey(store: store, kind: kind)] = CredentialFacts(
-                place: place, expires: attribute("expires", of: item).flatMap { Int64($0) })
+                place: place, made: passdir_secret_modified(item).nonZero,
+                expires: attribute("expires", of: item).flatMap { Int64($0) })
         }
         return found
     }
@@ -170,4 +171,9 @@ public struct SecretServiceCredentialStore: CredentialStore {
             isAbsent ? .unavailable : .refused,
             "the credential could not be \(doing) by the Secret Service: \(words)")
     }
+}
+
+extension guint64 {
+    /// As a time, where 0 stands for one that is not known.
+    fileprivate var nonZero: Int64? { self == 0 ? nil : Int64(clamping: self) }
 }

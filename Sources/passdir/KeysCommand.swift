@@ -110,13 +110,7 @@ struct KeysImportCommand: ParsableCommand {
         let files = try read(sharing)
         let target = store ?? (isStore(sharing) ? source : nil)
         let keys = try sharing.preview(files, for: target)
-        for key in keys {
-            let marks =
-                [key.isKnown ? "known" : "new"] + (key.naming.map { [Self.sentence(for: $0)] } ?? [])
-            Output.print(
-                "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))"
-            )
-        }
+        keys.forEach(Self.show)
         if dryRun { return }
         if !yes {
             guard source != "-", Confirmation.isPossible else {
@@ -126,6 +120,18 @@ struct KeysImportCommand: ParsableCommand {
         }
         try sharing.importKeys(files, for: target)
         sharing.retrySaves()
+        Self.tell(keys)
+    }
+
+    /// A key before it is imported, for whoever has to say whether it is the right one.
+    static func show(_ key: KeyPreview) {
+        let marks = [key.isKnown ? "known" : "new"] + (key.naming.map { [sentence(for: $0)] } ?? [])
+        Output.print(
+            "\(key.fingerprint)  \(key.userIDs.joined(separator: ", "))  (\(marks.joined(separator: ", ")))")
+    }
+
+    /// How many keys were imported.
+    static func tell(_ keys: [KeyPreview]) {
         let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
         let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
         Output.print(known == 0 ? imported : "\(imported), \(known) known already")

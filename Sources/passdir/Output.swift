@@ -93,6 +93,11 @@ enum StandardError {
         write(VisibleText.line(line) + "\n")
     }
 
+    /// What went well so far, and yet is to be mended: a sentence without a full stop.
+    static func warn(_ sentence: String) {
+        print("passdir: warning: \(sentence)")
+    }
+
     /// One line of what others may have written, and lines of our own below it: a message and how the command is used.
     static func print(_ line: String, ownText: String) {
         write(VisibleText.line(line) + ownText + "\n")

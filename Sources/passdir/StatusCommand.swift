@@ -24,18 +24,20 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        let report: StatusReport
+        var report: StatusReport
         do throws(ControlError) {
             report = try ControlClient(socket: Daemon.controlSocket(environment: environment)).status()
         } catch {
             guard error.code == .noDaemon else { throw error }
             return try tellUnmounted(environment)
         }
+        let credentials = CredentialReport.known(environment: environment)
+        report.stores = report.stores.with(credentials)
         if json {
             Output.print(json: try StatusJSON.line(report))
         } else {
             Output.print(lines: StatusText(report).lines)
-            for warning in ExpiryWarning.sentences(environment: environment) {
+            for warning in credentials.compactMap(\.warning) {
                 Output.print(lines: ["", "warning  \(warning)"])
             }
         }
@@ -43,7 +45,9 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func tellUnmounted(_ environment: [String: String]) throws {
-        let report = UnmountedReport(try UnmountedStores(environment: environment).status())
+        let report = UnmountedReport(
+            try UnmountedStores(environment: environment).status()
+                .with(CredentialReport.known(environment: environment)))
         if json {
             Output.print(json: report)
         } else {

@@ -63,12 +63,15 @@ enum Confirmation {
     /// Returns when the answer is yes.
     /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
     static func require(_ question: String) throws {
+        guard asks(question) else { throw CommandFailure("Nothing was changed.") }
+    }
+
+    /// Whether the answer is yes.
+    static func asks(_ question: String) -> Bool {
         guard let answer = Terminal.line("\(question) [y/N] ") else {
             StandardError.endLine()
-            throw CommandFailure("Nothing was changed.")
+            return false
         }
-        guard ["y", "yes"].contains(answer.lowercased()) else {
-            throw CommandFailure("Nothing was changed.")
-        }
+        return ["y", "yes"].contains(answer.lowercased())
     }
 }

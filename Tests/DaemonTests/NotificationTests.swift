@@ -70,4 +70,42 @@ import Testing
             #expect(bus.contains("new is not saved: ") && bus.contains("nobody@example.org"), "\(bus)")
         }
     }
+
+    /// A credential that ends soon is told of once, also when the daemon starts again.
+    @Test func aCredentialThatExpiresIsToldOnce() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("one", recipients: [key])])
+            let session = """
+                set -e
+                eval "$(printf pass | gnome-keyring-daemon --unlock --components=secrets 2>/dev/null | sed 's/^/export /')"
+                trap 'passdir unmount 2> /dev/null || true; kill %1' EXIT
+                dbus-monitor --session "interface='org.freedesktop.Notifications'" > ~/bus &
+                until grep -q NameAcquired ~/bus; do sleep 0.05; done
+                printf token | passdir credential set one --expires $(date -u -d '+30 days' +%F)
+                passdir mount ~/mnt
+                passdir unmount
+                printf token | passdir credential set one --expires $(date -u -d '+3 days' +%F)
+                passdir mount ~/mnt
+                until grep -q 'member=Notify' ~/bus; do sleep 0.05; done
+                passdir unmount
+                passdir mount ~/mnt
+                passdir unmount
+                passdir mount ~/mnt
+                printf token | passdir credential set one --expires $(date -u -d '+4 days' +%F)
+                passdir unmount
+                passdir mount ~/mnt
+                until [ "$(grep -c 'member=Notify' ~/bus)" = 2 ]; do sleep 0.05; done
+                passdir unmount
+                grep -c 'member=Notify' ~/bus
+                """
+            let result = try home.run(
+                ["dbus-run-session", "--", "bash", "-c", session], limit: .seconds(90))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(result.output.split(separator: "\n").last == "2")
+            let bus = try home.text(of: "bus")
+            #expect(bus.contains("expires on ") && bus.contains("passdir credential set one keeps"), "\(bus)")
+            try home.succeed(["sh", "-c", "rm -rf '\(home.path("data"))/keyrings'"])
+        }
+    }
 }

@@ -93,6 +93,8 @@ public struct StoreReport: Sendable, Equatable {
     public var openForWriting: [String] = []
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport] = []
+    /// The credentials that are kept for its remote; filled in by `passdir status`, which looks at them.
+    public var credentials: [CredentialReport] = []
 }
 
 extension StoreReport: Codable {
@@ -101,6 +103,7 @@ extension StoreReport: Codable {
             lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
+        case credentials
     }
 
     /// What `encode(to:)` wrote.
@@ -126,6 +129,7 @@ extension StoreReport: Codable {
         openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
+        credentials = try container.decodeIfPresent([CredentialReport].self, forKey: .credentials) ?? []
     }
 
     /// Writes every key that each store has, null where there is no value; the synthesized form would leave the key out.
@@ -151,6 +155,7 @@ extension StoreReport: Codable {
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
+        if !credentials.isEmpty { try container.encode(credentials, forKey: .credentials) }
     }
 }
 

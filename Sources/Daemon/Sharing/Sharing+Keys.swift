@@ -170,7 +170,16 @@ extension Sharing {
     }
 
     /// The keys in the `.public-keys` of a store: a file, or a folder of files, one or more keys in each.
+    /// - Throws: also where it has none.
     public func publicKeys(ofStore name: String) throws(DaemonError) -> [[UInt8]] {
+        guard let files = try publicKeysIfPresent(ofStore: name) else {
+            throw DaemonError(message: "the store \"\(name)\" has no .public-keys to import from")
+        }
+        return files
+    }
+
+    /// As `publicKeys(ofStore:)`; nil where it has none.
+    func publicKeysIfPresent(ofStore name: String) throws(DaemonError) -> [[UInt8]]? {
         let store = try store(named: name, for: .reading)
         let place: FilePath = ".public-keys"
         do {
@@ -180,10 +189,8 @@ extension Sharing {
                 return try store.root.entries(of: place).filter { $0.kind == .regular }
                     .sorted { $0.name.string < $1.name.string }
                     .map { try store.read(place.appending($0.name), limit: 1 << 24) }
-            default: throw DaemonError(message: "the store \"\(name)\" has no .public-keys to import from")
+            default: return nil
             }
-        } catch let error as DaemonError {
-            throw error
         } catch {
             throw DaemonError(message: "cannot read .public-keys of the store \"\(name)\": \(error)")
         }

@@ -5,12 +5,15 @@ public import SystemPackage
 
 extension Registry {
     /// Adds a store that lies in `path` to the configuration. Nothing of the store itself is touched.
+    /// - Parameter key: the user's own key for it; nil says nothing of that.
     /// - Parameter keyring: a GnuPG home of its own.
     /// - Returns: the id that it got.
     /// - Throws: what is wrong with the name or the place; also where the folder has no `.gpg-id` at its top, so that
     ///   nothing says that it is a password store.
     @discardableResult
-    public func add(name: String, path: FilePath, keyring: FilePath? = nil) throws(SettingsError) -> String {
+    public func add(
+        name: String, path: FilePath, key: String? = nil, keyring: FilePath? = nil
+    ) throws(SettingsError) -> String {
         let folder = try placeForNew(name: name, path: path)
         guard folder.appending(Store.recipientFileName).facts()?.kind == .regular else {
             throw SettingsError(
@@ -21,6 +24,7 @@ extension Registry {
         }
         let id = UUIDText.random()
         var values = [("path", folder.string), ("id", id)]
+        if let key { values.append(("key", key)) }
         if let keyring { values.append(("keyring", keyring.string)) }
         try configuration.addStore(name: name, values: values)
         return id
@@ -93,7 +97,7 @@ extension Registry {
 
     /// Gives every store that was written by hand, or by an older passdir, its id.
     /// - Returns: the old and the new identifier of each, for what was learned about it.
-    public func giveIdentities() throws(SettingsError) -> [(old: String, new: String)] {
+    func giveIdentities() throws(SettingsError) -> [(old: String, new: String)] {
         var given: [(old: String, new: String)] = []
         for store in try definitions() where !store.isImplicit && store.id == nil {
             let id = UUIDText.random()

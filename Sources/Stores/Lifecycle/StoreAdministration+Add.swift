@@ -19,6 +19,8 @@ public struct CloneWish: Sendable {
     public var userName: String?
     /// A private SSH key file.
     public var sshKey: FilePath?
+    /// The user's own key for it.
+    public var key: String?
     /// A GnuPG home of its own.
     public var keyring: FilePath?
     /// Credentials that the user gave; kept once the clone has succeeded.
@@ -55,6 +57,7 @@ public struct CloneWish: Sendable {
         if let method { values.append(("authentication", method.rawValue)) }
         if let userName { values.append(("userName", userName)) }
         if let sshKey { values.append(("sshKey", sshKey.string)) }
+        if let key { values.append(("key", key)) }
         if let keyring { values.append(("keyring", keyring.string)) }
         return values
     }

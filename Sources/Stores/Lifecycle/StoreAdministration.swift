@@ -107,11 +107,23 @@ public struct StoreAdministration: Sendable {
         }
     }
 
+    /// Gives every store that was written by hand, or by an older passdir, its id, and files what was learned of it
+    /// under that.
+    public func giveIdentities() throws(SettingsError) {
+        let given = try registry.giveIdentities()
+        guard !given.isEmpty else { return }
+        changeLearned { learned in for (old, new) in given { learned.rename(store: old, to: new) } }
+    }
+
     /// Drops what was learned of a store.
     func forgetLearned(_ id: String) {
+        changeLearned { $0.forget(store: id) }
+    }
+
+    private func changeLearned(_ change: (LearnedState) -> Void) {
         let file = Directories(environment: environment).state.appending("state.sqlite")
         guard file.exists, let learned = try? LearnedState(file: file) else { return }
-        learned.forget(store: id)
+        change(learned)
         learned.close()
     }
 
@@ -121,19 +133,45 @@ public struct StoreAdministration: Sendable {
         try? RecipientRecord(environment: environment).forget([id, "path:\(folder)"])
     }
 
-    /// Looks whether a folder holds secrets, and whether the user's keys open them.
-    func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
+    /// Looks at a folder that becomes a store: how many secrets it holds, and as sentences why the user could not read
+    /// them or save any. Asks for no passphrase.
+    /// - Parameter keyring: the GnuPG home of the store; nil is that of GNUPGHOME.
+    public func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
         var warnings: [String] = []
         let names = NameWalk.secrets(in: folder)
-        if !folder.appending(Store.recipientFileName).exists {
+        let hasList = folder.appending(Store.recipientFileName).exists
+        if !hasList {
             warnings.append(
                 "there is no .gpg-id, so nothing can be saved: "
                     + StoreRepositories.adviceForMissingList(in: folder))
         }
         if !names.isEmpty, let sentence = unreadable(names, in: folder, keyring: keyring) {
             warnings.append(sentence)
+        } else if hasList, let sentence = unnamed(in: folder, keyring: keyring) {
+            warnings.append(sentence)
         }
         return (names.count, warnings)
+    }
+
+    /// Why no key of the user's would read what is saved at the top of a folder; nil where one would.
+    private func unnamed(in folder: FilePath, keyring: FilePath?) -> String? {
+        guard let engine = try? OpenPGPEngine(home: keyring), let root = try? Root(path: folder),
+            let file = try? root.open(
+                FilePath(root: nil, components: Store.recipientFileName), flags: O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.read(at: 0, count: 1 << 20), let list = RecipientFile(parsing: bytes)
+        else { return nil }
+        let now = Int64(time(nil))
+        var objection: String?
+        for line in list.lines.prefix(Packets.maximalRecipients) {
+            for recipient in (try? engine.resolve(line)) ?? [] where recipient.key.hasSecret {
+                guard let problem = recipient.objection(at: now) else { return nil }
+                objection = objection ?? problem.message
+            }
+        }
+        return
+            (objection.map { "\($0), and .gpg-id names no other key of yours" }
+            ?? "its .gpg-id names no secret key that you have")
+            + ", so you could not read what is saved: ask somebody who has the store to add your key"
     }
 
     /// Whether there is a secret key for a secret: told by its packets, so that nobody is asked for a passphrase.

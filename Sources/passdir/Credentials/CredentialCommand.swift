@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Glibc
 import OpenPGP
 import Settings
@@ -90,55 +91,31 @@ struct CredentialForgetCommand: ParsableCommand {
     }
 }
 
-/// A credential as `--json` tells of it, without its value.
-private struct CredentialEntry: Encodable {
-    let store: String
-    let kind: String
-    let place: String
-    let expires: String?
-
-    enum CodingKeys: CodingKey { case store, kind, place, expires }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(store, forKey: .store)
-        try container.encode(kind, forKey: .kind)
-        try container.encode(place, forKey: .place)
-        try container.encode(expires, forKey: .expires)
-    }
-}
-
 /// `passdir credential list`.
 struct CredentialListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List which credentials are kept, where, and until when.",
+        commandName: "list", abstract: "List which credentials are kept, where, since when and until when.",
         discussion: "Example: passdir credential list --json")
 
     @Argument(help: "The store; all without it.", completion: StoreContext.completion)
     var store: String?
 
-    @Flag(help: "Print a JSON array of {store, kind, place, expires}.")
+    @Flag(help: "Print a JSON array of {store, kind, place, made, expires}.")
     var json = false
 
     func run() throws {
         let context = try StoreContext()
-        let kept = try context.credentials.entries()
         let stores =
             try store.map { [try context.registry.definition(named: $0)] } ?? context.registry.definitions()
-        let entries = stores.flatMap { store in
-            CredentialKind.allCases.compactMap { kind -> CredentialEntry? in
-                guard let id = store.id, let facts = kept[CredentialKey(store: id, kind: kind)] else {
-                    return nil
-                }
-                return CredentialEntry(
-                    store: store.name, kind: kind.rawValue, place: facts.place,
-                    expires: facts.expires.map { CalendarDay(containing: $0 - 1).description })
-            }
-        }
+        let entries = try CredentialReport.all(of: stores, in: context.credentials)
         guard !json else { return Output.print(json: entries) }
         guard !entries.isEmpty else { return }
-        var table = TextTable(["STORE", "KIND", "KEPT IN", "EXPIRES"])
-        for entry in entries { table.add([entry.store, entry.kind, entry.place, entry.expires ?? "-"]) }
+        var table = TextTable(["STORE", "KIND", "KEPT IN", "MADE", "EXPIRES"])
+        for entry in entries {
+            table.add([
+                entry.store, entry.kind, entry.place, entry.made?.local ?? "-", entry.expires ?? "-",
+            ])
+        }
         Output.print(table)
     }
 }
@@ -146,7 +123,7 @@ struct CredentialListCommand: ParsableCommand {
 extension StoreContext {
     /// The key of a store's credential; the store gets its id now if it has none yet.
     func key(_ name: String, _ kind: CredentialKind) throws -> CredentialKey {
-        if try registry.configured(name).id == nil { _ = try registry.giveIdentities() }
+        if try registry.configured(name).id == nil { try administration.giveIdentities() }
         guard let id = try registry.configured(name).id else {
             throw CommandFailure("the store \"\(name)\" has no id in the configuration")
         }
@@ -154,31 +131,26 @@ extension StoreContext {
     }
 }
 
-/// What `status` says of credentials that will not be taken much longer.
-enum ExpiryWarning {
-    /// How long before it is said.
-    private static let notice: Int64 = 14 * 86400
-
-    /// A sentence for each credential that has expired or soon will; empty when nothing can be said in a moment.
-    static func sentences(environment: [String: String]) -> [String] {
+extension CredentialReport {
+    /// Those of all stores, for `status`; none where nothing can be said in a moment.
+    static func known(environment: [String: String]) -> [CredentialReport] {
         guard
             let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
             let stores = try? Registry(configuration, environment: environment).definitions()
         else { return [] }
         let credentials = LayeredCredentialStore.standard(
             environment: environment, ownKey: nil, timeout: .seconds(3))
-        guard let kept = try? credentials.entries() else { return [] }
-        let now = Int64(time(nil))
-        return stores.flatMap { store in
-            CredentialKind.allCases.compactMap { kind in
-                guard let id = store.id, let end = kept[CredentialKey(store: id, kind: kind)]?.expires,
-                    end - now < notice
-                else { return nil }
-                let day = CalendarDay(containing: end - 1)
-                return "the \(kind.rawValue) of \"\(store.name)\" "
-                    + (end <= now ? "expired on \(day)" : "expires on \(day)")
-                    + ": passdir credential set \(ShellWord.quoted(store.name)) keeps a new one"
-            }
+        return (try? all(of: stores, in: credentials)) ?? []
+    }
+}
+
+extension [StoreReport] {
+    /// The same with the credentials that are kept for each.
+    func with(_ credentials: [CredentialReport]) -> [StoreReport] {
+        map { store in
+            var store = store
+            store.credentials = credentials.filter { $0.store == store.name }
+            return store
         }
     }
 }

@@ -18,6 +18,9 @@ struct StoreAddCommand: ParsableCommand {
             With --url it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
             the store at once.
 
+            It warns where your keys cannot read the store, or keys that .gpg-id names are missing. Those that the store \
+            brings in .public-keys are shown, and imported when you say so on a terminal.
+
             A password or token belongs into no argument, as other users of the machine can see those: passdir asks \
             for it on a terminal, or reads it from standard input with --password-stdin, and keeps it in the Secret \
             Service, or without one encrypted to your own key.
@@ -59,9 +62,17 @@ struct StoreAddCommand: ParsableCommand {
         completion: .directory)
     var keyring: String?
 
+    @Option(
+        help: ArgumentHelp("Another store, whose key and keyring are this one's, too.", valueName: "store"),
+        completion: StoreContext.completion)
+    var keyOf: String?
+
     @OptionGroup var login: LoginOptions
 
     func validate() throws {
+        guard keyring == nil || keyOf == nil else {
+            throw ValidationError("'--keyring' and '--key-of' exclude one another.")
+        }
         guard path != nil || !`init` else { throw ValidationError("'--init' goes with '--path'.") }
         guard `init` || !lockMeOut else { throw ValidationError("'--lock-me-out' goes with '--init'.") }
         guard `init` || recipient.isEmpty else { throw ValidationError("'--recipient' goes with '--init'.") }
@@ -73,53 +84,62 @@ struct StoreAddCommand: ParsableCommand {
 
     func run() throws {
         let context = try StoreContext()
-        let keyring = try keyring.map(Self.keyring)
+        let other = try keyOf.map { try context.registry.definition(named: $0) }
+        let keys = StoreKeys(key: other?.key, keyring: try keyring.map(Self.keyring) ?? other?.keyring)
         let implicit = try context.registry.implicitStore()
         if let path {
-            try adopt(FilePath(path).absolute, keyring, context)
+            let folder = try adopt(FilePath(path).absolute, keys, context)
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
+            context.administration.inspect(folder, keyring: keys.keyring).warnings.forEach(StandardError.warn)
             Output.success("added \(name): \(path)")
-            return
+            return try offerKeys(context)
         }
         guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
             throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
         }
         var wish = try login.wish(name, remote, branch)
-        wish.keyring = keyring
+        wish.key = keys.key
+        wish.keyring = keys.keyring
         let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
             try context.administration.add(wish, progress: progress)
         }
         Sharing.noteRecipients(ofStore: name, environment: context.environment)
         report.print(name)
         try implicit?.sayFarewell(context.registry)
+        try offerKeys(context)
     }
 }
 
 extension StoreAddCommand {
     /// Adds a folder; with `--init` it is made where it is not there, and goes again when anything fails.
-    private func adopt(_ path: FilePath, _ keyring: FilePath?, _ context: StoreContext) throws {
+    private func adopt(
+        _ path: FilePath, _ keys: StoreKeys, _ context: StoreContext
+    ) throws -> FilePath {
         guard `init` else {
             let folder = try context.registry.placeForNew(name: name, path: path)
-            return _ = try context.registry.add(name: name, path: folder, keyring: keyring)
+            try context.registry.add(name: name, path: folder, key: keys.key, keyring: keys.keyring)
+            return folder
         }
         let (folder, isMade) = try context.registry.makePlaceForNew(name: name, path: path)
         do {
-            try initialize(folder, keyring, context)
+            try initialize(folder, keys, context)
         } catch {
             // With anything in it, it stays.
             if isMade { rmdir(folder.string) }
             throw error
         }
-        try context.registry.add(name: name, path: folder, keyring: keyring)
+        try context.registry.add(name: name, path: folder, key: keys.key, keyring: keys.keyring)
+        return folder
     }
 
     /// As `recipients set`: whoever names none of their own keys is asked.
-    private func initialize(_ folder: FilePath, _ keyring: FilePath?, _ context: StoreContext) throws {
+    private func initialize(_ folder: FilePath, _ keys: StoreKeys, _ context: StoreContext) throws {
         let sharing = try Sharing(environment: context.environment)
         let plan = try sharing.planInitialization(
-            of: folder, name: name, keyring: keyring, recipients: recipient)
+            of: folder, name: name, keyring: keys.keyring,
+            recipients: recipient.isEmpty ? keys.key.map { [$0] } ?? [] : recipient)
         var isLockedOut = lockMeOut
         if plan.locksOut, !lockMeOut, !yes, Confirmation.isPossible {
             Output.print("None of these keys is yours: you will not be able to read what is in \(name).")
@@ -130,6 +150,38 @@ extension StoreAddCommand {
         Output.print("Password store initialized for \(plan.lines.joined(separator: ", "))")
     }
 
+    /// Where keys are missing that the store's lists name, and its `.public-keys` brings some: shows those, and imports
+    /// them when the user says so. What others pushed is never imported unasked, `--yes` or not.
+    private func offerKeys(_ context: StoreContext) throws {
+        let sharing = try Sharing(environment: context.environment)
+        let missing: [String]
+        var offer: OfferedKeys?
+        do throws(DaemonError) {
+            missing = try sharing.missingKeys(ofStore: name)
+            if !missing.isEmpty { offer = try sharing.offeredKeys(ofStore: name) }
+        } catch {
+            return StandardError.warn(error.message)
+        }
+        guard let first = missing.first else { return }
+        StandardError.warn(
+            "no key here is the one that .gpg-id means by \(first)"
+                + (missing.count > 1 ? ", and \(missing.count - 1) more are missing" : "")
+                + ", so nothing can be saved where it is named")
+        guard let offer else { return }
+        let command = "passdir keys import \(ShellWord.quoted(name))"
+        guard Confirmation.isPossible, !yes else {
+            return StandardError.print(
+                "passdir: the store brings keys in .public-keys: \(command) imports them")
+        }
+        offer.keys.forEach(KeysImportCommand.show)
+        guard Confirmation.asks("Import these keys, which whoever writes to the store put there?") else {
+            return StandardError.print("passdir: nothing was imported: \(command) does it later")
+        }
+        try sharing.importKeys(offer.files, for: name)
+        sharing.retrySaves()
+        KeysImportCommand.tell(offer.keys)
+    }
+
     /// The absolute path of a GnuPG home, which must be there.
     static func keyring(_ path: String) throws -> FilePath {
         let folder = FilePath(path).absolute
@@ -138,6 +190,14 @@ extension StoreAddCommand {
         }
         return folder
     }
+}
+
+/// Which keys of the user's are a store's.
+private struct StoreKeys {
+    /// As in `.gpg-id`.
+    let key: String?
+    /// A GnuPG home; nil is that of GNUPGHOME.
+    let keyring: FilePath?
 }
 
 /// How the remote is told who we are.
@@ -194,7 +254,7 @@ extension StoreDefinition {
 extension StoreAdministration.CloneReport {
     /// Tells what was cloned.
     func print(_ name: String) {
-        for warning in warnings { StandardError.print("passdir: warning: \(warning)") }
+        warnings.forEach(StandardError.warn)
         Output.print("\(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
     }
 }

@@ -26,9 +26,12 @@ struct StoreFacts: Encodable {
     let host: String?
     /// When it and its remote last met.
     let lastSync: Timestamp?
+    /// The general settings that it may set for itself, as they are in force for it; nil where they are not looked at.
+    let settings: [SettingInForce]?
 
     /// - Parameter look: what status tells of it.
-    init(_ store: StoreDefinition, _ look: StoreReport? = nil) {
+    init(_ store: StoreDefinition, _ look: StoreReport? = nil, _ settings: [SettingInForce]? = nil) {
+        self.settings = settings
         name = store.name
         id = store.id
         path = store.path.string
@@ -65,11 +68,17 @@ struct StoreFacts: Encodable {
         ]
         for (key, value) in switches { try container.encode(value, forKey: key) }
         try container.encode(lastSync, forKey: .lastSync)
+        guard let settings else { return }
+        var values: [String: String?] = [:]
+        for setting in settings {
+            values.updateValue(setting.text.isEmpty ? nil : setting.text, forKey: setting.key)
+        }
+        try container.encode(values, forKey: .settings)
     }
 
     private enum Key: String, CodingKey {
         case name, id, path, url, branch, isImplicit, isCloned, mount, autofill, readOnly, authentication
-        case userName, sshKey, key, keyring, state, host, lastSync
+        case userName, sshKey, key, keyring, state, host, lastSync, settings
     }
 
     /// Lines for people.
@@ -81,8 +90,12 @@ struct StoreFacts: Encodable {
             ("readOnly", readOnly ? "yes" : "no"),
             ("origin", isImplicit ? "pass's own store" : isCloned ? "cloned by passdir" : "adopted"),
         ]
-        return facts.compactMap { name, value in
-            value.map { name + String(repeating: " ", count: 16 - name.count) + $0 }
+        let inForce = (settings ?? []).map { setting in
+            let source = setting.isDefault ? " (default)" : setting.general.map { " (\($0))" } ?? ""
+            return (setting.key, setting.text.isEmpty ? nil : setting.text + source)
+        }
+        return (facts + inForce).compactMap { name, value in
+            value.map { name + String(repeating: " ", count: 19 - name.count) + $0 }
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import Settings
 import Stores
 import SystemPackage
 
@@ -66,8 +67,13 @@ struct StoreListCommand: ParsableCommand {
 /// `passdir store show`.
 struct StoreShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the configuration of a store.",
-        discussion: "Example: passdir store show work")
+        commandName: "show", abstract: "Show the settings that are in force for a store.",
+        discussion: """
+            Behind a setting that does not stand in the store's own section: the general one that says so, or that it is \
+            the default.
+
+            Example: passdir store show work
+            """)
 
     @OptionGroup var store: StoreArgument
 
@@ -75,7 +81,9 @@ struct StoreShowCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let facts = StoreFacts(try StoreContext().registry.definition(named: store.name))
+        let registry = try StoreContext().registry
+        let store = try registry.definition(named: store.name)
+        let facts = StoreFacts(store, nil, try registry.configuration.inForce(store: store.name))
         if json { Output.print(json: facts) } else { Output.print(lines: facts.lines) }
     }
 }
