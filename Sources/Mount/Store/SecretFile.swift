@@ -42,6 +42,8 @@ final class SecretFile: Sendable {
         var triedFrom: AppliedList?
         /// When it was last edited, while that is not on disk.
         private(set) var modified: FileTime?
+        /// When its content or its times were last changed, while that is not on disk.
+        private(set) var changed: FileTime?
         /// When it was last read, where a program has said so, while that is not on disk.
         private(set) var accessed: FileTime?
         /// Lives in memory only.
@@ -151,6 +153,7 @@ extension SecretFile.State {
     private mutating func edit(at time: FileTime) {
         version += 1
         modified = time
+        changed = time
     }
 
     private mutating func makeEditable() throws(Errno) {
@@ -229,6 +232,7 @@ extension SecretFile.State {
         triedFrom = nil
         if !isDirty {
             modified = nil
+            changed = nil
             accessed = nil
             isOnlyTruncated = false
         }
@@ -255,5 +259,6 @@ extension SecretFile.State {
     mutating func setTimes(accessed: FileTime?, modified: FileTime?) {
         if let accessed { self.accessed = accessed }
         if let modified { self.modified = modified }
+        changed = .now
     }
 }
