@@ -56,6 +56,11 @@ static inline int passdir_pipe(int ends[2], int flags) {
     return (int)syscall(SYS_pipe2, ends, flags);
 }
 
+/// getdents64(2), likewise: as many bytes of entries as there is room for, 0 at the end of the folder.
+static inline long passdir_getdents(int folder, void *entries, size_t size) {
+    return syscall(SYS_getdents64, folder, entries, size);
+}
+
 /// mkostemp(3), likewise: mkstemp(3) with O_CLOEXEC, so that programs we start do not inherit the file.
 int mkostemp(char *name, int flags);
 static inline int passdir_mkstemp(char *name) {

@@ -28,16 +28,20 @@ extension Caller {
 
     /// nil where nothing can be said.
     private static func process(_ pid: Int32, holds inode: InodeNumber) -> Bool? {
-        let names = DirectoryStream.names(in: FilePath("/proc/\(pid)/fdinfo"))
-        for name in names {
-            guard let text = text(of: "/proc/\(pid)/fdinfo/\(name)") else { continue }
+        var isAnyRead = false
+        var isUnknown = false
+        // The first one ends the search: of thousands of copies of a descriptor only a few are listed.
+        let found = try? DirectoryStream.firstName(in: FilePath("/proc/\(pid)/fdinfo")) { name in
+            isAnyRead = true
+            guard let text = text(of: "/proc/\(pid)/fdinfo/\(name)") else { return false }
             // Linux 5.14 and newer, proc(5).
             guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ino:") }) else {
-                return nil
+                isUnknown = true
+                return true
             }
-            if UInt64(line.dropFirst(4).drop { $0 == "\t" || $0 == " " }) == inode.rawValue { return true }
+            return UInt64(line.dropFirst(4).drop { $0 == "\t" || $0 == " " }) == inode.rawValue
         }
-        return names.isEmpty ? nil : false
+        return isUnknown || !isAnyRead ? nil : found != nil
     }
 
     /// 0 where it cannot be told.

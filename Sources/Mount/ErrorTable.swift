@@ -38,6 +38,7 @@ extension Errno {
         case .corrupt, .notEncrypted: self = .ioError
         case .tooLarge: self = .fileTooLarge
         case .outOfMemory: self = .noMemory
+        case .tooManyOpenFiles: self = .tooManyOpenFiles
         case .agentUnavailable, .noEngine, .other: self = .ioError
         }
     }

@@ -1,4 +1,5 @@
 public import System
+import SystemPackage
 
 /// Why an operation on OpenPGP data failed: a code for programs, a sentence for people.
 public struct OpenPGPError: SentenceError, Equatable {
@@ -38,6 +39,8 @@ public struct OpenPGPError: SentenceError, Equatable {
         case tooLarge
         /// Memory ran out.
         case outOfMemory
+        /// This process, or the system, has no descriptor left.
+        case tooManyOpenFiles
         /// gpg-agent could not be reached or could not serve.
         case agentUnavailable
         /// gpg or gpgme is missing or too old.
@@ -60,5 +63,16 @@ public struct OpenPGPError: SentenceError, Equatable {
         self.code = code
         self.message = message
         self.subject = subject
+    }
+}
+
+extension OpenPGPError.Code {
+    /// What it means for an operation that the system refused something it needs.
+    init(_ errno: Errno) {
+        switch errno {
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem: self = .tooManyOpenFiles
+        case .noMemory: self = .outOfMemory
+        default: self = .other
+        }
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 public import SystemPackage
 
@@ -100,6 +101,36 @@ public struct DirectoryStream: ~Copyable {
             // What was read so far is what can be told.
         }
         return names
+    }
+
+    /// The first name in a folder, in the order of the file system, that is wanted; nil when none is. Asks the system for a
+    /// few names at a time: in `/proc` each costs, where readdir(3) asks for a thousand.
+    public static func firstName(
+        in folder: FilePath, where isWanted: (String) -> Bool
+    ) throws(Errno) -> String? {
+        let folder = try OwnedDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
+        // Of 64-bit words, as the records of getdents64(2) are aligned to them.
+        var buffer = [UInt64](repeating: 0, count: 128)
+        while true {
+            let count = buffer.withUnsafeMutableBytes {
+                passdir_getdents(folder.raw, $0.baseAddress!, $0.count)
+            }
+            guard count >= 0 else { throw .last }
+            guard count > 0 else { return nil }
+            let found = buffer.withUnsafeBytes { bytes -> String? in
+                var start = 0
+                while start < count {
+                    // Inode and offset come first, then the record's length, the kind and the name up to a NUL.
+                    let length = Int(bytes.load(fromByteOffset: start + 16, as: UInt16.self))
+                    let name = String(
+                        decoding: bytes[(start + 19)..<(start + length)].prefix { $0 != 0 }, as: UTF8.self)
+                    if name != ".", name != "..", isWanted(name) { return name }
+                    start += length
+                }
+                return nil
+            }
+            if let found { return found }
+        }
     }
 
     private func kind(of entry: UnsafeMutablePointer<dirent>) -> EntryKind? {

@@ -61,11 +61,13 @@ struct LogCommand: ParsableCommand {
         var isWhole = true
         for place in places {
             do {
-                let found = try self.lines(place)
-                lines += found
-                guard !json else { continue }
-                if places.count > 1 { Output.print(place.store.name + ":") }
-                Output.print(lines: found.map(Self.text))
+                var isFirst = true
+                try visitLines(of: place) { line in
+                    if json { return lines.append(line) }
+                    if isFirst, places.count > 1 { Output.print(place.store.name + ":") }
+                    isFirst = false
+                    Output.print(Self.text(line))
+                }
             } catch let error as any SentenceError where places.count > 1 {
                 // One store says nothing of the others.
                 StandardError.print("passdir: \(error)")
@@ -76,7 +78,8 @@ struct LogCommand: ParsableCommand {
         if !isWhole { throw ExitCode.failure }
     }
 
-    private func lines(_ access: StoreAccess) throws -> [Line] {
+    /// Hands each line to `body` as soon as it is known: a long history takes long to read.
+    private func visitLines(of access: StoreAccess, _ body: (Line) -> Void) throws {
         let history = try StoreHistory(access.store)
         let (store, place) = (access.store.name, access.backingPath)
         if ages {
@@ -84,21 +87,27 @@ struct LogCommand: ParsableCommand {
             if ages.isEmpty, !place.isEmpty, (try? access.store.root.status(of: place)) == nil {
                 throw CommandFailure(store, hasNo: access.path.string)
             }
-            return ages.sorted(by: { $0.time < $1.time }).map {
-                Line(
-                    store: store, path: access.store.visiblePath(of: $0.path).string, commit: $0.commit,
-                    time: Timestamp(seconds: $0.time), author: $0.author)
+            for age in ages.sorted(by: { $0.time < $1.time }) {
+                body(
+                    Line(
+                        store: store, path: access.store.visiblePath(of: age.path).string, commit: age.commit,
+                        time: Timestamp(seconds: age.time), author: age.author))
+            }
+            return
+        }
+        var isEmpty = true
+        // The second is a folder that is gone, which nothing tells from a secret that is.
+        for place in [place, access.path] where isEmpty {
+            try history.visitEntries(of: place, limit: number) { entry in
+                isEmpty = false
+                body(
+                    Line(
+                        store: store, path: entry.path.map { access.store.visiblePath(of: $0).string },
+                        commit: entry.commit, time: Timestamp(seconds: entry.time), author: entry.author,
+                        subject: entry.subject))
             }
         }
-        var entries = try history.entries(of: place, limit: number)
-        // A folder that is gone, which nothing tells from a secret that is.
-        if entries.isEmpty { entries = try history.entries(of: access.path, limit: number) }
-        if entries.isEmpty { throw CommandFailure("no commit has changed \(path ?? store)") }
-        return entries.map {
-            Line(
-                store: store, path: $0.path.map { access.store.visiblePath(of: $0).string },
-                commit: $0.commit, time: Timestamp(seconds: $0.time), author: $0.author, subject: $0.subject)
-        }
+        if isEmpty { throw CommandFailure("no commit has changed \(path ?? store)") }
     }
 
     private static func text(_ line: Line) -> String {

@@ -66,20 +66,35 @@ struct RestoreCommand: ParsableCommand {
         _ version: StoreHistory.Version, _ history: StoreHistory, _ access: StoreAccess
     ) throws {
         var wanted: [(path: FilePath, text: SecretBytes)] = []
+        var failed = 0
         for file in version.files {
-            let text = try history.plaintext(of: file)
-            if !history.isPresent(file, text) { wanted.append((file.path, text)) }
+            do throws(StoreHistory.Failure) {
+                let text = try history.plaintext(of: file)
+                if !history.isPresent(file, text) { wanted.append((file.path, text)) }
+            } catch {
+                try pass(over: error, in: version, &failed)
+            }
         }
         let then = "\(version.commit.prefix(10)) (\(Timestamp(seconds: version.time).local))"
         for other in version.others {
             StandardError.print("passdir: left as it is, only secrets are restored: \(other)")
         }
-        guard !wanted.isEmpty else { return Output.success("\(path) is as it was at \(then) already") }
+        guard !wanted.isEmpty else {
+            if failed > 0 { throw ExitCode.failure }
+            return Output.success("\(path) is as it was at \(then) already")
+        }
         // Whatever lies there now must be in the history before it gives way.
         try access.commit(wanted.map { .saved($0.path) }, pushing: false)
         var changes: [Change] = []
-        for (secret, text) in wanted { changes += try history.put(text, at: secret) }
-        let restored = Set(wanted.map(\.path))
+        var restored: Set<FilePath> = []
+        for (secret, text) in wanted {
+            do throws(StoreHistory.Failure) {
+                changes += try history.put(text, at: secret)
+                restored.insert(secret)
+            } catch {
+                try pass(over: error, in: version, &failed)
+            }
+        }
         for case .saved(let other) in changes where !restored.contains(other) {
             StandardError.print(
                 "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
@@ -87,8 +102,19 @@ struct RestoreCommand: ParsableCommand {
         }
         try access.commit(changes)
         let what =
-            version.isFolder ? "\(path): \(wanted.count) of \(version.files.count) secrets are" : "\(path) is"
+            version.isFolder
+            ? "\(path): \(restored.count) of \(version.files.count) secrets are" : "\(path) is"
         Output.success("\(what) as at \(then) again")
+        if failed > 0 { throw ExitCode.failure }
+    }
+
+    /// One secret that cannot be restored does not keep a folder's others from it.
+    private func pass(
+        over failure: StoreHistory.Failure, in version: StoreHistory.Version, _ failed: inout Int
+    ) throws(StoreHistory.Failure) {
+        guard version.isFolder else { throw failure }
+        StandardError.print("passdir: \(failure)")
+        failed += 1
     }
 
     /// Lists what there is, the newest first, and asks.
@@ -103,7 +129,8 @@ struct RestoreCommand: ParsableCommand {
         guard !entries.isEmpty else { throw CommandFailure("no commit has changed \(path)") }
         for (number, entry) in entries.enumerated() {
             StandardError.print(
-                "\(number + 1)  \(Timestamp(seconds: entry.time).local)  \(entry.author)  \(entry.subject)")
+                "\(number + 1)  \(entry.commit.prefix(10))  \(Timestamp(seconds: entry.time).local)  \(entry.author)  \(entry.subject)"
+            )
         }
         guard let answer = Terminal.line("Which one? [1-\(entries.count)] "), let number = Int(answer),
             entries.indices.contains(number - 1)

@@ -9,8 +9,9 @@ struct UnlockCommand: ParsableCommand {
         abstract: "Ask for the passphrases that a store needs, in this terminal.",
         discussion: """
             A program that reads a secret cannot ask; gpg-agent does, in the reader's terminal or on its display. A reader \
-            that has neither depends on the terminal that passdir was mounted in, which may be closed by now. After 'passdir unlock' gpg-agent knows the passphrases of the store's keys, as \
-            long as its settings say, and reading goes on.
+            that has neither depends on the terminal that passdir was mounted in, which may be closed by now. After \
+            'passdir unlock' gpg-agent knows the passphrases of the store's keys, as long as its settings say, and \
+            reading goes on.
 
             Example: passdir unlock work
             """

@@ -44,6 +44,27 @@ import Testing
         return pids
     }
 
+    /// Whatever the daemon has no descriptor for, the reader is told so: nothing looks like a damaged secret.
+    @Test func whoFindsNoDescriptorIsToldSo() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("a@example.org")], git: false)
+            try store.insert("s0", "text\n")
+            for number in 1..<60 {
+                try home.succeed(["cp", "work/s0.gpg", "work/s\(number).gpg"])
+            }
+            try home.addStores([store])
+            try home.succeed(["prlimit", "--nofile=64", "passdir", "mount", home.mountPoint.string])
+            let script = """
+                for round in 1 2 3 4; do for s in work/s*; do cat $s 2>&1 & done; wait; done | sed 's/.*: //' | sort -u
+                """
+            let said = String(
+                decoding: try home.succeed(["sh", "-c", script], in: home.mountPoint), as: UTF8.self)
+            #expect(["Too many open files\ntext\n", "text\n"].contains(said), "\(said)")
+            try home.unmount()
+        }
+    }
+
     /// Holds:
     /// - An open that waits for a passphrase blocks no other reader, writer or looker, however many wait.
     @Test func readersWhoWaitHoldNoThread() throws {

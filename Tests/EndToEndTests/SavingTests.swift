@@ -180,6 +180,37 @@ import Testing
         }
     }
 
+    /// Each close of a file that is still empty asks who else may write to it; that takes no longer where there are many.
+    @Test(arguments: ["new", "s"]) func manyDescriptorsOfAnEmptyFileAreClosedInTime(_ name: String) throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], git: false)
+            try store.insert("s", "old\n")
+            try home.addStores([store])
+            try home.mount()
+            let factor = try home.succeed([
+                "python3", "-c",
+                """
+                import fcntl, os, resource, sys, time
+                resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+                def closing(count):
+                    file = os.open(sys.argv[1], os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+                    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3) for _ in range(count)]
+                    began = time.monotonic()
+                    for copy in copies[:100]: os.close(copy)
+                    took = time.monotonic() - began
+                    os.write(file, b"x")
+                    for copy in copies[100:]: os.close(copy)
+                    os.close(file)
+                    return took
+                few = min(closing(200) for _ in range(3))
+                print(min(closing(4000) for _ in range(3)) / few)
+                """, home.visible("work/" + name).string,
+            ])
+            #expect((Double(String(decoding: factor.dropLast(), as: UTF8.self)) ?? 1000) < 5)
+            try home.unmount()
+        }
+    }
+
     /// Holds:
     /// - What another program puts in the place of a secret while it is saved through the mount, at whatever moment, gets a
     ///   name beside it.

@@ -27,6 +27,7 @@ import Testing
         Row("a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
         Row("a\u{AD}b\u{34F}c\u{3164}d\u{115F}", "a\\u{AD}b\\u{34F}c\\u{3164}d\\u{115F}"),
         Row("a\u{FE0F}\u{E0100}", "a\\u{FE0F}\\u{E0100}"), Row("❤️ bank", "❤️ bank"),
+        Row("a\u{2800}\u{E000}\u{F8FF}\u{10FFFD}⠃", "a\\u{2800}\\u{E000}\\u{F8FF}\\u{10FFFD}⠃"),
         Row("Müller/日本語/ключ/🔑", "Müller/日本語/ключ/🔑"),
         // A backslash is itself, unless it would read as an escape of ours.
         Row("DOMAIN\\user", "DOMAIN\\user"), Row("a\\u{202E}b", "a\\u{5C}u{202E}b"), Row("\\", "\\"),

@@ -124,6 +124,23 @@ import Testing
         #expect(try empty.statistics(.root).maximumNameLength == 251)
     }
 
+    /// Setting the times of what is not saved yet is a change of it, also to those it has.
+    @Test(arguments: ["work/a", "work/a~"]) func settingTimesChangesTheFile(_ path: String) throws {
+        try TestMount.with { mount in
+            let file = try mount.open(path, O_RDWR | O_CREAT)
+            try file.write("x")
+            let before = try file.attributes
+            try mount.change(path) { $0.modificationTime = .at(before.modificationTime) }
+            let after = try file.attributes
+            #expect(after.modificationTime == before.modificationTime)
+            #expect(timespec(after.changeTime).tv_nsec != timespec(before.changeTime).tv_nsec)
+            try mount.change(path) { $0.modificationTime = .at(FileTime(seconds: 1000, nanoseconds: 5)) }
+            #expect(try file.attributes.modificationTime.seconds == 1000)
+            #expect(try file.attributes.changeTime.seconds >= before.changeTime.seconds)
+            try file.close()
+        }
+    }
+
     /// Which attribute what has.
     @Test func whatThingsTell() throws {
         try TestMount.with { mount in

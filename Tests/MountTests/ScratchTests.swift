@@ -159,6 +159,55 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - RENAME_EXCHANGE of a secret and a scratch file encrypts what the scratch file held, and keeps the rest in memory.
+    @Test(arguments: [true, false]) func aScratchFileIsExchangedWithASecret(_ isScratchFirst: Bool) throws {
+        try TestMount.with { mount in
+            try mount.makeDirectory("work/d")
+            try mount.save("old", "work/d/f")
+            let editing = try mount.open("work/d/f")
+            try editing.write("OLD")
+            try mount.save("new", "work/f~")
+            let (one, other) = isScratchFirst ? ("work/f~", "work/d/f") : ("work/d/f", "work/f~")
+            try mount.rename(one, other, .exchange)
+            #expect(try mount.onDisk() == ["d", "d/f.gpg"] && mount.decrypt("work/d/f.gpg") == "new")
+            #expect(try mount.read("work/d/f") == "new" && mount.read("work/f~") == "OLD")
+            #expect(try mount.attribute("state", of: "work/f~") == "scratch")
+            // Who has the old one open goes on with it, in memory.
+            try editing.write("OLDER")
+            try editing.close()
+            #expect(try mount.read("work/f~") == "OLDER" && mount.decrypt("work/d/f.gpg") == "new")
+            try mount.unlink("work/f~")
+            #expect(try mount.names() == ["d"] && mount.names("work/d") == ["f"])
+            #expect(mount.changes == [.saved("d/f.gpg"), .saved("d/f.gpg")])
+        }
+    }
+
+    @Test func scratchFilesAreExchangedInMemory() throws {
+        try TestMount.with { mount in
+            try mount.save("a", "work/a~")
+            try mount.save("b", "work/b~")
+            try mount.rename("work/a~", "work/b~", .exchange)
+            #expect(try mount.read("work/a~") == "b" && mount.read("work/b~") == "a")
+            #expect(mount.changes == [])
+        }
+    }
+
+    /// Nothing is exchanged where the secret would have to stay in memory without room for it.
+    @Test func anExchangeWithoutRoomChangesNothing() throws {
+        var options = StoreFilesystem.Options(secretLimit: 1 << 20)
+        options.scratchLimit = 10
+        try TestMount.with(options) { mount in
+            try mount.save("longer than ten bytes", "work/f")
+            try mount.save("new", "work/f~")
+            #expect(
+                mount.failure { () throws(Errno) in try mount.rename("work/f", "work/f~", .exchange) }
+                    == .noSpace)
+            #expect(try mount.decrypt("work/f.gpg") == "longer than ten bytes")
+            #expect(try mount.read("work/f") == "longer than ten bytes" && mount.read("work/f~") == "new")
+        }
+    }
+
     /// What was not asked to go stays on disk for its grace time.
     @Test func aRemovalThatFailsEndsNoGrace() throws {
         try TestMount.with { mount in

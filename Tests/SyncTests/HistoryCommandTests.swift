@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    /// Each line is there as soon as it is known, and nothing is read behind the last one that is wanted.
+    @Test func theFirstLinesWaitForNoOthers() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            for text in ["one", "two", "three"] { try store.insert("a", text) }
+            try home.addStores([store])
+            // Where reading on fails, it is seen what was read.
+            let old = try store.git("rev-parse", "HEAD~2^{tree}").filter { !$0.isNewline }
+            try home.succeed(["rm", "-f", "work/.git/objects/\(old.prefix(2))/\(old.dropFirst(2))"])
+            #expect(try lines(home, "log", "work/a", "-n", "1").count == 1)
+            let broken = try home.passdir("log", "work/a")
+            #expect(broken.exitCode == 1 && broken.errors.contains("the history cannot be read"), "\(broken)")
+            #expect(broken.output.split(separator: "\n").count == 1, "\(broken)")
+        }
+    }
+
     @Test func restoreBringsAnOldContentBack() throws {
         try TestHome.with { home in
             let store = try home.makeStore(

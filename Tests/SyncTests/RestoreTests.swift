@@ -163,12 +163,36 @@ import Testing
         }
     }
 
+    /// What cannot be restored of a folder is named, and the rest is restored.
+    @Test func oneOddSecretKeepsNoFolderFromTheRest() throws {
+        try prepared { home, store in
+            for name in ["c", "d", "e"] { try store.insert("a/\(name)", "old \(name)\n") }
+            // One that is damaged in the history, and one in whose place there is a folder now.
+            try home.write("no message", to: "work/a/c.gpg")
+            try store.git("commit", "-qam", "Damaged.")
+            try store.git("rm", "-q", "a/b.gpg", "a/d.gpg", "a/e.gpg")
+            try home.succeed(["mkdir", "-p", "work/a/d.gpg"])
+            try store.git("commit", "-qm", "Gone.")
+            let restored = try home.passdir("restore", "work/a", "--at", "HEAD~1")
+            #expect(restored.exitCode == 1, "\(restored)")
+            let told = restored.errors.split(separator: "\n")
+            #expect(told.count == 2 && told.allSatisfy { $0.contains(" cannot be restored: ") }, "\(told)")
+            #expect(told.contains { $0.contains("a/c.gpg") } && told.contains { $0.contains("a/d.gpg") })
+            #expect(
+                try store.show("a/b") == Array("two\n".utf8) && store.show("a/e") == Array("old e\n".utf8))
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+
     /// Without `--at` the versions are listed, and one is chosen.
     @Test func aVersionIsChosenOnATerminal() throws {
         try prepared { home, store in
             let chosen = try home.onTerminal(
                 ["passdir", "restore", "work/a/b"], [TerminalStep(at: "Which one? [1-2] ", type: "2\n")])
             #expect(chosen.exitCode == 0, "\(chosen)")
+            // By its id it can be named to --at and to git.
+            let first = try store.git("rev-parse", "--short=10", "HEAD~2").filter { !$0.isNewline }
+            #expect(chosen.output.contains("2  \(first)  "), "\(chosen)")
             #expect(chosen.output.contains("Add given password for a/b to store."), "\(chosen)")
             #expect(chosen.output.contains("work/a/b is as at "), "\(chosen)")
             #expect(try store.show("a/b") == Array("one\n".utf8))

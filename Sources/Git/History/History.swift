@@ -44,6 +44,22 @@ extension Repository {
             .map { id throws(GitError) in try commitInfo(id, cutAt: []) }
     }
 
+    /// As `log`, one commit after the other, until `body` returns false: of those behind it nothing but their order is read.
+    func visitLog(
+        from tip: ObjectID, _ body: (CommitInfo) throws(GitError) -> Bool
+    ) throws(GitError) {
+        if let shallow = try ShallowHistory(self) {
+            for commit in try shallow.log(from: tip, hiding: [], limit: .max) {
+                guard try body(commit) else { return }
+            }
+            return
+        }
+        let sorting = GIT_SORT_TOPOLOGICAL.rawValue | GIT_SORT_TIME.rawValue
+        for id in try walk(from: tip, sorting: sorting) {
+            guard try body(try commitInfo(id, cutAt: [])) else { return }
+        }
+    }
+
     /// Whether at most `limit` commits are reachable from `tip`; looks at no more than that.
     func hasHistory(of tip: ObjectID, atMost limit: Int) throws(GitError) -> Bool {
         try walk(from: tip, atMost: limit + 1).count <= limit

@@ -25,22 +25,27 @@ extension Repository {
 
     /// The commits that changed a path, or anything below a folder, newest first; merges that only took one side's
     /// version are left out. A file is followed through renames that left its content as it was.
-    /// - Parameter limit: how many at most.
-    public func history(
-        of path: FilePath, from tip: ObjectID, limit: Int = .max
-    ) throws(GitError) -> [PathChange] {
+    /// - Parameters:
+    ///   - limit: how many at most, one or more.
+    ///   - body: is handed each as soon as it is found: a long history takes long.
+    public func visitHistory(
+        of path: FilePath, from tip: ObjectID, limit: Int = .max,
+        _ body: (PathChange) throws(GitError) -> Void
+    ) throws(GitError) {
         if !path.isEmpty { try checkedPath(path) }
         var path = path
-        var found: [PathChange] = []
+        var count = 0
         var seen: Set<ObjectID> = []
-        for commit in try log(from: tip) where found.count < limit && seen.insert(commit.id).inserted {
+        try visitLog(from: tip) { commit throws(GitError) in
+            guard seen.insert(commit.id).inserted else { return true }
             let item = try object(at: path, in: commit.id)
             var isChanged = true
             for parent in commit.parents where isChanged {
                 isChanged = try object(at: path, in: parent) != item
             }
-            guard isChanged, item != nil || !commit.parents.isEmpty else { continue }
-            found.append(
+            guard isChanged, item != nil || !commit.parents.isEmpty else { return true }
+            count += 1
+            try body(
                 PathChange(
                     commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id),
                     path: path))
@@ -52,7 +57,16 @@ extension Repository {
             {
                 path = older.path
             }
+            return count < limit
         }
+    }
+
+    /// As `visitHistory`, all at once.
+    public func history(
+        of path: FilePath, from tip: ObjectID, limit: Int = .max
+    ) throws(GitError) -> [PathChange] {
+        var found: [PathChange] = []
+        try visitHistory(of: path, from: tip, limit: limit) { found.append($0) }
         return found
     }
 

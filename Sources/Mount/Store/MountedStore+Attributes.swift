@@ -55,9 +55,9 @@ extension MountedStore {
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
             if let modified = state.modified {
                 facts.modificationTime = modified
-                facts.changeTime = modified
                 if state.base == nil { facts.accessTime = modified }
             }
+            if let changed = state.changed { facts.changeTime = changed }
             if let accessed = state.accessed { facts.accessTime = accessed }
             return facts
         }

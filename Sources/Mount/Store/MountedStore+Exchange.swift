@@ -17,8 +17,8 @@ extension MountedStore {
         return try move()
     }
 
-    /// Swaps two names of the same kind where the same recipients apply; EINVAL otherwise, as a file system that
-    /// cannot. Returns false when what was looked at has changed.
+    /// Swaps two names of the same kind where the same recipients apply, or a secret with a scratch file; EINVAL
+    /// otherwise, as a file system that cannot. Returns false when what was looked at has changed.
     func exchange(
         _ oldName: Name, in one: Node, with newName: Name, in other: Node
     ) throws(Errno) -> Bool {
@@ -33,10 +33,17 @@ extension MountedStore {
             }
         }
         defer { for node in [first, second] { tree.forget(node.inode, count: 1) } }
-        guard !isScratch(first), !isScratch(second), first.kind == second.kind,
-            !isRecipientFile(first), !isRecipientFile(second),
+        guard first.kind == second.kind, !isRecipientFile(first), !isRecipientFile(second),
             first.kind == .secret || first.kind == .directory
         else { throw .invalidArgument }
+        switch (isScratch(first), isScratch(second)) {
+        case (true, true):
+            namespace.withLock { _ in tree.exchange(first, second) }
+            return true
+        case (true, false): return try exchange(second, withScratch: first)
+        case (false, true): return try exchange(first, withScratch: second)
+        case (false, false): break
+        }
         guard let onePath = tree.backingPath(of: first), let otherPath = tree.backingPath(of: second) else {
             return false
         }
@@ -87,5 +94,96 @@ extension MountedStore {
         guard let done else { return nil }
         try done.synchronize()
         return done.links
+    }
+
+    /// Swaps a secret with a scratch file: an editor puts its new version in place. That one is encrypted right now; what
+    /// the secret held goes on in memory. Returns false when what was looked at has changed.
+    private func exchange(_ secret: Node, withScratch scratch: Node) throws(Errno) -> Bool {
+        guard let path = tree.backingPath(of: secret) else { return false }
+        guard let kept = beginHandle(secret) else { throw .staleNFSFileHandle }
+        defer { endHandle(secret, kept) }
+        guard let file = beginHandle(scratch) else { throw .staleNFSFileHandle }
+        defer { endHandle(scratch, file) }
+        try loadWithoutAsking(secret, kept)
+        keepScratch(secret)
+        var isDone = false
+        defer { if !isDone { endScratch(secret) } }
+        let done = try Errno.catching { () throws(StoreError) in
+            try file.saving.withLock { _ throws(StoreError) -> DoneMove? in
+                let snapshot = try file.snapshot()
+                let unedited = file.state.withLock { $0.base?.identity.modified }
+                let staged = try store.stage(
+                    snapshot.bytes, for: path, accessed: snapshot.accessed,
+                    modified: snapshot.modified ?? unedited)
+                let done = try self.place(
+                    staged, as: path, of: (secret, kept), (scratch, file), version: snapshot.version)
+                if done != nil, !store.isForItsRecipients(staged, at: path) {
+                    file.state.withLock { $0.requireSave() }
+                }
+                return done
+            }
+        }
+        guard let done else { return false }
+        isDone = true
+        unmarkIfSaved(secret, kept)
+        file.returnScratchMemory()
+        endScratch(scratch)
+        try done.synchronize()
+        sink.note(.saved(path))
+        tell(done.links)
+        if file.state.withLock({ $0.isDirty }) {
+            // The recipients changed meanwhile. The exchange is done; a failure is kept for `status`.
+            markDirty(scratch)
+            try? save(scratch, file)
+        }
+        return true
+    }
+
+    /// Gives the ciphertext of a scratch file the name of a secret, and the secret's node that of the scratch file; nil
+    /// when what was looked at has changed.
+    private func place(
+        _ staged: StagedSecret, as path: FilePath, of secret: (node: Node, file: SecretFile),
+        _ scratch: (node: Node, file: SecretFile), version: UInt64
+    ) throws(StoreError) -> DoneMove? {
+        try namespace.withLock { _ throws(StoreError) -> DoneMove? in
+            guard tree.backingPath(of: secret.node) == path, tree.backingPath(of: scratch.node) != nil,
+                scratch.file.state.withLock({ $0.isScratch })
+            else { return nil }
+            let (folder, disk) = try StoreError.wrapping("look at", path) { () throws(Errno) in
+                (try root.folder(holding: path), try root.statusIfPresent(of: path))
+            }
+            let isAsRead = secret.file.state.withLock { state in
+                if let base = state.base, let disk { return base.isSameContent(as: disk) }
+                return state.base == nil && disk == nil
+            }
+            guard isAsRead, !isScratch(secret.node) else { return nil }
+            try StoreError.wrapping("keep in memory", path) { () throws(Errno) in
+                try secret.file.state.withLock { (state) throws(Errno) in
+                    state.isScratch = true
+                    do throws(Errno) {
+                        try secret.file.takeScratchMemory(for: state.count, &state)
+                    } catch {
+                        state.isScratch = false
+                        throw error
+                    }
+                }
+            }
+            let status: FileStatus
+            do throws(StoreError) {
+                status = try staged.publish(as: path)
+            } catch {
+                secret.file.state.withLock { $0.isScratch = false }
+                secret.file.returnScratchMemory()
+                throw error
+            }
+            tree.exchange(secret.node, scratch.node)
+            secret.file.state.withLock { $0.origin = nil }
+            scratch.file.state.withLock { state in
+                state.markSaved(version, as: status)
+                state.isScratch = false
+                state.origin = nil
+            }
+            return DoneMove(links: settleLinks(to: scratch.node), folders: [folder])
+        }
     }
 }

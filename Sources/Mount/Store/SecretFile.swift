@@ -46,6 +46,8 @@ final class SecretFile: Sendable {
         var triedFrom: AppliedList?
         /// When it was last edited, while that is not on disk.
         private(set) var modified: FileTime?
+        /// When its content or its times were last changed, while that is not on disk.
+        private(set) var changed: FileTime?
         /// When it was last read, where a program has said so, while that is not on disk.
         private(set) var accessed: FileTime?
         /// Lives in memory only.
@@ -172,6 +174,7 @@ extension SecretFile.State {
         version += 1
         content += 1
         modified = time
+        changed = time
     }
 
     private mutating func makeEditable() throws(Errno) {
@@ -250,6 +253,7 @@ extension SecretFile.State {
         triedFrom = nil
         if !isDirty {
             modified = nil
+            changed = nil
             accessed = nil
             isOnlyTruncated = false
         }
@@ -276,5 +280,6 @@ extension SecretFile.State {
     mutating func setTimes(accessed: FileTime?, modified: FileTime?) {
         if let accessed { self.accessed = accessed }
         if let modified { self.modified = modified }
+        changed = .now
     }
 }

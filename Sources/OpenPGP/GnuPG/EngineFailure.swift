@@ -14,6 +14,7 @@ enum EngineFailure {
         case GPG_ERR_NO_AGENT, GPG_ERR_AGENT, GPG_ERR_ASS_CONNECT_FAILED, GPG_ERR_NOT_LOCKED:
             .agentUnavailable
         case GPG_ERR_ENOMEM: .outOfMemory
+        case GPG_ERR_EMFILE, GPG_ERR_ENFILE: .tooManyOpenFiles
         case GPG_ERR_NO_PUBKEY: .missingKey
         case GPG_ERR_AMBIGUOUS_NAME, GPG_ERR_AMBIGUOUS: .ambiguousKey
         case GPG_ERR_CERT_REVOKED: .revokedKey

@@ -38,7 +38,7 @@ final class GpgDecryption {
         let decryption: GpgDecryption
         do throws(Errno) { decryption = try start(program, options, place) } catch {
             throw OpenPGPError(
-                error == .noSuchFileOrDirectory ? .noEngine : .other, "gpg cannot be started: \(error)")
+                error == .noSuchFileOrDirectory ? .noEngine : .init(error), "gpg cannot be started: \(error)")
         }
         do throws(AgentFailure) {
             try decryption.serve(ciphertext, limit, wait)

@@ -9,7 +9,8 @@ final class Wakeup: Sendable {
     init() throws(OpenPGPError) {
         descriptor = eventfd(0, Int32(bitPattern: UInt32(O_CLOEXEC | O_NONBLOCK)))
         guard descriptor >= 0 else {
-            throw OpenPGPError(.other, "cannot make an event descriptor: \(Errno(rawValue: errno))")
+            let error = Errno(rawValue: errno)
+            throw OpenPGPError(.init(error), "cannot make an event descriptor: \(error)")
         }
     }
 

@@ -64,12 +64,14 @@ public enum VisibleText {
     }
 
     /// Whether a character controls its surroundings or is not seen: controls, format characters (bidirectional ones,
-    /// zero width, tags), line and paragraph separators, and what Unicode lets fonts draw as nothing.
+    /// zero width, tags), line and paragraph separators, what Unicode lets fonts draw as nothing, the blank pattern of
+    /// Braille, and private characters, which mean whatever a font makes of them.
     private static func isHidden(_ scalar: Unicode.Scalar, after previous: Unicode.Scalar?) -> Bool {
         switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return true
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: return true
         default: break
         }
+        if scalar == "\u{2800}" { return true }
         guard scalar.properties.isDefaultIgnorableCodePoint else { return false }
         // ❤️ is two characters: the second one asks for the coloured form of the first.
         let choosesForm = scalar.value == 0xFE0E || scalar.value == 0xFE0F

@@ -60,12 +60,20 @@ public struct StoreHistory {
 
     /// The commits that changed a file or folder of the store, newest first; the empty path is the whole store.
     public func entries(of path: FilePath, limit: Int) throws(Failure) -> [Entry] {
+        var entries: [Entry] = []
+        try visitEntries(of: path, limit: limit) { entries.append($0) }
+        return entries
+    }
+
+    /// As `entries`; `body` is handed each as soon as it is found.
+    public func visitEntries(of path: FilePath, limit: Int, _ body: (Entry) -> Void) throws(Failure) {
         try reading { () throws(GitError) in
-            try repository.history(of: path, from: tip, limit: limit).map { change throws(GitError) in
-                Entry(
-                    commit: change.commit.id.hex, time: change.commit.author.time,
-                    author: change.commit.author.name, subject: try subject(of: change),
-                    path: change.item == nil ? nil : change.path)
+            try repository.visitHistory(of: path, from: tip, limit: limit) { change throws(GitError) in
+                body(
+                    Entry(
+                        commit: change.commit.id.hex, time: change.commit.author.time,
+                        author: change.commit.author.name, subject: try subject(of: change),
+                        path: change.item == nil ? nil : change.path))
             }
         }
     }

@@ -79,7 +79,9 @@ struct TreeMerge {
     }
 
     /// Old name to new name, where the very same blob went from one to the other and the other side has edited it
-    /// under the old name and has nothing under the new one. Where there are several of one blob, as after a copy, nothing
+    /// under the old name and has nothing under the new one. What a file is for goes by its name: an edit follows a secret to
+    /// another secret's name, and any other file to another folder only, so that no push makes a list of recipients of
+    /// what was saved here. Where there are several of one blob, as after a copy, nothing
     /// tells which became which: none was renamed.
     private static func renames(
         _ changes: [TreeDifference], unless others: [FilePath: TreeDifference]
@@ -93,7 +95,9 @@ struct TreeMerge {
         var renames: [FilePath: FilePath] = [:]
         for change in changes {
             guard change.new == nil, let old = change.old, removed[old] == 1, let place = added[old],
-                place.count == 1, others[change.path]?.new != nil, others[place[0]] == nil
+                place.count == 1, others[change.path]?.new != nil, others[place[0]] == nil,
+                change.path.isSecretName && place[0].isSecretName
+                    || change.path.lastComponent == place[0].lastComponent
             else { continue }
             renames[change.path] = place[0]
         }

@@ -222,9 +222,9 @@ extension MountModel {
             if from.top !== to.top {
                 .improperLink
             } else if let first, let second {
-                from.effectiveReaders != to.effectiveReaders || first.isFolder != second.isFolder
-                    || first.isLink || second.isLink
-                    || first.isScratch || second.isScratch
+                first.isFolder != second.isFolder || first.isLink || second.isLink
+                    || !first.isScratch && !second.isScratch
+                        && from.effectiveReaders != to.effectiveReaders
                     ? .invalidArgument : nil
             } else {
                 .noSuchFileOrDirectory
@@ -235,11 +235,20 @@ extension MountModel {
                 from: from.inode, Name(oldName)!, to: to.inode, Name(newName)!, flags: .exchange)
         }
         guard isDone, let first, let second else { return }
-        // Both were saved before.
-        for node in [first, second] { node.isFolder ? giveUpParked(node) : saved(node) }
         _ = from.take(oldName)
         _ = to.take(newName)
         from.put(second, oldName)
         to.put(first, newName)
+        guard first.isScratch == second.isScratch else {
+            // The scratch file is encrypted, the secret goes on in memory.
+            for node in [first, second] {
+                node.isScratch.toggle()
+                node.isEdited = false
+                node.isOnDisk = !node.isScratch
+            }
+            return
+        }
+        // Both were saved before.
+        for node in [first, second] where !node.isScratch { node.isFolder ? giveUpParked(node) : saved(node) }
     }
 }
