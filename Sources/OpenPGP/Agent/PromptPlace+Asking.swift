@@ -44,9 +44,8 @@ extension PromptPlace {
         case 4 where minor < 64: path = "/dev/tty\(minor)"
         default: return nil
         }
-        var facts = Glibc.stat()
-        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFCHR,
-            // The C library has such a number as the kernel has it here.
+        // The C library has such a number as the kernel has it here.
+        guard let facts = FilePath(path).facts(), facts.st_mode & S_IFMT == S_IFCHR,
             facts.st_rdev == dev_t(bits), access(path, R_OK | W_OK) == 0
         else { return nil }
         return path
