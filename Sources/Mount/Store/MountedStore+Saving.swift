@@ -119,6 +119,8 @@ extension MountedStore {
     /// What a save of a secret could only fail with, as things are; nil where it could succeed.
     func whyNotSaved(_ secret: FilePath) -> StoreError? {
         do throws(StoreError) {
+            // A folder that has lost its lists, as it was removed, says nothing about the one that has its path now.
+            try root.follow(as: store.name)
             try checkListsAreSaved(for: secret)
             try store.checkCanEncrypt(secret)
             return nil
