@@ -2,14 +2,18 @@
 """Measures looking, reading and saving through the mount, side by side with gpg, pass, gocryptfs and libfuse's passthrough_ll.
 
 Usage: scripts/bench speed [--count N] [--folders N] [--rounds N] [--key cv25519|rsa4096] [--json FILE]
+       scripts/bench speed --plot FILE.svg [--largest N]
 
+The second form draws cold reads and 'ls -lR' over 10 to N secrets (100000).
 It uses $PASSDIR_BINARY, else the release build. Rivals that are not installed are left out, and that is said. Every number
 is a median, in milliseconds; read them as ratios, for all are taken in one run on one machine. Everything lies in a folder
 of its own under /tmp.
 """
 
 import argparse
+import contextlib
 import json
+import math
 import os
 import pathlib
 import platform
@@ -23,6 +27,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEYS = {"cv25519": "future-default", "rsa4096": "rsa4096"}
+# Beyond so many, secrets are copies: to encrypt a hundred thousand takes longer than all that is measured.
+DISTINCT = 1000
 EXAMPLE = pathlib.Path("/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c")
 
 
@@ -74,12 +80,17 @@ class Trees:
         run("pass", "git", "init")
         self.store = pathlib.Path(os.environ["PASSWORD_STORE_DIR"])
         (home / "plain").mkdir()
+        made = []
         for number, name in enumerate(self.names):
-            text = f"a secret, number {number:5}\n".encode()
+            text = f"a secret, number {number % DISTINCT:5}\n".encode()
             plain, secret = home / "plain" / name, self.store / (name + ".gpg")
             for path in (plain, secret):
                 path.parent.mkdir(parents=True, exist_ok=True)
             plain.write_bytes(text)
+            if number >= DISTINCT:
+                shutil.copyfile(made[number % DISTINCT], secret)
+                continue
+            made.append(secret)
             run("gpg", "--batch", "--quiet", "--trust-model", "always", "--compress-algo=none", "-e", "-r",
                 "ann@example.org", "-o", secret, input=text)
         run("git", "-C", self.store, "add", "-A")
@@ -215,6 +226,77 @@ def measure(trees, options):
     return rows
 
 
+def grow(largest, options):
+    """Milliseconds by number of secrets: of one cold read, and of 'ls -lR' right after the mount and again."""
+    lines = {"one cold read": [], "ls -lR, right after the mount": [], "ls -lR, again": [], "ls -lR, gocryptfs": []}
+    count = 10
+    while count <= largest:
+        with home_of_its_own() as home:
+            trees = Trees(home, argparse.Namespace(**{**vars(options), "count": count, "folders": max(1, count // 50)}))
+            try:
+                trees.make()
+                mount = trees.mount_passdir()
+                lines["ls -lR, right after the mount"].append((count, milliseconds(lambda: WHOLE["ls -lR"](mount))))
+                lines["ls -lR, again"].append((count, median(3, lambda: WHOLE["ls -lR"](mount))))
+                few = trees.names[:: max(1, count // options.reads)]
+                lines["one cold read"].append(
+                    (count, statistics.median(milliseconds(lambda: read_all(mount, [name])) for name in few)))
+                trees.unmount_passdir()
+                rival = trees.mount_gocryptfs()
+                if rival:
+                    lines["ls -lR, gocryptfs"].append((count, median(3, lambda: WHOLE["ls -lR"](rival))))
+            finally:
+                trees.end()
+        print(f"{count:7} secrets: " + ", ".join(f"{name} {line[-1][1]:.2f}" for name, line in lines.items() if line))
+        count *= 10
+    return {name: line for name, line in lines.items() if line}
+
+
+def plot(lines):
+    """An SVG of lines of (count, milliseconds), both axes logarithmic."""
+    points = [point for line in lines.values() for point in line]
+    (left, right), (low, high) = (
+        (math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))) for values in zip(*points))
+    width, height, margin, colours = 640, 360, 60, ["#1b6ca8", "#c8553d", "#588157", "#7b5ea7"]
+
+    def place(count, time):
+        return (margin + (math.log10(count) - left) / (right - left or 1) * (width - 2 * margin),
+                height - margin - (math.log10(time) - low) / (high - low or 1) * (height - 2 * margin))
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 20 * len(lines)}" '
+             'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>']
+    for power in range(low, high + 1):
+        y = place(10 ** left, 10 ** power)[1]
+        parts.append(f'<path d="M{margin} {y:.1f}H{width - margin}" stroke="#ddd"/>'
+                     f'<text x="{margin - 6}" y="{y + 4:.1f}" text-anchor="end">{10 ** power:g} ms</text>')
+    for power in range(left, right + 1):
+        x = place(10 ** power, 10 ** low)[0]
+        parts.append(f'<text x="{x:.1f}" y="{height - margin + 18}" text-anchor="middle">{10 ** power:,}</text>')
+    parts.append(f'<text x="{width / 2}" y="{height - 22}" text-anchor="middle">secrets</text>')
+    for number, (name, line) in enumerate(lines.items()):
+        colour, y = colours[number % len(colours)], height + 20 * number
+        corners = " ".join("{:.1f},{:.1f}".format(*place(*point)) for point in line)
+        parts.append(f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="2"/>'
+                     f'<path d="M{margin} {y}h24" stroke="{colour}" stroke-width="2"/>'
+                     f'<text x="{margin + 32}" y="{y + 4}">{name}</text>')
+    return "\n".join(parts) + "\n</svg>\n"
+
+
+@contextlib.contextmanager
+def home_of_its_own():
+    """A folder under /tmp that all programs take for the home of their user; gone afterwards."""
+    home = pathlib.Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
+    environment = {
+        "HOME": home, "GNUPGHOME": home / "gnupg", "XDG_RUNTIME_DIR": home / "run", "XDG_STATE_HOME": home / "state",
+        "XDG_DATA_HOME": home / "data", "XDG_CONFIG_HOME": home / "config", "PASSWORD_STORE_DIR": home / "store"}
+    os.environ.update({name: str(value) for name, value in environment.items()})
+    os.environ.pop("PASSWORD_STORE_KEY", None)
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench speed", description=__doc__.split("\n\n")[0])
     parser.add_argument("--count", type=int, default=1000, help="secrets (1000)")
@@ -225,21 +307,20 @@ def main():
     parser.add_argument("--json", help="writes all numbers to a file")
     parser.add_argument("--no-pass-grep", dest="pass_grep", action="store_false", help="pass grep takes long")
     parser.add_argument("--no-reads", dest="reads_all", action="store_false", help="no grep and tar of everything, warm")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draws how times grow with the number of secrets")
+    parser.add_argument("--largest", type=int, default=100_000, help="secrets at most, for --plot (100000)")
     options = parser.parse_args()
-    home = pathlib.Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
-    environment = {
-        "HOME": home, "GNUPGHOME": home / "gnupg", "XDG_RUNTIME_DIR": home / "run", "XDG_STATE_HOME": home / "state",
-        "XDG_DATA_HOME": home / "data", "XDG_CONFIG_HOME": home / "config", "PASSWORD_STORE_DIR": home / "store"}
-    os.environ.update({name: str(value) for name, value in environment.items()})
-    os.environ.pop("PASSWORD_STORE_KEY", None)
-    trees = Trees(home, options)
-    try:
-        trees.make()
-        before = os.getloadavg()[0]
-        rows = measure(trees, options)
-    finally:
-        trees.end()
-        shutil.rmtree(home, ignore_errors=True)
+    if options.plot:
+        pathlib.Path(options.plot).write_text(plot(grow(options.largest, options)))
+        return
+    with home_of_its_own() as home:
+        trees = Trees(home, options)
+        try:
+            trees.make()
+            before = os.getloadavg()[0]
+            rows = measure(trees, options)
+        finally:
+            trees.end()
     facts = {
         "date": time.strftime("%Y-%m-%d"), "secrets": options.count, "folders": options.folders, "key": options.key,
         "kernel": platform.release(), "processors": os.cpu_count(), "load": [before, os.getloadavg()[0]], "notes": trees.notes}

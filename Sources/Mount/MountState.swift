@@ -8,6 +8,10 @@ import SystemPackage
 
 /// What the subtrees of one mount share: the nodes that the kernel knows, and the way to tell it of changes.
 final class MountState: Sendable {
+    /// For how many seconds the kernel answers stat(2) of a file from what a look-up told: long enough for the call that
+    /// looked the name up. Names it looks up each time, so that more would gain nothing.
+    static let lookedUpTimeout = 0.02
+
     let tree = Tree()
     let options: StoreFilesystem.Options
     let scratchNames: ScratchNames
@@ -45,6 +49,12 @@ final class MountState: Sendable {
         if let user = changes.userID, user != userID { throw .notPermitted }
         if let group = changes.groupID, group != groupID { throw .notPermitted }
         if let permissions = changes.permissions, permissions & 0o7000 != 0 { throw .notPermitted }
+    }
+
+    /// What the kernel was told of the attributes of a node is no longer so. It waits for nothing, so that a request of
+    /// this very node may call it.
+    func forgetAttributes(of node: Node) {
+        kernel.withLock { $0 }?.invalidateInode(node.inode, offset: -1, length: 0)
     }
 
     /// Drops the kernel's pages of a plaintext. From another thread than the one that serves a request.

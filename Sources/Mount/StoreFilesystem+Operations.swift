@@ -232,11 +232,15 @@ extension StoreFilesystem: Filesystem {
         try find(inode).subtree.statistics()
     }
 
-    /// getxattr(2): ENODATA for what a thing does not have.
+    /// getxattr(2): ENODATA for what a thing does not have. Of access lists, capabilities and labels there are none
+    /// anywhere here: `ls -l` asks for those of each file until it hears EOPNOTSUPP.
     public func extendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) -> [UInt8] {
+        guard name.starts(with: Self.userAttributes) else { throw .notSupportedOnSocket }
         let (node, subtree) = try find(inode)
         return try subtree.extendedAttribute(name, of: node)
     }
+
+    private static let userAttributes = Array("user.".utf8)
 
     /// listxattr(2): none. `mv` and `cp -a` copy what is listed, and fail where it cannot be set; these tell of this file in
     /// this place, so that a copy of them would be wrong anywhere. Ceph does not list its own either.

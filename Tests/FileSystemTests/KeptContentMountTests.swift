@@ -6,8 +6,9 @@ import Testing
 /// What was read is not decrypted again for a while, whatever has become of the key meanwhile.
 @Suite struct KeptContentMountTests {
     /// Holds:
-    /// - What was read is kept in locked memory and in the kernel for `cache.time` after the last close (60 s; `0s`: not at
-    ///   all), up to 4 MiB in the daemon: an open in that time decrypts nothing, as long as the ciphertext is the same file.
+    /// - A secret of up to 1 MiB that was read is kept, 4 MiB of them at most, in locked memory and in the kernel for
+    ///   `cache.time` after the last close (60 s; `0s`: not at all): an open in that time decrypts nothing, as long as the
+    ///   ciphertext is the same file.
     @Test func whatWasReadIsNotDecryptedAgain() throws {
         try Mounted.with { mounted in
             for name in ["a", "b"] { try mounted.store.insert(name, "text of \(name)") }

@@ -121,6 +121,21 @@ import Testing
         }
     }
 
+    /// A size that the kernel was told before the message was decrypted may be wrong.
+    @Test func whatALookUpToldIsForgottenOnceTheSizeIsKnown() throws {
+        try TestMount.withKernel(options(.zero)) { mount, kernel in
+            try mount.encrypt("text", "work/a.gpg")
+            try mount.makeDirectory("work/d")
+            let (file, folder) = (try mount.look("work/a"), try mount.look("work/d"))
+            defer { for entry in [file, folder] { mount.forget(entry) } }
+            #expect(file.attributeTimeout > 0 && folder.attributeTimeout == 0)
+            #expect(file.entryTimeout == 0 && folder.entryTimeout == 0)
+            kernel.clear()
+            #expect(try mount.read("work/a") == "text")
+            #expect(kernel.heard.contains(.attributes(file.inode)))
+        }
+    }
+
     @Test func oneCallForgetsAll() throws {
         try TestMount.withKernel(options(.seconds(60))) { mount, kernel in
             for name in ["a", "b", "c"] { try mount.save(name, "work/" + name) }

@@ -98,6 +98,7 @@ extension MountedStore {
             file.state.withLock { state in
                 if !state.isLoaded { state.install(plaintext) }
             }
+            mount.forgetAttributes(of: node)
         } catch {
             switch error.code {
             case .openPGP(.noPinentry), .openPGP(.timedOut): throw .improperLink
@@ -145,6 +146,8 @@ extension MountedStore {
                 state.decryption = nil
                 if !state.isLoaded, state.handles > 0 { state.install(plaintext) }
             }
+            // Its size is known now, which the packets may have told wrongly.
+            mount.forgetAttributes(of: node)
         } catch {
             outcome = .failure(error)
             file.state.withLock { state in

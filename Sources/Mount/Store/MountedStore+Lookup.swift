@@ -12,7 +12,9 @@ extension MountedStore {
             try find(name, in: place)
         }
         do {
-            return Entry(inode: node.inode, attributes: try attributes(of: node, known: status))
+            let timeout = node.fileKind == .regular ? MountState.lookedUpTimeout : 0
+            return Entry(
+                inode: node.inode, attributes: try attributes(of: node, known: status), attributeTimeout: timeout)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
