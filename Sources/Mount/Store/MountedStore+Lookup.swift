@@ -14,7 +14,8 @@ extension MountedStore {
         do {
             let timeout = node.fileKind == .regular ? MountState.lookedUpTimeout : 0
             return Entry(
-                inode: node.inode, attributes: try attributes(of: node, known: status), attributeTimeout: timeout)
+                inode: node.inode, attributes: try attributes(of: node, known: status),
+                attributeTimeout: timeout)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
