@@ -179,10 +179,11 @@ final class ServedStore: Sendable {
     private func report(of finding: Finding, _ unsaved: [UnsavedSecret]) -> StoreReport {
         let status = finding.status
         let isWaiting = status.pendingChanges > 0 || status.unpushedCommits > 0
+        let isQuiet = status.lastError == nil && unsaved.isEmpty && !isWaiting
         let state: StoreState =
             switch status.state {
-            case .starting, .ready:
-                status.lastError == nil && unsaved.isEmpty && !isWaiting ? .ready : .waiting
+            case .starting: isQuiet ? .starting : .waiting
+            case .ready: isQuiet ? .ready : .waiting
             case .noRepository, .noCommits: unsaved.isEmpty ? .noCommits : .waiting
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.

@@ -80,6 +80,7 @@ struct StatusText {
 
     private static func sentence(for state: StoreState) -> String {
         switch state {
+        case .starting: "not looked at yet"
         case .ready: "ready"
         case .noCommits: "reading and saving work; nothing is committed"
         case .waiting: "changes or commits wait"

@@ -70,7 +70,7 @@ enum ControlInterface {
         type Store (
           name: string,
           path: string,
-          state: (ready, noCommits, waiting, failed),
+          state: (starting, ready, noCommits, waiting, failed),
           branch: ?string,
           pendingChanges: int,
           unpushedCommits: int,

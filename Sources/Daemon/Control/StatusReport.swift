@@ -45,6 +45,8 @@ public struct MountReport: Codable, Sendable, Equatable {
 
 /// How a store is doing.
 public enum StoreState: String, Codable, Sendable, CaseIterable {
+    /// Nobody has looked at it yet: the daemon does so right after the mount.
+    case starting
     /// Everything works; changes are committed.
     case ready
     /// Reading and saving work; nothing is committed, as the store is no git repository or git cannot be used.
