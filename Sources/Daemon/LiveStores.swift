@@ -149,7 +149,8 @@ final class LiveStores: Sendable {
         do throws(Errno) {
             try filesystem.add(
                 store, sink: committer,
-                changeRecipients: RecipientSaving.changer(store, committer, opening.opener.environment),
+                changeRecipients: RecipientSaving.changer(
+                    store, committer, served.runningChanges, opening.opener.environment),
                 isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")

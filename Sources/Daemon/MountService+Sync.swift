@@ -57,6 +57,18 @@ extension MountService {
         return discarded
     }
 
+    func abortSave(store name: String) -> AbortedSave? {
+        // A store that was hidden meanwhile may still be saved.
+        let served = stores.all.first { $0.name == name } ?? unsavedRest.first { $0.name == name }
+        switch served?.runningChanges.abort() {
+        case .undone(let place)?:
+            log.notice("the change of recipients of \(name) by a save of .gpg-id was taken back")
+            return AbortedSave(outcome: .undone, keptAt: place?.string)
+        case .finished?: return AbortedSave(outcome: .finished, keptAt: nil)
+        case .interrupted?, nil: return nil
+        }
+    }
+
     /// Stores that are not shown and have unsaved secrets.
     var unsavedRest: [ServedStore] {
         let all = stores.all

@@ -41,8 +41,15 @@ struct ConflictsListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
-        let found = all.flatMap { access in
+        let environment = CallerEnvironment.variables()
+        let (wanted, complaints): ([StoreAccess], [String]) =
+            if stores.isEmpty {
+                try StoreAccess.all(environment: environment)
+            } else {
+                (try StoreAccess.named(stores, environment: environment), [])
+            }
+        for complaint in complaints { StandardError.print("passdir: \(complaint)") }
+        let found = wanted.flatMap { access in
             let store = access.store
             return ConflictList(store).find().map { entry in
                 Conflict(
@@ -50,8 +57,12 @@ struct ConflictsListCommand: ParsableCommand {
                     secret: "\(store.name)/\(store.visiblePath(of: entry.original))")
             }
         }
-        if json { return Output.print(json: found) }
-        for one in found { Output.print(fields: [one.conflict, one.secret]) }
+        if json {
+            Output.print(json: found)
+        } else {
+            for one in found { Output.print(fields: [one.conflict, one.secret]) }
+        }
+        if !complaints.isEmpty { throw ExitCode.failure }
     }
 }
 

@@ -54,21 +54,26 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        let places =
-            try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
-            ?? StoreAccess.all(environment: environment)
+        let (places, complaints): ([StoreAccess], [String]) =
+            if let path {
+                ([try StoreAccess.open(path, for: .reading, environment: environment)], [])
+            } else {
+                try StoreAccess.all(environment: environment)
+            }
+        let areMany = places.count + complaints.count > 1
+        for complaint in complaints { StandardError.print("passdir: \(complaint)") }
         var lines: [Line] = []
-        var isWhole = true
+        var isWhole = complaints.isEmpty
         for place in places {
             do {
                 var isFirst = true
                 try visitLines(of: place) { line in
                     if json { return lines.append(line) }
-                    if isFirst, places.count > 1 { Output.print(place.store.name + ":") }
+                    if isFirst, areMany { Output.print(place.store.name + ":") }
                     isFirst = false
                     Output.print(Self.text(line))
                 }
-            } catch let error as any SentenceError where places.count > 1 {
+            } catch let error as any SentenceError where areMany {
                 // One store says nothing of the others.
                 StandardError.print("passdir: \(error)")
                 isWhole = false

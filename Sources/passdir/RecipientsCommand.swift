@@ -252,6 +252,9 @@ struct RecipientsAbortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "abort", abstract: "Take back a change of recipients that was interrupted.",
         discussion: """
+            Also stops the change that saving a '.gpg-id' in the mount is making: the program that saves it gets an error \
+            (ECANCELED), and this command says where the new list is kept.
+
             What was saved or copied meanwhile stays, and is encrypted again to the lists in force before it is \
             committed.
 
@@ -266,18 +269,28 @@ struct RecipientsAbortCommand: ParsableCommand {
 
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
+        if let save = sharing.abortSave(ofStore: store) { return Self.tell(save) }
         let outcome = try sharing.abort(store: store, skipsUnreadable: skipUnreadable)
         UnsavedLists.tell(sharing, ofStore: store)
         sharing.retrySaves()
         switch outcome {
         case .undone(let undone): Self.tell(undone)
-        case .wasFinished: Output.print("the change was already complete and committed: it stays")
+        case .wasFinished: Output.print(Self.isComplete)
         }
+    }
+
+    private static let isUndone = "the change is taken back: everything is as it was before"
+    private static let isComplete = "the change was already complete and committed: it stays"
+
+    private static func tell(_ save: AbortedSave) {
+        guard save.outcome == .undone else { return Output.print(isComplete) }
+        Output.print(isUndone)
+        if let place = save.keptAt { Output.print("what was to be saved as .gpg-id is kept in \(place)") }
     }
 
     private static func tell(_ undone: Reencryption.Undone) {
         guard !undone.isComplete else {
-            return Output.print("the change is taken back: everything is as it was before")
+            return Output.print(isUndone)
         }
         Output.print("the change is taken back")
         for secret in undone.again {

@@ -9,6 +9,7 @@ enum ControlInterface {
     static let unmount = "org.passdir.Control.Unmount"
     static let retrySaves = "org.passdir.Control.RetrySaves"
     static let discardUnsaved = "org.passdir.Control.DiscardUnsaved"
+    static let abortSave = "org.passdir.Control.AbortSave"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
@@ -63,10 +64,13 @@ enum ControlInterface {
           refusal: ?string
         )
 
+        # How far a save of a .gpg-id is with encrypting secrets to the new recipients: `done` of `total` secrets.
+        type Reencryption (step: (encrypting, placing, committing), done: int, total: int)
+
         type Store (
           name: string,
           path: string,
-          state: (ready, noCommits, waiting, failed),
+          state: (starting, ready, noCommits, waiting, failed),
           branch: ?string,
           pendingChanges: int,
           unpushedCommits: int,
@@ -81,6 +85,7 @@ enum ControlInterface {
           unsaved: []Unsaved,
           beingWritten: []string,
           openForWriting: []string,
+          reencryption: ?Reencryption,
           recipientChanges: []RecipientChange
         )
 
@@ -116,6 +121,13 @@ enum ControlInterface {
         # Gives up what could not be saved: one secret of a store, by its path in the mount, or all; replies when the mount
         # shows what lies on disk. One that a program has open is given up only with all.
         method DiscardUnsaved(store: string, path: ?string) -> (discarded: []string)
+
+        # `keptAt` is the file in which what was to be saved is kept.
+        type AbortedSave (outcome: (undone, finished), keptAt: ?string)
+
+        # Takes back the change of recipients that a save of a .gpg-id is making; replies when that is done, or when the
+        # change is complete. `aborted` is left out where no save is making one, or it could not be taken back.
+        method AbortSave(store: string) -> (aborted: ?AbortedSave)
 
         # Files in the mount are open.
         error Busy (message: string)

@@ -1,3 +1,5 @@
+public import Stores
+
 /// What `passdir status` shows, and what `status --json` prints as it is: the mount and its stores.
 ///
 /// Keys are always present; what is absent is null.
@@ -43,6 +45,8 @@ public struct MountReport: Codable, Sendable, Equatable {
 
 /// How a store is doing.
 public enum StoreState: String, Codable, Sendable, CaseIterable {
+    /// Nobody has looked at it yet: the daemon does so right after the mount.
+    case starting
     /// Everything works; changes are committed.
     case ready
     /// Reading and saving work; nothing is committed, as the store is no git repository or git cannot be used.
@@ -91,6 +95,8 @@ public struct StoreReport: Sendable, Equatable {
     public var beingWritten: [String] = []
     /// Secrets that a program has open and may still write to.
     public var openForWriting: [String] = []
+    /// How far the change of recipients is that a save of a `.gpg-id` is making; nil where none is.
+    public var reencryption: Reencryption.Progress?
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport] = []
     /// The credentials that are kept for its remote; filled in by `passdir status`, which looks at them.
@@ -103,7 +109,7 @@ extension StoreReport: Codable {
             lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
-        case credentials
+        case reencryption, credentials
     }
 
     /// What `encode(to:)` wrote.
@@ -127,6 +133,7 @@ extension StoreReport: Codable {
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
         beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
         openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
+        reencryption = try container.decodeIfPresent(Reencryption.Progress.self, forKey: .reencryption)
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
         credentials = try container.decodeIfPresent([CredentialReport].self, forKey: .credentials) ?? []
@@ -154,6 +161,7 @@ extension StoreReport: Codable {
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
+        try container.encodeIfPresent(reencryption, forKey: .reencryption)
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
         if !credentials.isEmpty { try container.encode(credentials, forKey: .credentials) }
     }
@@ -177,6 +185,22 @@ public struct UnsavedReport: Codable, Sendable, Equatable {
     public var error: String
     /// When saving first failed.
     public var since: Timestamp
+}
+
+/// The end of a change of recipients that a save of a `.gpg-id` was making and that was to be taken back.
+public struct AbortedSave: Codable, Sendable, Equatable {
+    /// What became of the change.
+    public enum Outcome: String, Codable, Sendable {
+        /// Everything is as it was before.
+        case undone
+        /// It was too far to be taken back, and is complete.
+        case finished
+    }
+
+    /// What became of the change.
+    public var outcome: Outcome
+    /// The file in which what was to be saved is kept, absolute; nil where it is not.
+    public var keptAt: String?
 }
 
 /// How a store and its remote came together.

@@ -42,6 +42,7 @@ struct StoreListCommand: ParsableCommand {
 
     private static func words(_ store: StoreDefinition, _ state: StoreState?) -> String {
         switch state {
+        case .starting: "starting"
         case .ready: "ready"
         case .waiting: "waiting"
         case .failed: "failed"
