@@ -144,6 +144,16 @@ struct EraseCommand: ParsableCommand {
             "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
                 + "\(credentials == 1 ? "" : "s")?", yes: yes)
         Daemon.giveBackMountPoints(environment: context.environment)
-        for away in try context.administration.eraseEverything(force: force) { away.print() }
+        let moved = try context.administration.eraseEverything(force: force)
+        for away in moved { away.print() }
+        let earlier = context.administration.leftInRemoved.filter { left in
+            !moved.contains { $0.place == left }
+        }
+        if let folder = earlier.first?.removingLastComponent() {
+            let names = earlier.compactMap(\.lastComponent?.string).joined(separator: ", ")
+            StandardError.print(
+                "passdir: \(folder) still holds what was moved there earlier: \(names); keep what you need, then delete "
+                    + "the folder or run passdir erase --force")
+        }
     }
 }
