@@ -158,7 +158,13 @@ final class MountService: Sendable {
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
             try PosixThread.start(named: "expiry") { [weak self] in self?.tellOfExpiriesDaily() }
-            try PosixThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
+            try PosixThread.start(named: "save-retry") { [weak self] in
+                self?.regularly { $0.filesystem.retryFailedSaves() }
+            }
+            // On a thread of its own: the disk of a store may be slow to say that it is not there.
+            try PosixThread.start(named: "open-again") { [weak self] in
+                self?.regularly { $0.stores.openAgain() }
+            }
         } catch {
             log.error("signals are not handled: \(error)")
         }
@@ -210,12 +216,11 @@ final class MountService: Sendable {
         repeat { expiryNotices.tell() } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
     }
 
-    private func retrySavesRegularly() {
-        let pause = saveRetry
-        while !isStopping.withLock({ $0 }) {
-            if finished.wait(timeout: .now() + pause.dispatchInterval) == .success { return }
-            filesystem.retryFailedSaves()
-        }
+    /// Does something at the interval of `save.retry`, until the mount ends.
+    private func regularly(_ work: (MountService) -> Void) {
+        while finished.wait(timeout: .now() + saveRetry.dispatchInterval) == .timedOut,
+            !isStopping.withLock({ $0 })
+        { work(self) }
     }
 
     private func finish() {

@@ -92,10 +92,11 @@ public enum Catalogue {
     /// What the log tells.
     public static let logLevel = Setting<LogLevel>(
         "log.level", default: .info, description: "How much the log tells", owner: .daemon, kind: .word)
-    /// How often a failed save is tried again.
+    /// How often a failed save, or opening a store, is tried again.
     public static let saveRetry = Setting<Duration>(
         "save.retry", default: .seconds(15),
-        description: "How long to wait before a failed save is tried again",
+        description:
+            "How long to wait before a failed save, or a store that could not be opened, is tried again",
         owner: .mount, kind: .duration)
 
     /// What encrypts and decrypts.

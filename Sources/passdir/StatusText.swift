@@ -79,7 +79,7 @@ struct StatusText {
         case .ready: "ready"
         case .noCommits: "reading and saving work; nothing is committed"
         case .waiting: "changes or commits wait"
-        case .failed: "committing or pushing failed"
+        case .failed: "it cannot be used"
         }
     }
 

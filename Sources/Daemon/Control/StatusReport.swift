@@ -49,7 +49,7 @@ public enum StoreState: String, Codable, Sendable, CaseIterable {
     case noCommits
     /// Changes or commits wait: for the commit's delay, for a lock of git's, or for the remote.
     case waiting
-    /// The last commit or push failed; `lastError` says why.
+    /// It could not be opened, or its disk does not answer; `lastError` says why.
     case failed
 }
 
