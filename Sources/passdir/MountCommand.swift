@@ -90,6 +90,13 @@ struct MountCommand: ParsableCommand {
         }
         try Detached.start(
             arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)
+        let lost = Daemon.lostSecrets(environment: environment)
+        if let first = lost.first {
+            let more = lost.count > 1 ? " and \(lost.count - 1) more" : ""
+            StandardError.warn(
+                "\(first)\(more) could not be saved before passdir last ended, and the text is lost; passdir status says why"
+            )
+        }
         Output.success("mounted at \(place)")
     }
 }

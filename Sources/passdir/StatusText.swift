@@ -1,4 +1,5 @@
 import Daemon
+import Stores
 
 /// A status report for people: the mount, then a paragraph a store.
 struct StatusText {
@@ -70,6 +71,12 @@ struct StatusText {
         }
         for unsaved in store.unsaved {
             facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since.local))")
+        }
+        for lost in store.lost {
+            let place = ShellWord.quoted("\(store.name)/\(lost.path)")
+            facts.append(
+                "lost     \(lost.path): \(lost.error) (its text ended with passdir at \(lost.time.local); passdir discard "
+                    + "\(place) ends this notice)")
         }
         return facts
     }
