@@ -8,12 +8,12 @@ import SystemPackage
 struct DiscardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up the text of a secret that could not be saved.",
+        abstract: "Discard the text of a secret that could not be saved.",
         discussion: """
-            The mount then shows what lies on disk again; a secret that never was there is gone. 'passdir status' lists \
-            what is unsaved, and why. A '.gpg-id' that was edited and could not be saved is given up the same way. The \
-            text is nowhere else: read it first if you want to keep it. What was lost when passdir ended is no longer \
-            reported after this.
+            The mount then shows the version on disk; a secret that was never saved disappears. 'passdir status' lists what \
+            is unsaved, and why. An edited '.gpg-id' that could not be saved is discarded the same way. The text exists \
+            nowhere else, so read it first if you want to keep it. For a secret that was lost when passdir ended, this \
+            clears the notice.
 
             Example: passdir discard work/mail/imap
             """

@@ -17,7 +17,7 @@ struct NameScope: ParsableArguments {
     @Option(help: "Only this store.", completion: StoreContext.completion)
     var store: String?
 
-    @Flag(help: "The stores that are visible for look-ups of other programs, in place of those of the mount.")
+    @Flag(help: "Use the stores visible to autofill instead of those in the mount.")
     var autofill = false
 
     func stores(_ registry: Registry) throws -> [StoreDefinition] {
@@ -40,10 +40,10 @@ struct NameScope: ParsableArguments {
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find secrets by their names, in all visible stores.",
+        abstract: "Find secrets by name in all visible stores.",
         discussion: """
-            Every word must occur in the path; upper and lower case are the same. The best match comes first. \
-            Nothing is decrypted. Exit status 1 when nothing is found.
+            The path must contain every word; case is ignored. The best match comes first. Nothing is decrypted. The exit status \
+            is 1 if nothing is found.
 
             Example: passdir search mail imap
             """
@@ -81,7 +81,7 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the names of all secrets in all visible stores.",
         discussion: """
-            As STORE/PATH, one a line. Nothing is decrypted.
+            Prints one STORE/PATH per line. Nothing is decrypted.
 
             Example: passdir list work/mail
             """
