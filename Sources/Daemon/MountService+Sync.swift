@@ -54,7 +54,8 @@ extension MountService {
     func discardUnsaved(store: String, path: String?) -> [String] {
         let discarded = filesystem.discardUnsaved(ofStore: store, path)
         for name in discarded { log.notice("what could not be saved of \(store)/\(name) was discarded") }
-        return discarded
+        let lost = (stores.all + unsavedRest).filter { $0.name == store }.flatMap { $0.forgetLost(path) }
+        return discarded + lost.filter { !discarded.contains($0) }
     }
 
     func abortSave(store name: String) -> AbortedSave? {

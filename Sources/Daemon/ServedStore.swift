@@ -27,6 +27,7 @@ final class ServedStore: Sendable {
         let interruptedChange: String?
         let trouble: String?
         let failedOpen: String?
+        let lost: [LostReport]
         let recipientChanges: [RecipientChangeReport]
     }
 
@@ -136,7 +137,7 @@ final class ServedStore: Sendable {
             status: status, path: store.root.path,
             conflicts: conflicts,
             interruptedChange: interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
-            failedOpen: failedOpen(), recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            failedOpen: failedOpen(), lost: lost, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
     }
 
     /// Not what a save in the mount is making: how far that is, is told in its own words.
@@ -200,7 +201,7 @@ final class ServedStore: Sendable {
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: finding.conflicts, lastError: errors.first, otherErrors: Array(errors.dropFirst()),
-            notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
+            notes: status.notes + (status.isLooking ? [Self.lookNote] : []), lost: finding.lost,
             recipientChanges: finding.recipientChanges)
     }
 }

@@ -12,9 +12,9 @@ struct LogCommand: ParsableCommand {
         commandName: "log",
         abstract: "Show the history of a store, a folder or a secret.",
         discussion: """
-            One line a commit: its id, the date, who made the change, its message; of a commit of several secrets what it \
-            did to the one that was asked for. With --ages one line a secret: when its content was last changed and by \
-            whom, the oldest first; another name, and encrypting for other recipients, is no change of it.
+            Prints one line per commit: its id, date, author and message. For a commit of several secrets, it says what \
+            happened to the one you asked for. With --ages it prints one line per secret: when its content last changed and \
+            who changed it, oldest first. Renaming a secret or changing its recipients does not count as a change.
 
             Examples:
               passdir log work/mail/imap
@@ -23,15 +23,16 @@ struct LogCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or STORE/PATH, or a path in the mount; all stores when none is named.",
+        help: "A store or STORE/PATH, or a path in the mount; all stores by default.",
         completion: PlaceCompletion.places)
     var path: String?
 
-    @Flag(help: "Show when each secret was changed last, the oldest first.")
+    @Flag(help: "Show when each secret last changed, oldest first.")
     var ages = false
 
     @Option(
-        name: [.customShort("n", allowingJoined: true), .long], help: "How many commits to show at most.")
+        name: [.customShort("n", allowingJoined: true), .long], help: "The maximum number of commits to show."
+    )
     var number: Int = 100
 
     @Flag(

@@ -8,10 +8,9 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show the mount and how its stores are doing.",
         discussion: """
-            For each store: its folder and branch, changes that wait for their commit, commits that wait for \
-            their push, the last commit and push, the last error, and saves that failed and are kept in memory. The \
-            exit status is 1 while there are such saves. Where nothing is mounted it says so, looks at the stores itself, \
-            and ends with exit status 1.
+            For each store: its folder and branch, the changes to commit, the commits to push, the last commit and push, the \
+            last error, and failed saves that are kept in memory. The exit status is 1 while there are such saves. If \
+            nothing is mounted, it says so, examines the stores itself, and exits with status 1.
 
             With --follow it goes on: whenever something changes, such as how far a change of recipients is, it prints the \
             status again. It ends with the mount, or by Ctrl-C.
@@ -22,7 +21,7 @@ struct StatusCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Print one JSON object: {\"mount\": ..., \"stores\": [...]}; mount is null where nothing is mounted."
+            "Print one JSON object: {\"mount\": ..., \"stores\": [...]}; mount is null if nothing is mounted."
     )
     var json = false
 

@@ -75,6 +75,12 @@ struct StatusText {
         for unsaved in store.unsaved {
             facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since.local))")
         }
+        for lost in store.lost {
+            let place = ShellWord.quoted("\(store.name)/\(lost.path)")
+            facts.append(
+                "lost     \(lost.path): \(lost.error) (its text ended with passdir at \(lost.time.local); passdir discard "
+                    + "\(place) ends this notice)")
+        }
         return facts
     }
 
@@ -84,7 +90,7 @@ struct StatusText {
         case .ready: "ready"
         case .noCommits: "reading and saving work; nothing is committed"
         case .waiting: "changes or commits wait"
-        case .failed: "committing or pushing failed"
+        case .failed: "it cannot be used"
         }
     }
 

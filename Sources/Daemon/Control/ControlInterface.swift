@@ -46,6 +46,9 @@ enum ControlInterface {
         # A save that failed and is kept in memory: the secret's path in its store, and why.
         type Unsaved (path: string, error: string, since: string)
 
+        # A secret that could not be saved until the daemon ended, so that its text is gone: its path, why, and when.
+        type Lost (path: string, error: string, time: string)
+
         # A name in a .gpg-id that means no key here, or several, and what is wrong with it.
         type UnknownRecipient (name: string, reason: string, isMissing: bool)
 
@@ -83,6 +86,7 @@ enum ControlInterface {
           otherErrors: []string,
           notes: []string,
           unsaved: []Unsaved,
+          lost: ?[]Lost,
           beingWritten: []string,
           openForWriting: []string,
           reencryption: ?Reencryption,
@@ -119,7 +123,7 @@ enum ControlInterface {
         method RetrySaves() -> ()
 
         # Gives up what could not be saved: one secret of a store, by its path in the mount, or all; replies when the mount
-        # shows what lies on disk. One that a program has open is given up only with all.
+        # shows what lies on disk. One that a program has open is given up only with all. What was lost is told no more then.
         method DiscardUnsaved(store: string, path: ?string) -> (discarded: []string)
 
         # `keptAt` is the file in which what was to be saved is kept.

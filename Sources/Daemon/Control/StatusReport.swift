@@ -53,7 +53,7 @@ public enum StoreState: String, Codable, Sendable, CaseIterable {
     case noCommits
     /// Changes or commits wait: for the commit's delay, for a lock of git's, or for the remote.
     case waiting
-    /// The last commit or push failed; `lastError` says why.
+    /// It could not be opened, or its disk does not answer; `lastError` says why.
     case failed
 }
 
@@ -91,6 +91,8 @@ public struct StoreReport: Sendable, Equatable {
     public var notes: [String] = []
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport] = []
+    /// Secrets whose text was lost with an earlier daemon, until `passdir discard` acknowledges it.
+    public var lost: [LostReport] = []
     /// Files that a program is writing, as the mount shows them: what it wrote is not saved yet.
     public var beingWritten: [String] = []
     /// Secrets that a program has open and may still write to.
@@ -108,8 +110,8 @@ extension StoreReport: Codable {
         case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush,
             lastFetch,
             activity
-        case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
-        case reencryption, credentials
+        case conflicts, lastError, otherErrors, notes, unsaved, lost, beingWritten, openForWriting
+        case recipientChanges, reencryption, credentials
     }
 
     /// What `encode(to:)` wrote.
@@ -131,6 +133,7 @@ extension StoreReport: Codable {
         otherErrors = try container.decodeIfPresent([String].self, forKey: .otherErrors) ?? []
         notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
+        lost = try container.decodeIfPresent([LostReport].self, forKey: .lost) ?? []
         beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
         openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
         reencryption = try container.decodeIfPresent(Reencryption.Progress.self, forKey: .reencryption)
@@ -159,6 +162,7 @@ extension StoreReport: Codable {
         if !otherErrors.isEmpty { try container.encode(otherErrors, forKey: .otherErrors) }
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        if !lost.isEmpty { try container.encode(lost, forKey: .lost) }
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
         try container.encodeIfPresent(reencryption, forKey: .reencryption)
@@ -201,6 +205,16 @@ public struct AbortedSave: Codable, Sendable, Equatable {
     public var outcome: Outcome
     /// The file in which what was to be saved is kept, absolute; nil where it is not.
     public var keptAt: String?
+}
+
+/// A secret that could not be saved until the daemon ended: its text was in memory only and is gone.
+public struct LostReport: Codable, Sendable, Equatable {
+    /// The secret's path in its store, as the mount showed it.
+    public var path: String
+    /// Why it was not saved, as one sentence.
+    public var error: String
+    /// When the daemon ended.
+    public var time: Timestamp
 }
 
 /// How a store and its remote came together.

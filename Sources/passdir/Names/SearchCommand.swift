@@ -17,7 +17,7 @@ struct NameScope: ParsableArguments {
     @Option(help: "Only this store.", completion: StoreContext.completion)
     var store: String?
 
-    @Flag(help: "The stores that are visible for look-ups of other programs, in place of those of the mount.")
+    @Flag(help: "Use the stores visible to autofill instead of those in the mount.")
     var autofill = false
 
     /// Says of each of all stores that cannot be opened why: it says nothing of the others. One that is named must be there.
@@ -54,10 +54,10 @@ struct NameScope: ParsableArguments {
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find secrets by their names, in all visible stores.",
+        abstract: "Find secrets by name in all visible stores.",
         discussion: """
-            Every word must occur in the path; upper and lower case are the same. The best match comes first. \
-            Nothing is decrypted. Exit status 1 when nothing is found, or a store cannot be opened.
+            The path must contain every word; case is ignored. The best match comes first. Nothing is decrypted. The exit status \
+            is 1 if nothing is found, or a store cannot be opened.
 
             Example: passdir search mail imap
             """
@@ -96,7 +96,7 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the names of all secrets in all visible stores.",
         discussion: """
-            As STORE/PATH, one a line. Nothing is decrypted. Exit status 1 when a store cannot be opened.
+            Prints one STORE/PATH per line. Nothing is decrypted. The exit status is 1 if a store cannot be opened.
 
             Example: passdir list work/mail
             """
