@@ -294,6 +294,8 @@ def home_of_its_own():
     try:
         yield home
     finally:
+        # As root, an unmounted mount point cannot be changed.
+        subprocess.run(["chattr", "-R", "-i", home], capture_output=True)
         shutil.rmtree(home, ignore_errors=True)
 
 
