@@ -169,33 +169,6 @@ extension Sharing {
             problem: recipient.objection(at: now, trust: trust)?.message)
     }
 
-    /// The keys in the `.public-keys` of a store: a file, or a folder of files, one or more keys in each.
-    /// - Throws: also where it has none.
-    public func publicKeys(ofStore name: String) throws(DaemonError) -> [[UInt8]] {
-        guard let files = try publicKeysIfPresent(ofStore: name) else {
-            throw DaemonError(message: "the store \"\(name)\" has no .public-keys to import from")
-        }
-        return files
-    }
-
-    /// As `publicKeys(ofStore:)`; nil where it has none.
-    func publicKeysIfPresent(ofStore name: String) throws(DaemonError) -> [[UInt8]]? {
-        let store = try store(named: name, for: .reading)
-        let place: FilePath = ".public-keys"
-        do {
-            switch try store.root.statusIfPresent(of: place)?.kind {
-            case .regular?: return [try store.read(place, limit: 1 << 24)]
-            case .directory?:
-                return try store.root.entries(of: place).filter { $0.kind == .regular }
-                    .sorted { $0.name.string < $1.name.string }
-                    .map { try store.read(place.appending($0.name), limit: 1 << 24) }
-            default: return nil
-            }
-        } catch {
-            throw DaemonError(message: "cannot read .public-keys of the store \"\(name)\": \(error)")
-        }
-    }
-
     /// The keyring of a store; nil is that of GNUPGHOME.
     func engine(ofStore name: String?) throws(DaemonError) -> any Keyring {
         try name.map { name throws(DaemonError) in try store(named: name, for: .reading).engine } ?? engine
