@@ -10,7 +10,8 @@ extension PromptPlace {
     /// namespace, whose `/dev/pts/0` is another terminal than ours.
     /// - Parameter id: of a process or of one of its threads.
     public static func of(process id: Int32) -> PromptPlace? {
-        guard id > 0, let space = try? link("/proc/\(id)/ns/mnt"), space == (try? link("/proc/self/ns/mnt")),
+        guard id > 0, let space = FilePath("/proc/\(id)/ns/mnt").linkTarget,
+            space == FilePath("/proc/self/ns/mnt").linkTarget,
             let environment = bytes(of: "/proc/\(id)/environ").map(variables)
         else { return nil }
         let terminal = terminal(of: id)
@@ -18,13 +19,6 @@ extension PromptPlace {
         else { return nil }
         return PromptPlace(
             terminal: terminal, terminalType: environment["TERM"], environment: environment)
-    }
-
-    private static func link(_ path: String) throws(Errno) -> String {
-        var target = [UInt8](repeating: 0, count: 256)
-        let count = readlink(path, &target, target.count)
-        guard count >= 0 else { throw .last }
-        return String(decoding: target[..<count], as: UTF8.self)
     }
 
     /// The terminal that a process's keys come from; proc(5), `tty_nr`.
@@ -65,18 +59,6 @@ extension PromptPlace {
 
     /// What a file in /proc says, up to 1 MiB.
     private static func bytes(of path: String) -> [UInt8]? {
-        guard let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec) else {
-            return nil
-        }
-        defer { try? file.close() }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16_384)
-        while bytes.count < 1 << 20,
-            let count = try? buffer.withUnsafeMutableBytes({ try file.read(into: $0) })
-        {
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
-        }
-        return nil
+        try? OwnedDescriptor(opening: FilePath(path), O_RDONLY).readAll(atMost: 1 << 20)
     }
 }
