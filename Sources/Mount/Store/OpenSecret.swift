@@ -26,7 +26,7 @@ struct OpenSecret: OpenFile {
         self.file = file
         isWritable = flags.isWritable
         appends = flags.appends
-        self.opener = opener
+        self.opener = flags.isWritable ? opener : nil
         (content, isInKernel) = file.state.withLock { ($0.content, $0.isInKernel) }
     }
 

@@ -49,13 +49,16 @@ public final class LearnedState: Sendable {
 
     private static func load(_ file: FilePath) throws -> (DatabaseQueue, KnownSizes) {
         let database = try open(file)
-        let sizes = try database.write { database in
-            var sizes = KnownSizes()
-            if try Int.fetchOne(database, sql: "SELECT count(*) FROM plaintextSize") ?? 0 > KnownSizes.limit {
+        let count = try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plaintextSize") ?? 0 }
+        if count > KnownSizes.limit {
+            try database.write { database in
                 // Which of them are still anything's size is not known.
                 try database.execute(
                     sql: "DELETE FROM plaintextSize WHERE inode & 1 = ?", arguments: [Int.random(in: 0...1)])
             }
+        }
+        let sizes = try database.read { database in
+            var sizes = KnownSizes()
             let rows = try Row.fetchCursor(
                 database,
                 sql: "SELECT device, inode, size, modified, changed, plaintext FROM plaintextSize LIMIT ?",
