@@ -54,6 +54,8 @@ import Testing
                 try home.succeed(["cp", "work/s0.gpg", "work/s\(number).gpg"])
             }
             try home.addStores([store])
+            // Each reader waits for a gpg of its own, with a descriptor to be woken by.
+            try home.configure(["openpgp.engine": "gpg", "cache.time": "0s"])
             try home.succeed(["prlimit", "--nofile=64", "passdir", "mount", home.mountPoint.string])
             let script = """
                 for round in 1 2 3 4; do for s in work/s*; do cat $s 2>&1 & done; wait; done | sed 's/.*: //' | sort -u

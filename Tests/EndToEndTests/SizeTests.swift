@@ -170,4 +170,24 @@ import Testing
         try home.succeed(["bash", "-c", script], limit: .seconds(120))
         return store
     }
+
+    /// What the packets tell is looked for once, and kept by the identity of the ciphertext.
+    @Test func aSizeIsLookedForOnce() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            #expect(try FileCalls.size(home.visible("work/s")) == 5)
+            try home.unmount()
+            let script = """
+                import sqlite3, sys
+                print(sqlite3.connect(sys.argv[1]).execute("SELECT plaintext FROM plaintextSize").fetchall())
+                """
+            let kept = try home.succeed([
+                "python3", "-c", script, home.path("state/passdir/state.sqlite").string,
+            ])
+            #expect(String(decoding: kept, as: UTF8.self) == "[(5,)]\n")
+        }
+    }
 }
