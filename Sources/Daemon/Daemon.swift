@@ -62,6 +62,18 @@ public enum Daemon {
         return FilePath(String(decoding: bytes, as: UTF8.self))
     }
 
+    /// The secrets, as STORE/PATH, whose text was lost with an earlier daemon and of which nobody has said that it is known.
+    public static func lostSecrets(environment: [String: String]) -> [String] {
+        let file = Directories(environment: environment).state.appending("state.sqlite")
+        guard file.exists, let learned = try? LearnedState(file: file),
+            let stores = try? StoreOpener(environment: environment).definitions()
+        else { return [] }
+        defer { learned.close() }
+        return stores.flatMap { store in
+            ServedStore.lost(ofStore: store.identifier, in: learned).map { "\(store.name)/\($0.path)" }
+        }
+    }
+
     /// The control socket of this user's daemon.
     public static func controlSocket(environment: [String: String]) -> FilePath {
         Places.controlSocket(environment: environment)

@@ -88,10 +88,31 @@ final class LiveStores: Sendable {
         filesystem.setOrder(step.stores.compactMap(\.store))
         served.withLock { $0 = step.stores }
         hidden.withLock { $0 = definitions.filter { !$0.isInMount }.map(\.name) }
-        if !step.fresh.isEmpty, looksInBackground.load(ordering: .acquiring) {
-            // Without a thread they are looked into when they are used.
-            try? recoverInBackground(after: .zero)
+        if !step.fresh.isEmpty { recoverShown() }
+    }
+
+    /// Tries again what could not be opened: shows a store whose folder is there now, a disk that was mounted late for
+    /// example. Reads no configuration.
+    func openAgain() {
+        for unopened in all where unopened.store == nil {
+            // Outside the lock: a disk that does not answer keeps no change of the configuration waiting.
+            let made = opening.make(unopened.settings, mountPoint: mountPoint)
+            following.withLock { _ in
+                guard let index = all.firstIndex(where: { $0 === unopened }) else { return }
+                show(made)
+                served.withLock { $0[index] = made }
+                guard made.store != nil else { return }
+                filesystem.setOrder(all.compactMap(\.store))
+                recoverShown()
+            }
         }
+    }
+
+    /// Looks into stores that have appeared, where those of the mount's start are looked into.
+    private func recoverShown() {
+        guard looksInBackground.load(ordering: .acquiring) else { return }
+        // Without a thread they are looked into when they are used.
+        try? recoverInBackground(after: .zero)
     }
 
     /// What leads from the stores as they are to those that the configuration wants.
@@ -145,11 +166,16 @@ final class LiveStores: Sendable {
     }
 
     private func show(_ served: ServedStore) {
+        // Once, however often it is tried.
+        if let failure = served.failure, !all.contains(where: { $0.failure == failure }) {
+            log.error("\(failure)")
+        }
         guard let store = served.store, let committer = served.committer else { return }
         do throws(Errno) {
             try filesystem.add(
                 store, sink: committer,
-                changeRecipients: RecipientSaving.changer(store, committer, opening.opener.environment),
+                changeRecipients: RecipientSaving.changer(
+                    store, committer, served.runningChanges, opening.opener.environment),
                 isReadOnly: served.definition.isReadOnly)
         } catch {
             log.error("the store \"\(served.name)\" cannot be shown: \(error)")

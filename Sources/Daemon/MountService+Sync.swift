@@ -54,7 +54,20 @@ extension MountService {
     func discardUnsaved(store: String, path: String?) -> [String] {
         let discarded = filesystem.discardUnsaved(ofStore: store, path)
         for name in discarded { log.notice("what could not be saved of \(store)/\(name) was discarded") }
-        return discarded
+        let lost = (stores.all + unsavedRest).filter { $0.name == store }.flatMap { $0.forgetLost(path) }
+        return discarded + lost.filter { !discarded.contains($0) }
+    }
+
+    func abortSave(store name: String) -> AbortedSave? {
+        // A store that was hidden meanwhile may still be saved.
+        let served = stores.all.first { $0.name == name } ?? unsavedRest.first { $0.name == name }
+        switch served?.runningChanges.abort() {
+        case .undone(let place)?:
+            log.notice("the change of recipients of \(name) by a save of .gpg-id was taken back")
+            return AbortedSave(outcome: .undone, keptAt: place?.string)
+        case .finished?: return AbortedSave(outcome: .finished, keptAt: nil)
+        case .interrupted?, nil: return nil
+        }
     }
 
     /// Stores that are not shown and have unsaved secrets.

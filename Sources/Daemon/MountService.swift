@@ -29,6 +29,8 @@ final class MountService: Sendable {
     /// Signalled when everything is committed and pushed.
     private let finished = DispatchGroup()
     private let isStopping = Mutex(false)
+    /// Whether the user has said that what is unsaved may be lost.
+    private let isLossAgreed = Atomic(false)
     /// What was not committed or pushed in the end.
     private let leftOver = Mutex<[String]>([])
     /// Why changes of the configuration file are not followed; nil when they are.
@@ -158,7 +160,13 @@ final class MountService: Sendable {
             try stores.recoverInBackground(after: .seconds(1))
             try TerminationSignals.start { [weak self] _ in self?.end() }
             try PosixThread.start(named: "expiry") { [weak self] in self?.tellOfExpiriesDaily() }
-            try PosixThread.start(named: "save-retry") { [weak self] in self?.retrySavesRegularly() }
+            try PosixThread.start(named: "save-retry") { [weak self] in
+                self?.regularly { $0.filesystem.retryFailedSaves() }
+            }
+            // On a thread of its own: the disk of a store may be slow to say that it is not there.
+            try PosixThread.start(named: "open-again") { [weak self] in
+                self?.regularly { $0.stores.openAgain() }
+            }
         } catch {
             log.error("signals are not handled: \(error)")
         }
@@ -210,19 +218,36 @@ final class MountService: Sendable {
         repeat { expiryNotices.tell() } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
     }
 
-    private func retrySavesRegularly() {
-        let pause = saveRetry
-        while !isStopping.withLock({ $0 }) {
-            if finished.wait(timeout: .now() + pause.dispatchInterval) == .success { return }
-            filesystem.retryFailedSaves()
+    /// Does something at the interval of `save.retry`, until the mount ends.
+    private func regularly(_ work: (MountService) -> Void) {
+        while finished.wait(timeout: .now() + saveRetry.dispatchInterval) == .timedOut,
+            !isStopping.withLock({ $0 })
+        { work(self) }
+    }
+
+    /// What cannot be saved ends with this process. The log alone is read by nobody.
+    private func tellOfLost() {
+        let lost = filesystem.unsaved
+        for secret in lost {
+            log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
+        }
+        // Whoever said so knows.
+        guard !isLossAgreed.load(ordering: .acquiring) else { return }
+        for store in stores.all + unsavedRest {
+            let secrets = lost.filter { $0.store == store.name }
+            guard let first = secrets.first else { continue }
+            store.noteLost(secrets)
+            let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
+            DesktopNotification.showAndWait(
+                store.name,
+                "\(first.path)\(more) could not be saved before passdir ended, and the text is lost: \(first.message)"
+            )
         }
     }
 
     private func finish() {
         filesystem.saveEverything()
-        for secret in filesystem.unsaved {
-            log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
-        }
+        tellOfLost()
         let left = stores.finish(timeout: unmountTimeout)
         for sentence in left { log.warning("\(sentence)") }
         leftOver.withLock { $0 = left }
@@ -275,9 +300,11 @@ extension MountService: ControlService {
         filesystem.retryFailedSaves()
         let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
+        isLossAgreed.store(discardUnsaved, ordering: .releasing)
         do {
             try session.unmount()
         } catch {
+            isLossAgreed.store(false, ordering: .releasing)
             guard error.code == .notMounted else {
                 throw ControlError(error.code == .busy ? .busy : .failed, error.message)
             }

@@ -27,6 +27,7 @@ final class ServedStore: Sendable {
         let interruptedChange: String?
         let trouble: String?
         let failedOpen: String?
+        let lost: [LostReport]
         let recipientChanges: [RecipientChangeReport]
     }
 
@@ -47,6 +48,8 @@ final class ServedStore: Sendable {
     let failure: String?
     /// What others did to its recipients; nothing is looked at before the store is used.
     let recipients: RecipientWatch?
+    /// The changes of its recipients that saves in the mount are making.
+    let runningChanges = RunningChanges()
 
     init(
         _ settings: StoreSettings, path: FilePath, store: Store? = nil, committer: Committer? = nil,
@@ -119,6 +122,7 @@ final class ServedStore: Sendable {
             } else {
                 report = unseen(unsaved)
             }
+            report.reencryption = runningChanges.progress
             report.unsaved = unsaved.map(UnsavedReport.init)
             report.beingWritten = beingWritten
             return report
@@ -132,8 +136,15 @@ final class ServedStore: Sendable {
         return Finding(
             status: status, path: store.root.path,
             conflicts: conflicts,
-            interruptedChange: recipients?.interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
-            failedOpen: failedOpen(), recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            interruptedChange: interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
+            failedOpen: failedOpen(), lost: lost, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+    }
+
+    /// Not what a save in the mount is making: how far that is, is told in its own words.
+    private var interruptedChange: String? {
+        let wasAny = runningChanges.isAny
+        guard let sentence = recipients?.interruptedChange, !wasAny, !runningChanges.isAny else { return nil }
+        return sentence
     }
 
     private var unopened: StoreReport {
@@ -169,10 +180,11 @@ final class ServedStore: Sendable {
     private func report(of finding: Finding, _ unsaved: [UnsavedSecret]) -> StoreReport {
         let status = finding.status
         let isWaiting = status.pendingChanges > 0 || status.unpushedCommits > 0
+        let isQuiet = status.lastError == nil && unsaved.isEmpty && !isWaiting
         let state: StoreState =
             switch status.state {
-            case .starting, .ready:
-                status.lastError == nil && unsaved.isEmpty && !isWaiting ? .ready : .waiting
+            case .starting: isQuiet ? .starting : .waiting
+            case .ready: isQuiet ? .ready : .waiting
             case .noRepository, .noCommits: unsaved.isEmpty ? .noCommits : .waiting
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
@@ -189,7 +201,7 @@ final class ServedStore: Sendable {
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: finding.conflicts, lastError: errors.first, otherErrors: Array(errors.dropFirst()),
-            notes: status.notes + (status.isLooking ? [Self.lookNote] : []),
+            notes: status.notes + (status.isLooking ? [Self.lookNote] : []), lost: finding.lost,
             recipientChanges: finding.recipientChanges)
     }
 }

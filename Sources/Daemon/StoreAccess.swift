@@ -27,19 +27,32 @@ public struct StoreAccess: Sendable {
         return try StoreAccess(opener, place.store, place.path, for: use)
     }
 
-    /// Stores by their names; without any all but those whose folder can be none.
+    /// Stores by their names.
     /// - Throws: One sentence where there is no store of a name, or one cannot be opened.
-    public static func all(named names: [String] = [], environment: [String: String]) throws(DaemonError)
-        -> [StoreAccess]
-    {
+    public static func named(
+        _ names: [String], environment: [String: String]
+    ) throws(DaemonError) -> [StoreAccess] {
         let opener = try StoreOpener(environment: environment)
-        let named = try names.map { name throws(DaemonError) in try opener.definition(named: name) }
-        let all = try opener.definitions().filter {
-            StorePlace.objection(toLinked: $0.path, environment: environment) == nil
-        }
-        return try (names.isEmpty ? all : named).map { definition throws(DaemonError) in
+        let definitions = try names.map { name throws(DaemonError) in try opener.definition(named: name) }
+        return try definitions.map { definition throws(DaemonError) in
             try StoreAccess(opener, definition, FilePath(), for: .reading)
         }
+    }
+
+    /// All stores that can be opened, and of each other one why not, as one sentence.
+    public static func all(
+        environment: [String: String]
+    ) throws(DaemonError) -> (stores: [StoreAccess], complaints: [String]) {
+        let opener = try StoreOpener(environment: environment)
+        var (stores, complaints): ([StoreAccess], [String]) = ([], [])
+        for definition in try opener.definitions() {
+            do throws(DaemonError) {
+                stores.append(try StoreAccess(opener, definition, FilePath(), for: .reading))
+            } catch {
+                complaints.append(error.message)
+            }
+        }
+        return (stores, complaints)
     }
 
     private init(

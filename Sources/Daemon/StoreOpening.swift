@@ -40,7 +40,8 @@ final class StoreOpening: Sendable {
         do throws(Errno) {
             path = try resolved(definition.path)
         } catch {
-            return failed(settings, "\(error)")
+            return ServedStore(
+                settings, path: definition.path, failure: definition.sentence(forUnopened: error))
         }
         if let objection = StorePlace.objection(to: path, environment: opener.environment) {
             return failed(settings, "it \(objection)")
@@ -90,9 +91,9 @@ final class StoreOpening: Sendable {
 
     private func failed(_ settings: StoreSettings, _ reason: String) -> ServedStore {
         let definition = settings.definition
-        let failure = "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)"
-        log.error("\(failure)")
-        return ServedStore(settings, path: definition.path, failure: failure)
+        return ServedStore(
+            settings, path: definition.path,
+            failure: "the store \"\(definition.name)\" in \(definition.path) cannot be opened: \(reason)")
     }
 
     /// The folder without links on the way.

@@ -24,7 +24,7 @@ extension StoreDefinition {
         do {
             return try Root(path: path)
         } catch {
-            throw DaemonError(message: "the store \"\(name)\" in \(path) cannot be opened: \(error)")
+            throw DaemonError(message: sentence(forUnopened: error))
         }
     }
 }

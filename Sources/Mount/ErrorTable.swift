@@ -15,6 +15,7 @@ extension Errno {
         case .unstable: self = .resourceTemporarilyUnavailable
         case .keptElsewhere: self = .noSuchFileOrDirectory
         case .overtaken: self = .staleNFSFileHandle
+        case .aborted: self = .canceled
         case .system(let errno): self = errno
         case .openPGP(let code): self.init(code)
         }

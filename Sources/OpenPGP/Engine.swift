@@ -25,7 +25,9 @@ public protocol Keyring: Sendable {
     /// Finds the keys that a line of a `.gpg-id` file means: a key id, a fingerprint, either with `!`, a user id, an
     /// address, or a group of gpg.conf. A group gives all its members, everything else exactly one. A key that
     /// cannot be encrypted to (expired, revoked) is given when it is the only one; `encryptionState` tells.
-    func resolve(_ line: String) throws(OpenPGPError) -> [Recipient]
+    /// - Parameter askingAgent: Whether gpg-agent is asked for the keys' secret parts. Without it `hasSecret` is false, and
+    ///   an agent that does not answer keeps nobody waiting: who only encrypts needs none.
+    func resolve(_ line: String, askingAgent: Bool) throws(OpenPGPError) -> [Recipient]
 
     /// The keys of the local keyring that match one of the patterns, as `gpg --list-keys` understands them; all when
     /// there is no pattern. Finding nothing is no error.
@@ -60,6 +62,13 @@ public protocol Signing: Sendable {
 
 /// All of them, for one keyring; `OpenPGPEngine` makes one.
 public typealias Engine = Decrypting & Encrypting & Keyring & Signing
+
+extension Keyring {
+    /// Finds the keys that a line means, with what gpg-agent has of their secret parts.
+    public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
+        try resolve(line, askingAgent: true)
+    }
+}
 
 extension Encrypting {
     /// Encrypts to keys that are trusted because somebody named them, as pass does.

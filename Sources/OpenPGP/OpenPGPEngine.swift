@@ -56,7 +56,9 @@ public struct OpenPGPEngine: Engine {
     }
 
     /// As `Keyring` says.
-    public func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] { try keyring.resolve(line) }
+    public func resolve(_ line: String, askingAgent: Bool) throws(OpenPGPError) -> [Recipient] {
+        try keyring.resolve(line, askingAgent: askingAgent)
+    }
 
     /// As `Keyring` says.
     public func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {

@@ -43,42 +43,43 @@ public enum Catalogue {
     /// How long changes gather.
     public static let commitDelay = Setting<Duration>(
         "commit.delay", default: .seconds(1),
-        description: "How long changes gather before they are committed",
+        description: "How long passdir collects changes before it commits them",
         owner: .sync, kind: .duration, storeKey: "commitDelay")
     /// One commit for each secret.
     public static let commitEach = Setting<Bool>(
         "commit.each", default: false,
-        description: "Whether each secret that changed gets a commit of its own",
+        description: "Whether each changed secret gets its own commit",
         owner: .sync, kind: .boolean, storeKey: "commitEach")
     /// How often the remote is asked.
     public static let syncInterval = Setting<Duration>(
         "sync.interval", default: .seconds(300),
-        description: "How often the remote is asked for changes; 0 s: only on passdir sync and before a push",
+        description: "How often to fetch from the remote; 0 s: only on passdir sync and before a push",
         owner: .sync, kind: .duration, storeKey: "syncInterval")
     /// What talks to the remote.
     public static let syncTransport = Setting<TransportChoice>(
         "sync.transport", default: .auto,
-        description: "What talks to remotes: libgit2, the git program, or auto: git where libgit2 cannot",
+        description: "What talks to remotes: libgit2, git, or auto (git if libgit2 cannot reach the remote)",
         owner: .sync, kind: .word, storeKey: "transport")
     /// How histories come together.
     public static let syncIntegration = Setting<IntegrationChoice>(
         "sync.integration", default: .merge,
         description:
-            "How your commits and the remote's come together: merge, or rebase: yours are made anew on top",
+            "How your commits and the remote's are combined: merge, or rebase yours onto the remote's",
         owner: .sync, kind: .word, storeKey: "integration")
     /// The largest secret.
     public static let secretLimit = Setting<Int>(
-        "limits.secret", default: 64 << 20, description: "The largest secret that can be saved, in bytes",
+        "limits.secret", default: 64 << 20,
+        description: "The largest secret that can be read or saved, in bytes",
         owner: .stores, kind: .bytes)
     /// The largest fetch.
     public static let transferLimit = Setting<Int>(
         "limits.transfer", default: 1 << 30,
-        description: "How much a fetch or clone may bring, and its files may take, in bytes", owner: .sync,
+        description: "The size limit of a fetch or clone, and of its files, in bytes", owner: .sync,
         kind: .bytes)
     /// The wait for a passphrase.
     public static let promptTimeout = Setting<Duration>(
         "prompt.timeout", default: .seconds(120),
-        description: "How long a passphrase prompt may stay unanswered",
+        description: "How long a passphrase prompt waits for an answer",
         owner: .stores, kind: .duration)
     /// The limit of a push or fetch.
     public static let pushTimeout = Setting<Duration>(
@@ -87,66 +88,69 @@ public enum Catalogue {
     /// The time to commit and push at unmount.
     public static let unmountTimeout = Setting<Duration>(
         "unmount.timeout", default: .seconds(20),
-        description: "How long unmounting may take to commit and push what waits",
+        description: "How long unmounting may take to commit and push",
         owner: .daemon, kind: .duration)
     /// What the log tells.
     public static let logLevel = Setting<LogLevel>(
-        "log.level", default: .info, description: "How much the log tells", owner: .daemon, kind: .word)
-    /// How often a failed save is tried again.
+        "log.level", default: .info, description: "How detailed the log is", owner: .daemon, kind: .word)
+    /// How often a failed save, or opening a store, is tried again.
     public static let saveRetry = Setting<Duration>(
         "save.retry", default: .seconds(15),
-        description: "How long to wait before a failed save is tried again",
+        description:
+            "How long to wait before retrying a failed save or a store that could not be opened",
         owner: .mount, kind: .duration)
 
     /// What encrypts and decrypts.
     public static let openPGPEngine = Setting<EngineChoice>(
         "openpgp.engine", default: .auto,
         description:
-            "What encrypts and decrypts: gpg, or auto: passdir itself where it surely does what gpg would do",
+            "What encrypts and decrypts: gpg, or auto (passdir if the result is certain to match gpg's, else gpg)",
         owner: .stores, kind: .word)
     /// Whether the web of trust counts.
     public static let recipientTrust = Setting<RecipientTrust>(
         "recipients.trust", default: .always,
-        description: "Which recipients are encrypted to: all that are named, or those that gpg trusts",
+        description: "Which recipients to encrypt to: all that .gpg-id names, or only those that gpg trusts",
         owner: .stores, kind: .word, storeKey: "recipientsTrust")
     /// Whether recipients that others added must be confirmed.
     public static let recipientConfirm = Setting<Bool?>(
         "recipients.confirm", default: nil,
         description:
-            "Encrypt to a recipient that somebody else added only after you confirmed it; where nothing is "
-            + "set, in stores with a remote",
+            "Wait for your approval before encrypting to a key that someone else added; by default, in stores "
+            + "with a remote",
         owner: .stores, kind: SettingKind.boolean.optional, storeKey: "recipientsConfirm")
     /// `store.NAME.signingKeys`: who must have signed `.gpg-id`.
     public static let storeSigningKeys = Setting<String?>(
         "signingKeys", default: nil,
-        description: "Fingerprints, one of which must have signed .gpg-id, as PASSWORD_STORE_SIGNING_KEY",
+        description: "Fingerprints of the keys that may sign .gpg-id, like PASSWORD_STORE_SIGNING_KEY",
         owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, parted by spaces").optional,
         place: .store)
     /// Names of scratch files besides the known ones.
     public static let scratchPatterns = Setting<[String]>(
         "mount.scratch", default: [],
-        description: "Shell patterns, separated by spaces, of names that live in memory only", owner: .mount,
+        description: "Shell patterns, separated by spaces, for files that are kept in memory only",
+        owner: .mount,
         kind: .words)
     /// The memory of scratch files.
     public static let scratchLimit = Setting<Int>(
-        "limits.scratch", default: 64 << 20, description: "The memory that scratch files may take, in bytes",
+        "limits.scratch", default: 64 << 20, description: "How much memory scratch files may use, in bytes",
         owner: .mount, kind: .bytes)
     /// The time that a secret stays which was renamed to a scratch name.
     public static let grace = Setting<Duration>(
         "mount.grace", default: .seconds(10),
-        description: "How long a secret that was renamed to a backup name stays in the store", owner: .mount,
+        description: "How long a secret stays in the store after it is renamed to a backup name",
+        owner: .mount,
         kind: .duration)
 
     /// How long what was read is kept.
     public static let cacheTime = Setting<Duration>(
         "cache.time", default: .seconds(60),
-        description: "How long what was read is not decrypted again after it is closed; 0s: not at all",
+        description: "How long decrypted content is kept after a file is closed; 0 s keeps nothing",
         owner: .mount, kind: .duration)
 
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
-        description: "Your key that credentials are encrypted to where there is no Secret Service",
+        description: "Your key to encrypt credentials to if there is no Secret Service",
         owner: .stores, kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional,
         protection: .personal)
 

@@ -173,6 +173,9 @@ extension Catalogue {
             "expiry told", "day", .fact, "expiryTold-*", .personal, .daemon,
             "Which end of a credential the desktop was told of, by its kind"),
         item(
+            "lost secrets", "JSON", .fact, "lost", .personal, .daemon,
+            "Which secrets could not be saved before the daemon ended; never their text"),
+        item(
             "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
             "Commits that were made anew on top of the remote's"),
         item(

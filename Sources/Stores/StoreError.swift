@@ -30,6 +30,9 @@ public struct StoreError: WrappingError, Equatable {
         case keptElsewhere
         /// A `.gpg-id` is another one than when a save of it was first tried: what was to be saved is kept elsewhere.
         case overtaken
+        /// The user took the change of recipients back that a save of a `.gpg-id` was making: what was to be saved is kept
+        /// elsewhere.
+        case aborted
         /// The system said no.
         case system(Errno)
     }

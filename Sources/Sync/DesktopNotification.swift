@@ -9,6 +9,13 @@ public enum DesktopNotification {
     /// program arguments: it is a sentence, never a secret.
     public static func show(_ title: String, _ body: String) {
         guard hasSessionBus else { return }
+        // Without a thread it is not told here; status tells it, too.
+        try? PosixThread.start(named: "notification") { showAndWait(title, body) }
+    }
+
+    /// As `show`, but returns when it is shown, or cannot be: for a process that ends.
+    public static func showAndWait(_ title: String, _ body: String) {
+        guard hasSessionBus else { return }
         let words = [
             "gdbus", "call", "--session", "--timeout", "5", "--dest", "org.freedesktop.Notifications",
             "--object-path", "/org/freedesktop/Notifications", "--method",
@@ -18,10 +25,7 @@ public enum DesktopNotification {
             // A word that begins with "-" would be an option.
             "@i -1",
         ]
-        // Without a thread it is not told here; status tells it, too.
-        try? PosixThread.start(named: "notification") {
-            _ = try? ChildProcess.run(words, environment: ProcessEnvironment.forGit, timeout: .seconds(10))
-        }
+        _ = try? ChildProcess.run(words, environment: ProcessEnvironment.forGit, timeout: .seconds(10))
     }
 
     /// More than this is no sentence of ours but what a server or a name put into it.

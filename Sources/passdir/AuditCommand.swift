@@ -7,9 +7,8 @@ struct AuditCommand: ParsableCommand {
         commandName: "audit",
         abstract: "List everything that passdir keeps, where, and how it is protected.",
         discussion: """
-            Every setting with its default, every credential and every file, by place and by the part that it belongs \
-            to, with what is stored of it now. No value is ever printed. What lies in passdir's folders without being \
-            declared comes last.
+            Lists every setting with its default, every credential and every file, grouped by place and by the part of passdir \
+            that owns it, and what is stored now. It never prints a value. Undeclared files in passdir's folders come last.
 
             Example: passdir audit | grep -A 4 sync.interval
             """

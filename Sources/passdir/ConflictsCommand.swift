@@ -8,11 +8,11 @@ import SystemPackage
 struct ConflictsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
-        abstract: "List and settle secrets that were changed on two machines.",
+        abstract: "List and resolve secrets that were changed on two machines.",
         discussion: """
-            Where two machines changed the same lines of a secret, the version that reached the remote first keeps \
-            the name, the other one lies beside it as NAME.conflict-HOST-DATE. Put together what you want to keep \
-            with any editor and remove the conflict file, or let 'passdir conflicts settle' do it.
+            If two machines changed the same lines of a secret, the version that reached the remote first keeps the name, \
+            and the other is kept beside it as NAME.conflict-HOST-DATE. Combine them in any editor and remove the conflict \
+            file, or keep one of them with 'passdir conflicts settle'.
 
             Example: passdir conflicts settle work/mail/imap.conflict-host-20261124T210900Z --keep named
             """,
@@ -25,10 +25,10 @@ struct ConflictsCommand: ParsableCommand {
 struct ConflictsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List conflict files, one a line: STORE/PATH, a tab, the secret's own path.",
+        abstract: "List conflict files, one per line: STORE/PATH, a tab, and the secret's own path.",
         discussion: "Example: passdir conflicts list work")
 
-    @Argument(help: "The stores; all when none is named.", completion: StoreContext.completion)
+    @Argument(help: "The stores; all by default.", completion: StoreContext.completion)
     var stores: [String] = []
 
     @Flag(help: "Print a JSON array of {store, conflict, secret}; the last two as STORE/PATH.")
@@ -41,8 +41,15 @@ struct ConflictsListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let all = try StoreAccess.all(named: stores, environment: CallerEnvironment.variables())
-        let found = all.flatMap { access in
+        let environment = CallerEnvironment.variables()
+        let (wanted, complaints): ([StoreAccess], [String]) =
+            if stores.isEmpty {
+                try StoreAccess.all(environment: environment)
+            } else {
+                (try StoreAccess.named(stores, environment: environment), [])
+            }
+        for complaint in complaints { StandardError.print("passdir: \(complaint)") }
+        let found = wanted.flatMap { access in
             let store = access.store
             return ConflictList(store).find().map { entry in
                 Conflict(
@@ -50,8 +57,12 @@ struct ConflictsListCommand: ParsableCommand {
                     secret: "\(store.name)/\(store.visiblePath(of: entry.original))")
             }
         }
-        if json { return Output.print(json: found) }
-        for one in found { Output.print(fields: [one.conflict, one.secret]) }
+        if json {
+            Output.print(json: found)
+        } else {
+            for one in found { Output.print(fields: [one.conflict, one.secret]) }
+        }
+        if !complaints.isEmpty { throw ExitCode.failure }
     }
 }
 

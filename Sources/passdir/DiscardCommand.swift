@@ -8,11 +8,12 @@ import SystemPackage
 struct DiscardCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up the text of a secret that could not be saved.",
+        abstract: "Discard the text of a secret that could not be saved.",
         discussion: """
-            The mount then shows what lies on disk again; a secret that never was there is gone. 'passdir status' lists \
-            what is unsaved, and why. A '.gpg-id' that was edited and could not be saved is given up the same way. The \
-            text is nowhere else: read it first if you want to keep it.
+            The mount then shows the version on disk; a secret that was never saved disappears. 'passdir status' lists what \
+            is unsaved, and why. An edited '.gpg-id' that could not be saved is discarded the same way. The text exists \
+            nowhere else, so read it first if you want to keep it. For a secret that was lost when passdir ended, this \
+            clears the notice.
 
             Example: passdir discard work/mail/imap
             """
@@ -41,8 +42,8 @@ struct DiscardCommand: ParsableCommand {
         _ typed: String, _ report: StatusReport, _ environment: [String: String]
     ) throws -> (store: String, path: String) {
         for store in report.stores {
-            for secret in store.unsaved where "\(store.name)/\(secret.path)" == typed {
-                return (store.name, secret.path)
+            for path in store.unsavedOrLost where "\(store.name)/\(path)" == typed {
+                return (store.name, path)
             }
         }
         let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
@@ -51,11 +52,16 @@ struct DiscardCommand: ParsableCommand {
         let path = place.path.string
         guard !path.isEmpty else { throw CommandFailure("\(typed) is a store; name a secret in it") }
         let store = report.stores.first { $0.name == place.store.name }
-        let found = store?.unsaved.first { $0.path == path || $0.path == place.path.withoutSuffix.string }
+        let found = store?.unsavedOrLost.first { $0 == path || $0 == place.path.withoutSuffix.string }
         guard let found else {
             throw CommandFailure(
                 "nothing of \(place.store.name)/\(path) is unsaved; 'passdir status' lists what is")
         }
-        return (place.store.name, found.path)
+        return (place.store.name, found)
     }
+}
+
+extension StoreReport {
+    /// The paths of what `discard` is for.
+    fileprivate var unsavedOrLost: [String] { unsaved.map(\.path) + lost.map(\.path) }
 }

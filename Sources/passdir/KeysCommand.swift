@@ -9,8 +9,8 @@ struct KeysCommand: ParsableCommand {
         commandName: "keys",
         abstract: "Show, import, export and remove the keys of recipients.",
         discussion: """
-            'passdir keys [STORE]' lists every key that a .gpg-id names: yours or not, trusted how far, expired or \
-            about to, missing here, and in which folders.
+            'passdir keys [STORE]' lists every key that a .gpg-id names: whether it is yours, how far it is trusted, whether it \
+            has expired, expires soon or is missing, and which folders use it.
 
             Example: passdir keys work
             """,
@@ -25,14 +25,14 @@ struct KeysCommand: ParsableCommand {
 struct KeysListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the keys that the recipients of a store, or of all stores, name.",
+        abstract: "List the recipients' keys of a store, or of all stores.",
         discussion: "Example: passdir keys list --json"
     )
 
     @Argument(help: "The store's name; all stores by default.", completion: StoreContext.completion)
     var store: String?
 
-    @Flag(help: "List also the keys of the keyring that no .gpg-id of any store names.")
+    @Flag(help: "Also list keys in the keyring that no store names.")
     var all = false
 
     @Flag(help: "Print a JSON array of the keys.")
@@ -83,7 +83,7 @@ struct KeysImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Import public keys: from a file, from standard input (-), or from a store's .public-keys.",
         discussion: """
-            Shows the keys first, and asks. Nothing in your keyring is ever removed. Files with secret keys are refused.
+            Shows the keys and asks first. It never removes anything from your keyring, and refuses files with secret keys.
 
             Example: passdir keys import bob.asc --store work
             """)
@@ -102,7 +102,7 @@ struct KeysImportCommand: ParsableCommand {
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
-    @Flag(help: "Show the keys, and import nothing.")
+    @Flag(help: "Show the keys; import nothing.")
     var dryRun = false
 
     func run() throws {
@@ -185,7 +185,7 @@ struct KeysExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write the public keys of a store's recipients into its .public-keys.",
         discussion: """
-            So that others who have the store can import them. The change is committed.
+            Others who have the store can then import them. The change is committed.
 
             Example: passdir keys export work
             """)
@@ -203,15 +203,15 @@ struct KeysExportCommand: ParsableCommand {
 struct KeysRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a public key that no .gpg-id of any store names from the keyring.",
+        abstract: "Remove a public key from the keyring if no store names it.",
         discussion: """
-            Shows the key first, and asks. A key whose secret part is here, and one that a store names, are refused.
+            Shows the key and asks first. It refuses a key that has a secret part here or that a store names.
 
             Example: passdir keys remove 0123456789ABCDEF0123456789ABCDEF01234567
             """)
 
     @Argument(
-        help: "The key: its fingerprint, or an id or address that means just one.",
+        help: "The key: its fingerprint, or an id or address that matches only one.",
         completion: PlaceCompletion.keys)
     var key: String
 

@@ -12,9 +12,9 @@ struct LogCommand: ParsableCommand {
         commandName: "log",
         abstract: "Show the history of a store, a folder or a secret.",
         discussion: """
-            One line a commit: its id, the date, who made the change, its message; of a commit of several secrets what it \
-            did to the one that was asked for. With --ages one line a secret: when its content was last changed and by \
-            whom, the oldest first; another name, and encrypting for other recipients, is no change of it.
+            Prints one line per commit: its id, date, author and message. For a commit of several secrets, it says what \
+            happened to the one you asked for. With --ages it prints one line per secret: when its content last changed and \
+            who changed it, oldest first. Renaming a secret or changing its recipients does not count as a change.
 
             Examples:
               passdir log work/mail/imap
@@ -23,15 +23,16 @@ struct LogCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or STORE/PATH, or a path in the mount; all stores when none is named.",
+        help: "A store or STORE/PATH, or a path in the mount; all stores by default.",
         completion: PlaceCompletion.places)
     var path: String?
 
-    @Flag(help: "Show when each secret was changed last, the oldest first.")
+    @Flag(help: "Show when each secret last changed, oldest first.")
     var ages = false
 
     @Option(
-        name: [.customShort("n", allowingJoined: true), .long], help: "How many commits to show at most.")
+        name: [.customShort("n", allowingJoined: true), .long], help: "The maximum number of commits to show."
+    )
     var number: Int = 100
 
     @Flag(
@@ -54,21 +55,26 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        let places =
-            try path.map { [try StoreAccess.open($0, for: .reading, environment: environment)] }
-            ?? StoreAccess.all(environment: environment)
+        let (places, complaints): ([StoreAccess], [String]) =
+            if let path {
+                ([try StoreAccess.open(path, for: .reading, environment: environment)], [])
+            } else {
+                try StoreAccess.all(environment: environment)
+            }
+        let areMany = places.count + complaints.count > 1
+        for complaint in complaints { StandardError.print("passdir: \(complaint)") }
         var lines: [Line] = []
-        var isWhole = true
+        var isWhole = complaints.isEmpty
         for place in places {
             do {
                 var isFirst = true
                 try visitLines(of: place) { line in
                     if json { return lines.append(line) }
-                    if isFirst, places.count > 1 { Output.print(place.store.name + ":") }
+                    if isFirst, areMany { Output.print(place.store.name + ":") }
                     isFirst = false
                     Output.print(Self.text(line))
                 }
-            } catch let error as any SentenceError where places.count > 1 {
+            } catch let error as any SentenceError where areMany {
                 // One store says nothing of the others.
                 StandardError.print("passdir: \(error)")
                 isWhole = false

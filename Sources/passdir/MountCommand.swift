@@ -10,9 +10,9 @@ struct MountCommand: ParsableCommand {
         commandName: "mount",
         abstract: "Mount your stores.",
         discussion: """
-            Returns when the mount answers. The daemon goes on in the background and writes its log to \
-            ~/.local/state/passdir/log; 'passdir unmount' ends it. Where your stores are mounted already, it says where and \
-            does nothing; one mount shows all stores.
+            Returns once the mount is ready. The daemon keeps running in the background and logs to \
+            ~/.local/state/passdir/log; 'passdir unmount' ends it. One mount shows all stores. If they are already mounted, \
+            this command says where and does nothing.
 
             Example: passdir mount && ls ~/passdir
             """
@@ -20,11 +20,11 @@ struct MountCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The folder to mount on; made if it is not there. (default: the setting mount.path, else ~/passdir)"
+            "The folder to mount on; created if missing. (default: the setting mount.path, else ~/passdir)"
         ), completion: .directory)
     var mountpoint: String?
 
-    @Flag(help: "Stay in the foreground, write the log to standard error, end with Ctrl-C.")
+    @Flag(help: "Stay in the foreground and log to standard error; Ctrl-C ends it.")
     var foreground = false
 
     /// Set by ourselves when we start the daemon: where it tells how its start went.
@@ -90,6 +90,13 @@ struct MountCommand: ParsableCommand {
         }
         try Detached.start(
             arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)
+        let lost = Daemon.lostSecrets(environment: environment)
+        if let first = lost.first {
+            let more = lost.count > 1 ? " and \(lost.count - 1) more" : ""
+            StandardError.warn(
+                "\(first)\(more) could not be saved before passdir last ended, and the text is lost; passdir status says why"
+            )
+        }
         Output.success("mounted at \(place)")
     }
 }

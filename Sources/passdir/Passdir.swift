@@ -9,17 +9,16 @@ import SystemPackage
 struct Passdir: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passdir",
-        abstract: "Mounts password stores of 'pass' as directories of plain files.",
+        abstract: "Mount the password stores of 'pass' as directories of plain files.",
         discussion: """
-            Every store is a directory under the mount point, every secret a file: reading it decrypts, \
-            saving it encrypts to the recipients in .gpg-id, and the change is committed and pushed in the \
-            background.
+            Every store is a directory under the mount point, and every secret is a file. Reading a file decrypts it. Saving \
+            it encrypts it to the recipients in .gpg-id; the change is then committed and pushed in the background.
 
-            Without any set-up, 'passdir mount' shows your password store (~/.password-store, or \
+            Without any setup, 'passdir mount' shows your password store (~/.password-store, or \
             $PASSWORD_STORE_DIR) as ~/passdir/default.
 
-            On a terminal, commands say in one line what they did; with -q or --quiet, and where their output goes \
-            elsewhere, they say nothing.
+            On a terminal, commands report what they did in one line. With -q or --quiet, or if their output is \
+            redirected, they print nothing.
             """,
         version: "passdir \(Version.number)",
         subcommands: [

@@ -51,7 +51,7 @@ enum PlaceCompletion {
 
     /// The conflict files.
     static let conflicts = CompletionKind.custom { _, _, prefix in
-        let all = (try? StoreAccess.all(environment: CallerEnvironment.variables())) ?? []
+        let all = (try? StoreAccess.all(environment: CallerEnvironment.variables()))?.stores ?? []
         let names = all.flatMap { access in
             ConflictList(access.store).find().map {
                 "\(access.store.name)/\(access.store.visiblePath(of: $0.path))"

@@ -8,11 +8,11 @@ import SystemPackage
 struct RecipientsCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Find secrets that are not encrypted to just their recipients, and keys about to expire.",
+        abstract: "Find secrets not encrypted to exactly their recipients, and keys about to expire.",
         discussion: """
-            Read from the secrets' packets: no key is needed and nothing is decrypted, unless --fix encrypts them \
-            anew: it shows which and to whom, and asks on a terminal. The exit status is 1 when something was found \
-            and not mended, be it a secret, a list or a key that cannot be used or expires within --days.
+            This reads only the secrets' packets; it needs no key and decrypts nothing. With --fix it shows which secrets it \
+            would encrypt again and to whom, and asks first. The exit status is 1 if a problem remains: with a secret, a \
+            .gpg-id, or a key that is unusable or expires within --days.
 
             Example: passdir recipients check work --days 60
             """)
@@ -21,17 +21,17 @@ struct RecipientsCheckCommand: ParsableCommand {
         help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
     var path: String
 
-    @Flag(help: "Encrypt what differs to the recipients of its .gpg-id.")
+    @Flag(help: "Encrypt secrets that differ to the recipients in their .gpg-id.")
     var fix = false
 
-    @Option(help: "List keys that expire within so many days.")
+    @Option(help: "List keys that expire within this many days.")
     var days = 30
 
-    @Flag(help: "With --fix, leave secrets as they are that no key here decrypts.")
+    @Flag(help: "With --fix, leave secrets unchanged if none of your keys decrypts them.")
     var skipUnreadable = false
 
     @Flag(
-        name: [.short, .long], help: "With --fix, do not ask; agrees to no key that somebody else added.")
+        name: [.short, .long], help: "With --fix, do not ask; approve no key that someone else added.")
     var yes = false
 
     @Flag(help: "Print one JSON object: {\"total\", \"drift\", \"problems\", \"keys\"}.")
@@ -114,10 +114,11 @@ struct RecipientsCheckCommand: ParsableCommand {
 struct RecipientsConfirmCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
-        abstract: "Agree to recipients that somebody else added or removed.",
+        abstract: "Approve recipients that someone else added or removed.",
         discussion: """
-            Shows what changed since you last agreed, by which commit, and who signed it. In a store with a remote \
-            nothing is encrypted to an added key before; the setting recipients.confirm says so for all, or for none.
+            Shows what changed since your last approval, in which commit, and who signed it. In a store with a remote, nothing \
+            is encrypted to an added key until you approve it; the setting recipients.confirm extends this to all stores, or \
+            to none.
 
             Example: passdir recipients confirm work
             """)

@@ -9,11 +9,11 @@ import SystemPackage
 struct RecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
-        abstract: "Show and change who can read a store or a folder of it.",
+        abstract: "Show and change who can read a store or a folder.",
         discussion: """
             PATH is STORE, STORE/FOLDER, or a path under the mount. A KEY is a fingerprint, a key id, an address, \
-            or a group of gpg.conf. A change encrypts what is below anew and is one commit; folders with a \
-            .gpg-id of their own are left alone. It can be stopped with Ctrl-C and then be resumed or aborted.
+            or a group in gpg.conf. A change encrypts everything below PATH again, in one commit; folders with their own \
+            .gpg-id are left alone. You can stop it with Ctrl-C, then resume or abort it.
 
             Example: passdir recipients show work/mail
             """,
@@ -73,17 +73,17 @@ struct ChangeOptions: ParsableArguments {
         help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
     var path: String
 
-    @Flag(help: "Leave secrets as they are that no key here decrypts.")
+    @Flag(help: "Leave secrets unchanged if none of your keys decrypts them.")
     var skipUnreadable = false
 
     @Flag(
-        name: [.short, .long], help: "Do not ask; agrees to the keys that are named here, and to no others.")
+        name: [.short, .long], help: "Do not ask; approve the keys named here and no others.")
     var yes = false
 
-    @Flag(help: "Agree to a change after which none of your keys can read what is there.")
+    @Flag(help: "Allow a change that leaves none of your keys able to read the result.")
     var lockMeOut = false
 
-    @Flag(help: "Show what would be done, and do nothing.")
+    @Flag(help: "Show what would change, and change nothing.")
     var dryRun = false
 
     func make(_ edit: RecipientEdit) throws {
@@ -164,7 +164,7 @@ struct ChangeOptions: ParsableArguments {
 /// `passdir recipients add`.
 struct RecipientsAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Let more keys read a store or a folder.",
+        commandName: "add", abstract: "Start encrypting a store or a folder to more keys.",
         discussion: "Example: passdir recipients add work bob@example.org")
     @OptionGroup var options: ChangeOptions
     @OptionGroup var changed: ChangedKeys
@@ -174,7 +174,7 @@ struct RecipientsAddCommand: ParsableCommand {
 /// `passdir recipients remove`.
 struct RecipientsRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Let keys no longer read a store or a folder.",
+        commandName: "remove", abstract: "Stop encrypting a store or a folder to these keys.",
         discussion: """
             Nothing is removed from your keyring.
 
@@ -188,9 +188,9 @@ struct RecipientsRemoveCommand: ParsableCommand {
 /// `passdir recipients set`.
 struct RecipientsSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Let just these keys read a store or a folder.",
+        commandName: "set", abstract: "Encrypt a store or a folder to exactly these keys.",
         discussion: """
-            As 'pass init': a folder without a .gpg-id of its own gets one.
+            Like 'pass init': a folder without its own .gpg-id gets one.
 
             Example: passdir recipients set work/mail ann@example.org bob@example.org
             """)
@@ -202,10 +202,10 @@ struct RecipientsSetCommand: ParsableCommand {
 /// `passdir recipients unset`.
 struct RecipientsUnsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unset", abstract: "Let a folder have the recipients of the one above it.",
+        commandName: "unset", abstract: "Let a folder inherit the recipients of its parent.",
         discussion: """
-            As 'pass init -p FOLDER ""': what is below is encrypted anew, and the folder's own .gpg-id is removed. So is \
-            'rm .gpg-id' of a folder in the mount.
+            Like 'pass init -p FOLDER ""': everything below is encrypted again, and the folder's own .gpg-id is removed. \
+            Running 'rm .gpg-id' in the mount does the same.
 
             Example: passdir recipients unset work/mail
             """)
@@ -216,9 +216,9 @@ struct RecipientsUnsetCommand: ParsableCommand {
 /// `passdir recipients resume`.
 struct RecipientsResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Finish a change of recipients that was interrupted.",
+        commandName: "resume", abstract: "Finish an interrupted change of recipients.",
         discussion: """
-            Shows who would be added and removed, and asks.
+            Shows whose keys would be added and removed, then asks.
 
             Example: passdir recipients resume work
             """)
@@ -250,10 +250,12 @@ struct RecipientsResumeCommand: ParsableCommand {
 /// `passdir recipients abort`.
 struct RecipientsAbortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "abort", abstract: "Take back a change of recipients that was interrupted.",
+        commandName: "abort", abstract: "Undo an interrupted change of recipients.",
         discussion: """
-            What was saved or copied meanwhile stays, and is encrypted again to the lists in force before it is \
-            committed.
+            Also stops the change that saving a '.gpg-id' in the mount is making: the program that saves it gets an error \
+            (ECANCELED), and this command says where the new list is kept.
+
+            Secrets saved or copied in the meantime stay; they are encrypted to the recipients now in force, then committed.
 
             Example: passdir recipients abort work
             """)
@@ -261,23 +263,33 @@ struct RecipientsAbortCommand: ParsableCommand {
     @Argument(help: "The store's name.", completion: StoreContext.completion)
     var store: String
 
-    @Flag(help: "Leave secrets as they are that cannot be encrypted again.")
+    @Flag(help: "Leave secrets unchanged if they cannot be encrypted again.")
     var skipUnreadable = false
 
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
+        if let save = sharing.abortSave(ofStore: store) { return Self.tell(save) }
         let outcome = try sharing.abort(store: store, skipsUnreadable: skipUnreadable)
         UnsavedLists.tell(sharing, ofStore: store)
         sharing.retrySaves()
         switch outcome {
         case .undone(let undone): Self.tell(undone)
-        case .wasFinished: Output.print("the change was already complete and committed: it stays")
+        case .wasFinished: Output.print(Self.isComplete)
         }
+    }
+
+    private static let isUndone = "the change is taken back: everything is as it was before"
+    private static let isComplete = "the change was already complete and committed: it stays"
+
+    private static func tell(_ save: AbortedSave) {
+        guard save.outcome == .undone else { return Output.print(isComplete) }
+        Output.print(isUndone)
+        if let place = save.keptAt { Output.print("what was to be saved as .gpg-id is kept in \(place)") }
     }
 
     private static func tell(_ undone: Reencryption.Undone) {
         guard !undone.isComplete else {
-            return Output.print("the change is taken back: everything is as it was before")
+            return Output.print(isUndone)
         }
         Output.print("the change is taken back")
         for secret in undone.again {

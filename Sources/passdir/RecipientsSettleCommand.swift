@@ -7,7 +7,7 @@ import Stores
 struct RecipientsSettleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",
-        abstract: "Settle lists of recipients that were changed here and on the remote.",
+        abstract: "Resolve recipient lists that were changed both here and on the remote.",
         discussion: """
             Shows what each side changed. With a choice the list is changed as by 'recipients set', which shows \
             whom that adds and asks, and everything else that both sides did is merged and pushed. What the \
@@ -33,13 +33,13 @@ struct RecipientsSettleCommand: ParsableCommand {
 
     @Flag var choice: Choice?
 
-    @Flag(help: "Leave secrets as they are that no key here decrypts.")
+    @Flag(help: "Leave secrets unchanged if none of your keys decrypts them.")
     var skipUnreadable = false
 
-    @Flag(name: [.short, .long], help: "Do not ask; agrees to no key that others added.")
+    @Flag(name: [.short, .long], help: "Do not ask; approve no key that someone else added.")
     var yes = false
 
-    @Flag(help: "Agree to a list after which none of your keys can read what is there.")
+    @Flag(help: "Allow a list that leaves none of your keys able to read the result.")
     var lockMeOut = false
 
     func run() throws {

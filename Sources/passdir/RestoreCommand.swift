@@ -9,16 +9,15 @@ import SystemPackage
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put the content back that a secret or a folder had earlier.",
+        abstract: "Restore an earlier version of a secret or a folder.",
         discussion: """
-            Without --at the versions are listed on the terminal, to choose one. The content is encrypted to today's \
-            recipients and committed as a change of its own; nothing is taken out of the history, and nothing is \
-            committed where nothing differs. What was removed comes back; of a folder, what was added since stays. \
-            What the secret holds now is committed first; a version that is saved at the same moment is kept beside it \
-            as a conflict file.
+            Without --at, it lists the versions on the terminal and lets you choose one. The content is encrypted to the \
+            current recipients and committed as a new change; history is not rewritten, and nothing is committed if \
+            nothing differs. Removed secrets come back; secrets added to a folder since then stay. The current content is \
+            committed first. If the secret is saved at the same moment, that version is kept as a conflict file.
 
             Examples:
-              passdir restore work/mail/imap                  # shows the versions, and asks
+              passdir restore work/mail/imap                  # lists the versions and asks
               passdir restore work/mail/imap --at 2026-11-24 --show
               passdir restore work/mail --at HEAD~2
             """
@@ -35,7 +34,7 @@ struct RestoreCommand: ParsableCommand {
             valueName: "when"), completion: PlaceCompletion.commits)
     var at: String?
 
-    @Flag(help: "Write the content to standard output, byte for byte, and change nothing.")
+    @Flag(help: "Write the content to standard output, byte for byte; change nothing.")
     var show = false
 
     func run() throws {

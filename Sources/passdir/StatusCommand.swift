@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import System
 
 /// `passdir status`: asks the daemon how its stores are doing.
 struct StatusCommand: ParsableCommand {
@@ -7,10 +8,12 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show the mount and how its stores are doing.",
         discussion: """
-            For each store: its folder and branch, changes that wait for their commit, commits that wait for \
-            their push, the last commit and push, the last error, and saves that failed and are kept in memory. The \
-            exit status is 1 while there are such saves. Where nothing is mounted it says so, looks at the stores itself, \
-            and ends with exit status 1.
+            For each store: its folder and branch, the changes to commit, the commits to push, the last commit and push, the \
+            last error, and failed saves that are kept in memory. The exit status is 1 while there are such saves. If \
+            nothing is mounted, it says so, examines the stores itself, and exits with status 1.
+
+            With --follow it goes on: whenever something changes, such as how far a change of recipients is, it prints the \
+            status again. It ends with the mount, or by Ctrl-C.
 
             Example: passdir status --json | jq '.stores[] | {name, state, lastError}'
             """
@@ -18,30 +21,68 @@ struct StatusCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Print one JSON object: {\"mount\": ..., \"stores\": [...]}; mount is null where nothing is mounted."
+            "Print one JSON object: {\"mount\": ..., \"stores\": [...]}; mount is null if nothing is mounted."
     )
     var json = false
 
+    @Flag(help: "Print the status again whenever it changes; with --json, one object a line.")
+    var follow = false
+
+    /// How long a change may go unseen. The daemon looks at each store's disk when it is asked.
+    private static let interval = Duration.seconds(1)
+
     func run() throws {
         let environment = CallerEnvironment.variables()
-        var report: StatusReport
-        do throws(ControlError) {
-            report = try ControlClient(socket: Daemon.controlSocket(environment: environment)).status()
-        } catch {
-            guard error.code == .noDaemon else { throw error }
-            return try tellUnmounted(environment)
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        var last: StatusReport?
+        var told: [String] = []
+        while let report = try report(of: client, isFirst: last == nil) {
+            if report != last {
+                let lines = try lines(of: report, environment)
+                if lines != told { tell(lines, after: told) }
+                (last, told) = (report, lines)
+            }
+            guard follow else {
+                guard report.stores.allSatisfy(\.unsaved.isEmpty) else { throw ExitCode.failure }
+                return
+            }
+            PosixThread.sleep(for: Self.interval)
         }
-        let credentials = CredentialReport.known(environment: environment)
-        report.stores = report.stores.with(credentials)
-        if json {
-            Output.print(json: try StatusJSON.line(report))
-        } else {
-            Output.print(lines: StatusText(report).lines)
-            for warning in credentials.compactMap(\.warning) {
-                Output.print(lines: ["", "warning  \(warning)"])
+        if !told.isEmpty, !json { Output.print("") }
+        try tellUnmounted(environment)
+    }
+
+    /// nil where no daemon runs.
+    private func report(of client: ControlClient, isFirst: Bool) throws(ControlError) -> StatusReport? {
+        do throws(ControlError) {
+            return try client.status()
+        } catch {
+            switch error.code {
+            case .noDaemon: return nil
+            case .failed where !isFirst:
+                // A daemon that ends lets go of the connection that it has just taken: the next look says so.
+                PosixThread.sleep(for: Self.interval)
+                return try report(of: client, isFirst: true)
+            default: throw error
             }
         }
-        guard report.stores.allSatisfy(\.unsaved.isEmpty) else { throw ExitCode.failure }
+    }
+
+    private func lines(of report: StatusReport, _ environment: [String: String]) throws -> [String] {
+        var report = report
+        let credentials = CredentialReport.known(environment: environment)
+        report.stores = report.stores.with(credentials)
+        if json { return [try StatusJSON.line(report)] }
+        return StatusText(report).lines
+            + credentials.compactMap(\.warning).flatMap { ["", "warning  \($0)"] }
+    }
+
+    private func tell(_ lines: [String], after told: [String]) {
+        if json {
+            for line in lines { Output.print(json: line) }
+        } else {
+            Output.print(lines: told.isEmpty ? lines : [""] + lines)
+        }
     }
 
     private func tellUnmounted(_ environment: [String: String]) throws {

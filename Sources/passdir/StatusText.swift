@@ -1,4 +1,5 @@
 import Daemon
+import Stores
 
 /// A status report for people: the mount, then a paragraph a store.
 struct StatusText {
@@ -56,6 +57,9 @@ struct StatusText {
         if let push = store.lastPush { facts.append("push     \(push.local)") }
         if let fetch = store.lastFetch { facts.append("fetch    \(fetch.local)") }
         if let activity = store.activity { facts.append("now      \(activity)") }
+        if let progress = store.reencryption {
+            facts.append("now      \(sentence(for: progress, in: store.name))")
+        }
         for conflict in store.conflicts.prefix(10) { facts.append("conflict \(conflict)") }
         if store.conflicts.count > 10 {
             facts.append("conflict and \(store.conflicts.count - 10) more: passdir conflicts lists them")
@@ -71,15 +75,33 @@ struct StatusText {
         for unsaved in store.unsaved {
             facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since.local))")
         }
+        for lost in store.lost {
+            let place = ShellWord.quoted("\(store.name)/\(lost.path)")
+            facts.append(
+                "lost     \(lost.path): \(lost.error) (its text ended with passdir at \(lost.time.local); passdir discard "
+                    + "\(place) ends this notice)")
+        }
         return facts
     }
 
     private static func sentence(for state: StoreState) -> String {
         switch state {
+        case .starting: "not looked at yet"
         case .ready: "ready"
         case .noCommits: "reading and saving work; nothing is committed"
         case .waiting: "changes or commits wait"
-        case .failed: "committing or pushing failed"
+        case .failed: "it cannot be used"
+        }
+    }
+
+    /// What is put in place or committed is not stopped any more.
+    private static func sentence(for progress: Reencryption.Progress, in store: String) -> String {
+        let all = count(progress.total, "secret")
+        return switch progress.step {
+        case .encrypting:
+            "encrypting \(progress.done) of \(all) anew: passdir recipients abort \(ShellWord.quoted(store)) stops it"
+        case .placing: "putting \(progress.done) of \(all) in place, encrypted anew"
+        case .committing: "committing \(all), encrypted anew"
         }
     }
 

@@ -11,35 +11,34 @@ struct SyncCommand: ParsableCommand {
         commandName: "sync",
         abstract: "Commit, fetch, merge and push now.",
         discussion: """
-            Returns when all is done or has failed. Secrets that were changed on both sides are merged line by \
-            line; where both changed the same lines, the remote's version keeps the name and yours becomes \
-            NAME.conflict-HOST-DATE. The exit status is 1 where such a file had to be made, and where something failed. \
-            It needs no mount.
+            Returns when everything has succeeded or failed. Secrets changed on both sides are merged line by line. If both \
+            changed the same lines, the remote's version keeps the name and yours becomes NAME.conflict-HOST-DATE. The exit \
+            status is 1 if such a file was created or something failed. Works without a mount.
 
             Example: passdir sync work && echo all is safe
             """
     )
 
     @Argument(
-        help: "The stores to bring together; all when none is named.", completion: StoreContext.completion)
+        help: "The stores to sync; all by default.", completion: StoreContext.completion)
     var stores: [String] = []
 
     @Flag(
         help: ArgumentHelp(
-            "Follow the remote's history where it was moved by force, or is another one.",
-            discussion: "What the store has is kept on a branch that is named."))
+            "Take the remote's history if it was force-pushed or replaced.",
+            discussion: "The store's own history is kept on a branch, which is named."))
     var theirs = false
 
     @Flag(
         help: ArgumentHelp(
-            "Put the store's history in the place of a remote's that was moved by force, is another one, is gone, or is not taken in.",
-            discussion: "What the remote has is kept here on a branch that is named."))
+            "Replace the remote's history with the store's if it was force-pushed, replaced, deleted or refused.",
+            discussion: "The remote's history is kept here on a branch, which is named."))
     var ours = false
 
     @Flag(
         help: ArgumentHelp(
             "Print a JSON array of {name, error, chosen, conflicts, newConflicts}.",
-            discussion: "With a note where there is no remote."))
+            discussion: "Includes a note if there is no remote."))
     var json = false
 
     func validate() throws {

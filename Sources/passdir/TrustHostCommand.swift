@@ -9,9 +9,9 @@ struct TrustHostCommand: ParsableCommand {
         commandName: "trust-host",
         abstract: "Accept the SSH host key of a store's remote.",
         discussion: """
-            Shows the fingerprints of the keys that the server shows now. Compare them with what its owner published; \
-            with --fingerprint, or after you said yes, they are added to ~/.ssh/known_hosts. A host that is known \
-            there with another key stays an error: ssh-keygen -R HOST takes the old key out.
+            Shows the fingerprints of the server's current keys. Compare them with those that its owner published. With \
+            --fingerprint, or once you say yes, they are added to ~/.ssh/known_hosts. If the host is listed there with a \
+            different key, this fails; ssh-keygen -R HOST removes the old key.
 
             Example: passdir store trust-host ssh://git@git.example.org/team/passwords.git
             """
@@ -19,12 +19,13 @@ struct TrustHostCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The store's name, or the URL that a store is to be cloned from.", valueName: "store|url"),
+            "The store's name, or the URL to clone a store from.", valueName: "store|url"),
         completion: StoreContext.completion)
     var store: String
 
     @Option(
-        help: ArgumentHelp("Accept without a question if one of the keys has this.", valueName: "SHA256:..."))
+        help: ArgumentHelp(
+            "Accept without asking if one of the keys has this fingerprint.", valueName: "SHA256:..."))
     var fingerprint: String?
 
     func run() throws {

@@ -6,18 +6,18 @@ import Glibc
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Ask for the passphrases that a store needs, in this terminal.",
+        abstract: "Enter the passphrases that a store needs in this terminal.",
         discussion: """
-            A program that reads a secret cannot ask; gpg-agent does, in the reader's terminal or on its display. A reader \
-            that has neither depends on the terminal that passdir was mounted in, which may be closed by now. After \
-            'passdir unlock' gpg-agent knows the passphrases of the store's keys, as long as its settings say, and \
-            reading goes on.
+            When a program reads a secret, gpg-agent asks for the passphrase in the program's terminal or on its display. If \
+            the program has neither, gpg-agent uses the terminal where you ran 'passdir mount', which may be closed by now. \
+            After 'passdir unlock', gpg-agent remembers the passphrases of the store's keys for as long as its settings \
+            allow, and programs can read again.
 
             Example: passdir unlock work
             """
     )
 
-    @Argument(help: "The store; all of them if none is named.", completion: StoreContext.completion)
+    @Argument(help: "The store; all by default.", completion: StoreContext.completion)
     var store: String?
 
     func run() throws {

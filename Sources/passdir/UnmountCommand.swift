@@ -7,21 +7,20 @@ import SystemPackage
 struct UnmountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmount",
-        abstract: "End the mount.",
+        abstract: "Unmount your stores.",
         discussion: """
-            Commits what waits and pushes it, then returns; what could not be committed or pushed in time is said, and \
-            the exit status is 0 all the same. Refused while files in the mount are open, or \
-            while saves that failed are still in memory; 'passdir status' lists those. The programs that have files open \
-            are named.
+            Commits and pushes pending changes, then returns. It reports anything that could not be committed or pushed in \
+            time, but the exit status is still 0. It refuses if files in the mount are open, and names the programs that \
+            have them open, or if failed saves are still in memory; 'passdir status' lists those.
 
             Example: passdir unmount
             """
     )
 
-    @Argument(help: "The mount point, to be sure that it is the one you mean.", completion: .directory)
+    @Argument(help: "The mount point, to check that it is the one you expect.", completion: .directory)
     var mountpoint: String?
 
-    @Flag(help: "Unmount although saves failed; what is in memory only is lost.")
+    @Flag(help: "Unmount even if saves failed; what is only in memory is lost.")
     var discardUnsaved = false
 
     func run() throws {

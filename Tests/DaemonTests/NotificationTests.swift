@@ -71,6 +71,31 @@ import Testing
         }
     }
 
+    /// What ends with the daemon, whoever ended it.
+    @Test func whatIsLostIsTold() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("one", recipients: [key])])
+            let session = """
+                set -e
+                trap 'passdir unmount 2> /dev/null || true; kill %1' EXIT
+                dbus-monitor --session "interface='org.freedesktop.Notifications'" > ~/bus &
+                until grep -q NameAcquired ~/bus; do sleep 0.05; done
+                passdir mount ~/mnt
+                exec 7> ~/mnt/one/new
+                echo nobody@example.org > ~/one/.gpg-id
+                echo text >&7; exec 7>&-
+                kill "$(passdir status | sed -n 's/^mount .*(process \\([0-9]*\\),.*/\\1/p')"
+                until grep -q 'and the text is lost' ~/bus; do sleep 0.05; done
+                """
+            let result = try home.run(
+                ["dbus-run-session", "--", "bash", "-c", session], limit: .seconds(90))
+            #expect(result.exitCode == 0, "\(result.errors)")
+            #expect(try home.text(of: "bus").contains("new could not be saved before passdir ended"))
+            try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
+        }
+    }
+
     /// A credential that ends soon is told of once, also when the daemon starts again.
     @Test func aCredentialThatExpiresIsToldOnce() throws {
         try TestHome.with { home in

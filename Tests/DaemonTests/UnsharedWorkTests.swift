@@ -125,6 +125,24 @@ import Testing
         }
     }
 
+    /// What an earlier removal has moved stays, and `erase` says what and where, until `--force`.
+    @Test func eraseSaysWhatRemains() throws {
+        try TestHome.with { home in
+            let store = try clone(home)
+            try home.succeed(["bash", "-c", "echo PLANTED > '\(store)/n.gpg'"])
+            try home.succeed(["passdir", "store", "remove", "s", "--yes"])
+            let removed = home.path("data/passdir/removed")
+            let names = String(decoding: try home.succeed(["ls", removed.string]), as: UTF8.self)
+            let told = "passdir: \(removed) still holds what was moved there earlier: \(names.dropLast());"
+            let erased = try home.passdir("erase", "--yes")
+            #expect(erased.exitCode == 0 && erased.errors.hasPrefix(told), "\(erased.errors)")
+            #expect(try finds(home.folder, home) > 0)
+            let forced = try home.passdir("erase", "--force", "--yes")
+            #expect(forced.exitCode == 0 && forced.errors.isEmpty, "\(forced.errors)")
+            #expect(try finds(home.folder, home) == 0 && access(removed.string, F_OK) != 0)
+        }
+    }
+
     /// Killed at any moment, the next command finishes, and what was listed is there.
     @Test(
         arguments: [

@@ -30,6 +30,7 @@ import Testing
     }
 
     @Test(arguments: [
+        #"{"method":"org.passdir.Control.AbortSave","parameters":{"store":"work"}}"#,
         #"{"method":"org.passdir.Control.Unmount"}"#,
         #"{"method":"org.passdir.Control.Unmount","parameters":{}}"#,
         #"{"method":"org.passdir.Control.Unmount","parameters":{"discardUnsaved":null}}"#,
@@ -70,6 +71,7 @@ import Testing
             "discardUnsaved"
         ),
         (#"{"method":"org.passdir.Control.Unmount","parameters":[]}"#, "discardUnsaved"),
+        (#"{"method":"org.passdir.Control.AbortSave"}"#, "store"),
         (#"{"method":"org.varlink.service.GetInterfaceDescription"}"#, "interface"),
     ])
     func malformedCallsAreInvalid(_ message: String, _ parameter: String) {

@@ -50,6 +50,32 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - What could not be saved before a signal ended the daemon is lost; a notification on the desktop says so, and so do
+    ///   the next `passdir mount` and `passdir status`, until `passdir discard` is given its name.
+    @Test(arguments: ["mail/imap", ".gpg-id"]) func whatIsLostIsTold(_ name: String) throws {
+        try withStore { home, one in
+            try failToSave(home, [name]) { if name != ".gpg-id" { try spoil(home) } }
+            #expect(try unsaved(home) == [name])
+            let daemon = try home.status().mount.pid
+            kill(daemon, SIGTERM)
+            try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
+            let mounted = try home.passdir("mount", home.mountPoint.string)
+            #expect(mounted.exitCode == 0)
+            #expect(
+                mounted.errors.hasPrefix("passdir: warning: one/\(name) could not be saved"),
+                "\(mounted.errors)")
+            #expect(try home.passdir("status").output.contains("  lost     \(name): "))
+            let json = try home.passdir("status", "--json").output
+            #expect(json.contains("\"lost\":[{\"error\":\""), "\(json)")
+            #expect(json.contains("\"path\":\"\(name)\""), "\(json)")
+            #expect(!json.contains("text\\n"))
+            try home.succeed(["passdir", "discard", "one/\(name)"])
+            #expect(try !home.passdir("status").output.contains("lost"))
+            #expect(try home.passdir("discard", "one/\(name)").exitCode == 1)
+        }
+    }
+
     /// A list that names nobody: `rm` is refused, as what is below would be for others.
     @Test(arguments: [".gpg-id", "mail/.gpg-id"]) func aListIsGivenUp(_ list: String) throws {
         try withStore { home, one in

@@ -217,18 +217,38 @@ import Testing
     /// Holds:
     /// - A store that cannot be opened is left out of the mount and told by `passdir status`; the other
     ///   stores work.
+    /// - A store whose folder is missing when the mount begins is shown when its folder is there, a `save.retry` later
+    ///   at most.
     @Test func oneBrokenStoreLeavesTheOthers() throws {
         try prepared { home, store in
             let key = try home.makeKey("b@example.org")
-            let other = try home.makeStore("other", recipients: [key], git: false)
+            try home.succeed(["mkdir", "disk"])
+            let other = try home.makeStore("disk/other", recipients: [key])
             try home.addStores([other])
+            try home.configure(["save.retry": "100ms", "commit.delay": "10ms"])
             try store.insert("s", "text\n")
-            try home.succeed(["mv", "other", "away"])
+            try other.insert("t", "other text\n")
+            try home.succeed(["mv", "disk", "away"])
             try home.mount()
             #expect(try FileCalls.read(home.visible("work/s")) == Array("text\n".utf8))
             let report = try home.status().store("other")
-            #expect(report.state == "failed" && report.lastError?.contains("other") == true)
+            #expect(report.state == "failed")
+            #expect(
+                report.lastError?.contains(
+                    "its folder \(other.path) is missing, as there is no \(home.path("disk"));") == true,
+                "\(report)")
+            #expect(try home.passdir("status").output.contains("state    it cannot be used\n"))
+            #expect(try home.text(of: "state/passdir/log").ranges(of: "is missing").count == 1)
+
+            try home.succeed(["mv", "away", "disk"])
+            try home.waitUntil("it is shown") { try home.status().store("other").state == "ready" }
+            #expect(try FileCalls.read(home.visible("other/t")) == Array("other text\n".utf8))
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("other/t"))
+            try home.waitUntilCommitted(other)
+            // In the order of the configuration, as if it had been there.
+            #expect(try home.status().stores.map(\.name) == ["work", "other"])
             try home.unmount()
+            #expect(try other.show("t") == Array("new\n".utf8))
         }
     }
 

@@ -5,6 +5,34 @@ import Testing
 
 /// Creating, writing, truncating and closing, as programs do it.
 @Suite struct SavingTests {
+    /// The first save after a mount is the one that looks for the keys.
+    ///
+    /// Holds:
+    /// - A save asks gpg-agent for nothing, and waits for none that does not answer.
+    @Test func aStoppedAgentHoldsNoSaveUp() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let other = try home.makeKey("b@example.org")
+            let store = try home.makeStore("work", recipients: [key, other], remote: true)
+            try home.addStores([store])
+            try home.mount()
+            let answer = String(
+                decoding: try home.succeed(["gpg-connect-agent", "--no-autostart", "GETINFO pid", "/bye"]),
+                as: UTF8.self)
+            let agent = try #require(answer.split(separator: "\n").first.flatMap { pid_t($0.dropFirst(2)) })
+            kill(agent, SIGSTOP)
+            defer { kill(agent, SIGCONT) }
+            for name in ["one", "two"] {
+                let file = home.visible("work/\(name)").string
+                let saved = try home.run(["sh", "-c", "echo text > \"$0\"", file], limit: .seconds(20))
+                #expect(!saved.timedOut && saved.exitCode == 0, "\(saved.errors)")
+            }
+            kill(agent, SIGCONT)
+            for name in ["one", "two"] { #expect(try store.show(name) == Array("text\n".utf8)) }
+            try home.unmount()
+        }
+    }
+
     /// Holds:
     /// - A save is encrypted and durable on disk when close(2) or fsync(2) returns success.
     /// - What is read is byte for byte what was encrypted, and what is encrypted is byte for byte what was

@@ -69,9 +69,14 @@ import Testing
             // Nobody looks before `sync` does.
             try home.mount(extra: ["PASSDIR_FAULT": "fail:recovery"])
             let line = "looking for what is not committed yet: more may wait than is told here."
-            #expect(try home.passdir("status").output.contains("  note     \(line)\n"))
+            let before = try home.passdir("status").output
+            #expect(before.contains("  state    not looked at yet\n"), "\(before)")
+            #expect(before.contains("  note     \(line)\n"), "\(before)")
             #expect(try home.passdir("status", "--json").output.contains("\"notes\":[\"\(line)\"]"))
+            #expect(try home.status().store("work").state == "starting")
+            #expect(try home.passdir("store", "list").output.contains("work  starting  "))
             #expect(try home.passdir("sync").exitCode == 0)
+            #expect(try home.passdir("status").output.contains("  state    ready\n"))
             #expect(try !home.passdir("status").output.contains(line))
             #expect(try work.git("status", "--porcelain").isEmpty)
             try home.unmount()

@@ -57,6 +57,32 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - lstat(2) of a symbolic link leaves the access time that the mount shows of it; readlink(2) changes it as on any disk.
+    @Test func lookingAtALinkReadsItForNobody() throws {
+        try TestMount.with { mount in
+            try mount.save("x", "work/a")
+            try mount.link("work/l", to: "a")
+            let disk = mount.disk("work/l.gpg")
+            // Before its mtime, so that every file system that keeps access times notes the next one.
+            try mount.keys.home.succeed(["touch", "-h", "-a", "-d", "@1000000000", disk.string])
+            for _ in 0..<3 {
+                let found = try mount.attributes("work/l")
+                #expect(found.accessTime.seconds == 1_000_000_000 && found.size == 1)
+            }
+            #expect(try mount.target("work/l") == "a")
+            let read = try #require(disk.facts())
+            #expect(try mount.attributes("work/l").accessTime == FileTime(read.st_atim))
+            // Another target, and somebody else who reads it.
+            try mount.keys.home.succeed(["ln", "-sfn", "later.gpg", disk.string])
+            try mount.keys.home.succeed(["touch", "-h", "-a", "-d", "@1000000000", disk.string])
+            for _ in 0..<2 {
+                let found = try mount.attributes("work/l")
+                #expect(found.accessTime.seconds == 1_000_000_000 && found.size == 5)
+            }
+        }
+    }
+
     @Test func timesAreKeptOnDiskAndBeforeASave() throws {
         try TestMount.with { mount in
             try mount.save("x", "work/a")

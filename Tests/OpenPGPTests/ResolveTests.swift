@@ -42,6 +42,14 @@ import Testing
         #expect(exact.key.fingerprint == keys.ann)
     }
 
+    @Test func withoutTheAgentNothingIsSecret() throws {
+        let asked = try engine.resolve("ann@example.org")
+        let found = try engine.resolve("ann@example.org", askingAgent: false)
+        #expect(found.map(\.specification) == asked.map(\.specification))
+        #expect(asked.allSatisfy(\.key.hasSecret) && !found.contains(where: \.key.hasSecret))
+        #expect(found.first?.key.subkeys.map(\.keygrip) == asked.first?.key.subkeys.map(\.keygrip))
+    }
+
     @Test func factsOfAKey() throws {
         let ann = try #require(try engine.resolve("ann@example.org").first).key
         #expect(ann.userIDs.map(\.text) == ["Ann <ann@example.org>"])

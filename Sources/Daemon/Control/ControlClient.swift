@@ -85,6 +85,22 @@ public struct ControlClient: Sendable {
             returning: [String: [String]].self)["discarded"] ?? []
     }
 
+    /// Takes back the change of recipients that a save of a `.gpg-id` in the mount is making; returns when that is done, or
+    /// the change is complete.
+    ///
+    /// - Parameters:
+    ///   - store: the name of the store.
+    ///   - limit: how long to wait; the daemon goes on after that.
+    /// - Returns: nil where no save is making one, or it failed and could not be taken back.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
+    public func abortSave(
+        store: String, limit: Duration = .seconds(600)
+    ) throws(ControlError) -> AbortedSave? {
+        try call(
+            ControlInterface.abortSave, ["store": store], limit: limit, returning: [String: AbortedSave].self)[
+                "aborted"]
+    }
+
     /// Brings stores and their remotes together; returns when that is done or has failed.
     ///
     /// - Parameters:

@@ -48,6 +48,8 @@ struct ControlDispatch: Sendable {
             return result(NoParameters())
         case ControlInterface.discardUnsaved:
             return discardUnsaved(message)
+        case ControlInterface.abortSave:
+            return abortSave(message)
         case ControlInterface.synchronize:
             return synchronize(message)
         case ControlInterface.getInfo:
@@ -91,6 +93,15 @@ struct ControlDispatch: Sendable {
         }
         let discarded = service.discardUnsaved(store: call.parameters.store, path: call.parameters.path)
         return result(["discarded": discarded])
+    }
+
+    private func abortSave(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable { let store: String }
+        guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "store"])
+        }
+        let aborted = service.abortSave(store: call.parameters.store)
+        return result(["aborted": aborted].compactMapValues(\.self))
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

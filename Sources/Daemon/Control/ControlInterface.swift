@@ -9,6 +9,7 @@ enum ControlInterface {
     static let unmount = "org.passdir.Control.Unmount"
     static let retrySaves = "org.passdir.Control.RetrySaves"
     static let discardUnsaved = "org.passdir.Control.DiscardUnsaved"
+    static let abortSave = "org.passdir.Control.AbortSave"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
@@ -45,6 +46,9 @@ enum ControlInterface {
         # A save that failed and is kept in memory: the secret's path in its store, and why.
         type Unsaved (path: string, error: string, since: string)
 
+        # A secret that could not be saved until the daemon ended, so that its text is gone: its path, why, and when.
+        type Lost (path: string, error: string, time: string)
+
         # A name in a .gpg-id that means no key here, or several, and what is wrong with it.
         type UnknownRecipient (name: string, reason: string, isMissing: bool)
 
@@ -63,10 +67,13 @@ enum ControlInterface {
           refusal: ?string
         )
 
+        # How far a save of a .gpg-id is with encrypting secrets to the new recipients: `done` of `total` secrets.
+        type Reencryption (step: (encrypting, placing, committing), done: int, total: int)
+
         type Store (
           name: string,
           path: string,
-          state: (ready, noCommits, waiting, failed),
+          state: (starting, ready, noCommits, waiting, failed),
           branch: ?string,
           pendingChanges: int,
           unpushedCommits: int,
@@ -79,8 +86,10 @@ enum ControlInterface {
           otherErrors: []string,
           notes: []string,
           unsaved: []Unsaved,
+          lost: ?[]Lost,
           beingWritten: []string,
           openForWriting: []string,
+          reencryption: ?Reencryption,
           recipientChanges: []RecipientChange
         )
 
@@ -114,8 +123,15 @@ enum ControlInterface {
         method RetrySaves() -> ()
 
         # Gives up what could not be saved: one secret of a store, by its path in the mount, or all; replies when the mount
-        # shows what lies on disk. One that a program has open is given up only with all.
+        # shows what lies on disk. One that a program has open is given up only with all. What was lost is told no more then.
         method DiscardUnsaved(store: string, path: ?string) -> (discarded: []string)
+
+        # `keptAt` is the file in which what was to be saved is kept.
+        type AbortedSave (outcome: (undone, finished), keptAt: ?string)
+
+        # Takes back the change of recipients that a save of a .gpg-id is making; replies when that is done, or when the
+        # change is complete. `aborted` is left out where no save is making one, or it could not be taken back.
+        method AbortSave(store: string) -> (aborted: ?AbortedSave)
 
         # Files in the mount are open.
         error Busy (message: string)

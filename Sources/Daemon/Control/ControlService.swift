@@ -32,6 +32,13 @@ public protocol ControlService: Sendable {
     /// - Returns: those that were given up.
     func discardUnsaved(store: String, path: String?) -> [String]
 
+    /// Takes back the change of recipients that a save of a `.gpg-id` is making; returns when that is done, or the change is
+    /// complete.
+    ///
+    /// - Parameter store: the name of the store.
+    /// - Returns: nil where no save is making one, or it failed and could not be taken back.
+    func abortSave(store: String) -> AbortedSave?
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -46,6 +53,8 @@ extension ControlService {
     public func retrySaves() {}
     /// A service without stores has nothing to give up.
     public func discardUnsaved(store: String, path: String?) -> [String] { [] }
+    /// A service without stores has nothing to take back.
+    public func abortSave(store: String) -> AbortedSave? { nil }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

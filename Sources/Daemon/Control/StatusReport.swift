@@ -1,3 +1,5 @@
+public import Stores
+
 /// What `passdir status` shows, and what `status --json` prints as it is: the mount and its stores.
 ///
 /// Keys are always present; what is absent is null.
@@ -43,13 +45,15 @@ public struct MountReport: Codable, Sendable, Equatable {
 
 /// How a store is doing.
 public enum StoreState: String, Codable, Sendable, CaseIterable {
+    /// Nobody has looked at it yet: the daemon does so right after the mount.
+    case starting
     /// Everything works; changes are committed.
     case ready
     /// Reading and saving work; nothing is committed, as the store is no git repository or git cannot be used.
     case noCommits
     /// Changes or commits wait: for the commit's delay, for a lock of git's, or for the remote.
     case waiting
-    /// The last commit or push failed; `lastError` says why.
+    /// It could not be opened, or its disk does not answer; `lastError` says why.
     case failed
 }
 
@@ -87,10 +91,14 @@ public struct StoreReport: Sendable, Equatable {
     public var notes: [String] = []
     /// Saves that failed and are kept in memory until they work.
     public var unsaved: [UnsavedReport] = []
+    /// Secrets whose text was lost with an earlier daemon, until `passdir discard` acknowledges it.
+    public var lost: [LostReport] = []
     /// Files that a program is writing, as the mount shows them: what it wrote is not saved yet.
     public var beingWritten: [String] = []
     /// Secrets that a program has open and may still write to.
     public var openForWriting: [String] = []
+    /// How far the change of recipients is that a save of a `.gpg-id` is making; nil where none is.
+    public var reencryption: Reencryption.Progress?
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport] = []
     /// The credentials that are kept for its remote; filled in by `passdir status`, which looks at them.
@@ -102,8 +110,8 @@ extension StoreReport: Codable {
         case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush,
             lastFetch,
             activity
-        case conflicts, lastError, otherErrors, notes, unsaved, beingWritten, openForWriting, recipientChanges
-        case credentials
+        case conflicts, lastError, otherErrors, notes, unsaved, lost, beingWritten, openForWriting
+        case recipientChanges, reencryption, credentials
     }
 
     /// What `encode(to:)` wrote.
@@ -125,8 +133,10 @@ extension StoreReport: Codable {
         otherErrors = try container.decodeIfPresent([String].self, forKey: .otherErrors) ?? []
         notes = try container.decodeIfPresent([String].self, forKey: .notes) ?? []
         unsaved = try container.decode([UnsavedReport].self, forKey: .unsaved)
+        lost = try container.decodeIfPresent([LostReport].self, forKey: .lost) ?? []
         beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
         openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
+        reencryption = try container.decodeIfPresent(Reencryption.Progress.self, forKey: .reencryption)
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
         credentials = try container.decodeIfPresent([CredentialReport].self, forKey: .credentials) ?? []
@@ -152,8 +162,10 @@ extension StoreReport: Codable {
         if !otherErrors.isEmpty { try container.encode(otherErrors, forKey: .otherErrors) }
         if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        if !lost.isEmpty { try container.encode(lost, forKey: .lost) }
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
+        try container.encodeIfPresent(reencryption, forKey: .reencryption)
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
         if !credentials.isEmpty { try container.encode(credentials, forKey: .credentials) }
     }
@@ -177,6 +189,32 @@ public struct UnsavedReport: Codable, Sendable, Equatable {
     public var error: String
     /// When saving first failed.
     public var since: Timestamp
+}
+
+/// The end of a change of recipients that a save of a `.gpg-id` was making and that was to be taken back.
+public struct AbortedSave: Codable, Sendable, Equatable {
+    /// What became of the change.
+    public enum Outcome: String, Codable, Sendable {
+        /// Everything is as it was before.
+        case undone
+        /// It was too far to be taken back, and is complete.
+        case finished
+    }
+
+    /// What became of the change.
+    public var outcome: Outcome
+    /// The file in which what was to be saved is kept, absolute; nil where it is not.
+    public var keptAt: String?
+}
+
+/// A secret that could not be saved until the daemon ended: its text was in memory only and is gone.
+public struct LostReport: Codable, Sendable, Equatable {
+    /// The secret's path in its store, as the mount showed it.
+    public var path: String
+    /// Why it was not saved, as one sentence.
+    public var error: String
+    /// When the daemon ended.
+    public var time: Timestamp
 }
 
 /// How a store and its remote came together.

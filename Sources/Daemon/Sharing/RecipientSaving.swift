@@ -6,15 +6,15 @@ import SystemPackage
 
 /// What saving a `.gpg-id` in the mount does: the same as `passdir recipients set`, within the daemon.
 enum RecipientSaving {
-    /// The change for a store, made by the daemon's own committer.
+    /// The change for a store, made by the daemon's own committer; told to `running` while it is made.
     static func changer(
-        _ store: Store, _ committer: Committer, _ environment: [String: String]
+        _ store: Store, _ committer: Committer, _ running: RunningChanges, _ environment: [String: String]
     ) -> RecipientChanger {
         { (folder, bytes, tried) throws(StoreError) in
-            if isGone(folder, store) { throw kept(bytes, of: folder, store, environment, isGone: true) }
+            if isGone(folder, store) { throw kept(bytes, of: folder, store, environment, .gone) }
             let applied = try store.appliedList(of: folder)
             if applied.hasOvertaken(bytes, madeFrom: tried) {
-                throw kept(bytes, of: folder, store, environment, isGone: false)
+                throw kept(bytes, of: folder, store, environment, .overtaken)
             }
             guard let file = RecipientFile(parsing: bytes) else {
                 throw StoreError(.badRecipientFile, "a .gpg-id is text in UTF-8: write one key a line.")
@@ -22,23 +22,45 @@ enum RecipientSaving {
             let change = try store.change(of: folder, to: file, from: applied)
             guard !change.isEmpty else { return }
             try check(change, store)
-            // What is not foreign, the user has just written.
-            let accepting = Set(change.unagreed.map(\.recipient.key.fingerprint))
-            let work = try Reencryption.begin(
-                change, in: store, accepting: accepting, skipsUnreadable: false)
+            let making = running.begin(change.secrets.count)
+            var end = RunningChange.End.interrupted
+            defer { running.end(making, end) }
             do throws(StoreError) {
-                try run(work, committer)
-                tell(work.leftAlone, of: change.folder, store)
+                try make(change, making, store, committer, &end)
             } catch {
-                // The program is told that it failed: everything is to be as before.
-                _ = try? work.abort { paths throws(StoreError) in
-                    try Sharing.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths)
-                    }
-                }
-                throw error
+                guard case .undone = end, making.cancellation.isCancelled else { throw error }
+                let aborted = Self.aborted(bytes, of: folder, store, environment)
+                end = .undone(keptAt: aborted.place)
+                throw aborted
             }
             ActorCall { await committer.pushCommits() }
         }
+    }
+
+    /// - Parameter end: what became of it, also when this throws.
+    private static func make(
+        _ change: RecipientChange, _ making: RunningChange, _ store: Store, _ committer: Committer,
+        _ end: inout RunningChange.End
+    ) throws(StoreError) {
+        end = .undone(keptAt: nil)
+        // What is not foreign, the user has just written.
+        let accepting = Set(change.unagreed.map(\.recipient.key.fingerprint))
+        let work = try Reencryption.begin(
+            change, in: store, accepting: accepting, skipsUnreadable: false,
+            cancellation: making.cancellation)
+        do throws(StoreError) {
+            try run(work, making, committer)
+            end = .finished
+        } catch {
+            // The program is told that it failed: everything is to be as before.
+            end = .interrupted
+            let aborted = try? work.abort { paths throws(StoreError) in
+                try Sharing.wait { () throws(CommitError) in try await committer.isCommitted(paths: paths) }
+            }
+            if let aborted { end = aborted == .wasFinished ? .finished : .undone(keptAt: nil) }
+            throw error
+        }
+        tell(work.leftAlone, of: change.folder, store)
     }
 
     /// Whether a folder of a store that is there has been removed: then its list is for nothing.
@@ -51,25 +73,66 @@ enum RecipientSaving {
         }
     }
 
+    /// Why a list is not to be tried again.
+    private enum KeptReason {
+        case gone, overtaken, aborted
+
+        var code: StoreError.Code {
+            switch self {
+            case .gone: .keptElsewhere
+            case .overtaken: .overtaken
+            case .aborted: .aborted
+            }
+        }
+
+        /// What the program is told where the list cannot be kept.
+        var errno: Errno {
+            switch self {
+            case .gone: .noSuchFileOrDirectory
+            case .overtaken: .staleNFSFileHandle
+            case .aborted: .canceled
+            }
+        }
+
+        func sentence(_ folder: FilePath, _ store: String) -> String {
+            let place = folder.isEmpty ? store : "\(store)/\(folder)"
+            return switch self {
+            case .gone:
+                "the folder \(folder) of the store \"\(store)\" is gone, so its .gpg-id is for nothing"
+            case .overtaken:
+                "the recipients of \(place) changed after their .gpg-id could not be saved, so it is not saved now"
+            case .aborted:
+                "passdir recipients abort took the change of the recipients of \(place) back, so that they are as before"
+            }
+        }
+    }
+
     /// Nobody could save it any more, and who unmounts should not have to give up other saves with it.
     private static func kept(
         _ bytes: [UInt8], of folder: FilePath, _ store: Store, _ environment: [String: String],
-        isGone: Bool
+        _ reason: KeptReason
     ) -> StoreError {
         do throws(LifecycleError) {
             let place = try RemovedFolder(environment: environment).keep(
                 list: bytes, of: folder, in: store.name)
-            let reason =
-                isGone
-                ? "the folder \(folder) of the store \"\(store.name)\" is gone, so its .gpg-id is for nothing"
-                : "the recipients of \(folder.isEmpty ? store.name : "\(store.name)/\(folder)") changed after their "
-                    + ".gpg-id could not be saved, so it is not saved now"
-            let sentence = "\(reason): what was to be saved is kept in \(place)."
-            DesktopNotification.show(store.name, sentence)
-            return StoreError(isGone ? .keptElsewhere : .overtaken, sentence, keptAt: place)
+            let sentence = "\(reason.sentence(folder, store.name)): what was to be saved is kept in \(place)."
+            // Who stops a change is told by the command.
+            if reason != .aborted { DesktopNotification.show(store.name, sentence) }
+            return StoreError(reason.code, sentence, keptAt: place)
         } catch {
-            return StoreError(.system(isGone ? .noSuchFileOrDirectory : .staleNFSFileHandle), error.message)
+            return StoreError(.system(reason.errno), error.message)
         }
+    }
+
+    /// Tried again, it would begin the change anew that the user has stopped.
+    private static func aborted(
+        _ bytes: [UInt8], of folder: FilePath, _ store: Store, _ environment: [String: String]
+    ) -> StoreError {
+        // To give a folder's list up is a change to the list above it, which is not lost.
+        if let above = try? store.inheritedFile(of: folder), above.bytes == bytes {
+            return StoreError(.aborted, "\(KeptReason.aborted.sentence(folder, store.name)).")
+        }
+        return kept(bytes, of: folder, store, environment, .aborted)
     }
 
     /// What a file that is saved cannot ask about.
@@ -103,8 +166,11 @@ enum RecipientSaving {
                 + ShellWord.quoted(place))
     }
 
-    private static func run(_ work: Reencryption, _ committer: Committer) throws(StoreError) {
-        try work.run { paths, message throws(StoreError) in
+    private static func run(
+        _ work: Reencryption, _ making: RunningChange, _ committer: Committer
+    ) throws(StoreError) {
+        try work.run(cancellation: making.cancellation, progress: making.note) {
+            paths, message throws(StoreError) in
             try Sharing.wait { () throws(CommitError) in
                 try await committer.commit(paths: paths, message: message)
             }

@@ -206,6 +206,13 @@ extension Sharing {
         }
     }
 
+    /// Takes a change of a store back that a save of a `.gpg-id` in the mount is making: the daemon does that itself.
+    /// - Returns: nil where no save is making one; what else there is to be taken back is `abort`'s.
+    public func abortSave(ofStore name: String) -> AbortedSave? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        return (try? client.abortSave(store: name)) ?? nil
+    }
+
     /// Takes a change of a store back that was interrupted.
     /// - Parameter skipsUnreadable: Leave secrets as they are that were saved to its list and cannot be encrypted again.
     public func abort(

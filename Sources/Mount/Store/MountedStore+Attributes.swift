@@ -30,9 +30,11 @@ extension MountedStore {
                 times: status)
         case .plain: return facts(node, permissions: 0o400, size: status.identity.size, times: status)
         case .symbolicLink, .memoryLink:
-            let target = try? visibleTarget(of: node)
-            return mount.attributes(
-                of: node, permissions: 0o777, size: Int64(target?.count ?? 0), times: status)
+            let target = try? visibleTarget(of: node, seenAs: status)
+            var facts = mount.attributes(
+                of: node, permissions: 0o777, size: Int64(target?.shown.count ?? 0), times: status)
+            if let target { facts.accessTime = target.accessed }
+            return facts
         case .secret:
             guard let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
             let size = store.knownSize(of: path, status: status)

@@ -7,7 +7,24 @@ import SystemPackage
 extension MountedStore {
     func target(of link: Node) throws(Errno) -> [UInt8] {
         if case .memoryLink(let target) = link.kind { return target }
-        return try visibleTarget(of: link)
+        let path = try backingPath(ofLink: link)
+        let stored = try root.target(ofLink: path)
+        if let status = try? root.status(of: path) { seenLinks.noteRead(status) }
+        return visibleTarget(of: link, at: path, storedAs: stored)
+    }
+
+    /// The target of a link as the mount shows it, for its size, and the access time that it shows.
+    func visibleTarget(
+        of link: Node, seenAs status: FileStatus
+    ) throws(Errno) -> (shown: [UInt8], accessed: FileTime) {
+        let path = try backingPath(ofLink: link)
+        let seen = try seenLinks.look(at: path, status, in: root)
+        return (visibleTarget(of: link, at: path, storedAs: seen.target), seen.accessed)
+    }
+
+    private func backingPath(ofLink link: Node) throws(Errno) -> FilePath {
+        guard let path = tree.backingPath(of: link) else { throw .staleNFSFileHandle }
+        return path
     }
 
     /// Before the target of a link that is not followed, so that it can be read, listed and copied all the same: nothing has
@@ -17,17 +34,14 @@ extension MountedStore {
     /// The target of a link as the mount shows it: a link `a.gpg` to `b.gpg` is `a` to `b`, and one by an absolute path within
     /// the store a relative one. A link that leads out of its store is shown but not followed. Nor is one to a list of
     /// recipients or to a scratch name: what is saved under a secret's name must not become a list of readers, or nothing.
-    func visibleTarget(of node: Node) throws(Errno) -> [UInt8] {
-        guard let path = tree.backingPath(of: node), let backing = path.lastComponent else {
-            throw .staleNFSFileHandle
-        }
+    private func visibleTarget(of node: Node, at path: FilePath, storedAs stored: [UInt8]) -> [UInt8] {
         let folder = path.removingLastComponent()
-        let stored = try root.target(ofLink: path)
         let target = relative(stored, from: folder, to: root.path)
         guard staysInside(target, from: folder), isForSecrets(target) else {
             return Array((Self.refusedTarget.string + "/").utf8) + stored
         }
-        guard backing.strippingSuffix() != nil, let name = target.lastName, let bare = name.strippingSuffix()
+        guard let backing = path.lastComponent, backing.strippingSuffix() != nil,
+            let name = target.lastName, let bare = name.strippingSuffix()
         else {
             return target
         }

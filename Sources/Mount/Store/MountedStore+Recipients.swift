@@ -27,9 +27,9 @@ extension MountedStore {
                 state.triedFrom = tried
                 if error.isKept { state.abandonEdits(through: snapshot.version) }
             }
-            if error.isKept {
+            if error.isKept, let place = error.place {
                 // No program may be there any more that could be told.
-                note(error.message, about: path, at: path, keptAt: error.place)
+                note(error.message, about: path, at: path, keptAt: place)
             }
             throw error
         }
@@ -96,7 +96,10 @@ extension MountedStore {
         } catch {
             // Seen in status although the program may not say why it could not rename.
             let path = move.destination
-            note(error.message, about: path, at: path)
+            // Who stopped it is told, and it leaves nothing to be done.
+            if error.code != .aborted || error.place != nil {
+                note(error.message, about: path, at: path, keptAt: error.place)
+            }
             throw Errno(error)
         }
         let folders = try namespace.withLock { _ throws(Errno) -> [ChangedFolder]? in
@@ -129,5 +132,5 @@ extension StoreError {
     }
 
     /// Whether what was to be saved is kept elsewhere, and is not to be tried again.
-    var isKept: Bool { code == .keptElsewhere || code == .overtaken }
+    var isKept: Bool { [.keptElsewhere, .overtaken, .aborted].contains(code) }
 }

@@ -23,6 +23,8 @@ final class MountedStore: Subtree {
     let kept = KeptNames()
     /// Links whose secrets may still come.
     let dangling = DanglingLinks()
+    /// Links whose targets were read for their size.
+    let seenLinks = SeenLinks()
 
     /// Secrets whose content is newer than the disk.
     let dirty = Mutex<[InodeNumber: Node]>([:])

@@ -130,7 +130,8 @@ final class DirectEncryptor: Encrypting {
     private func learn(
         _ fingerprints: [Fingerprint]
     ) throws(OpenPGPError) -> [Fingerprint: KeyMaterial?] {
-        let listed = try gnupg.keys(matching: fingerprints.map(\.description), secretOnly: false)
+        let listed = try gnupg.keys(
+            matching: fingerprints.map(\.description), secretOnly: false, askingAgent: false)
         let exported = ExportedKey.keys(in: try exportMinimally(fingerprints)) ?? []
         var learned: [Fingerprint: KeyMaterial?] = [:]
         for fingerprint in fingerprints {

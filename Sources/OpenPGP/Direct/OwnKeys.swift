@@ -26,7 +26,7 @@ struct OwnKeys: Sendable {
     static func learn(_ gnupg: GnuPG, _ home: HomeIdentity, _ bounds: Bounds) throws(OpenPGPError) -> OwnKeys
     {
         var own = OwnKeys(home: home, isGpgAsKnown: true)
-        let listed = try gnupg.keys(matching: [], secretOnly: true, bounds)
+        let listed = try gnupg.keys(matching: [], secretOnly: true, askingAgent: true, bounds)
         guard !listed.isEmpty else { return own }
         let exported = try gnupg.export(
             listed.map(\.fingerprint), gpgme_export_mode_t(0), isArmored: false, bounds)

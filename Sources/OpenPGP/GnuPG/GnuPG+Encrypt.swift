@@ -56,7 +56,9 @@ extension GnuPG {
         let subject = recipient?.named ?? specification
         // gpg 2.2 gives no reason for an expired or revoked key; the key as it is now does.
         if let recipient,
-            let key = try keys(matching: [recipient.key.fingerprint.description], secretOnly: false).first,
+            let key = try keys(
+                matching: [recipient.key.fingerprint.description], secretOnly: false, askingAgent: false
+            ).first,
             let error = recipient.with(key).objection(at: now)
         {
             return error

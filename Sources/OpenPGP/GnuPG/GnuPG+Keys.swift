@@ -6,17 +6,20 @@ import SystemPackage
 extension GnuPG {
     /// Lists keys of the local keyring, with what gpg-agent has of their secret parts.
     func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
-        try keys(matching: patterns, secretOnly: secretOnly, nil)
+        try keys(matching: patterns, secretOnly: secretOnly, askingAgent: true)
     }
 
     /// As above, within the bounds of an operation that needs to know.
-    func keys(matching patterns: [String], secretOnly: Bool, _ bounds: Bounds?) throws(OpenPGPError) -> [Key]
-    {
+    /// - Parameter askingAgent: Whether gpg asks gpg-agent which secret parts it has.
+    func keys(
+        matching patterns: [String], secretOnly: Bool, askingAgent: Bool, _ bounds: Bounds? = nil
+    ) throws(OpenPGPError) -> [Key] {
         let operation = try Operation(home: homeOption)
         _ = gpgme_set_keylist_mode(
             operation.context,
             UInt32(
-                GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_SECRET | GPGME_KEYLIST_MODE_WITH_KEYGRIP))
+                GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_KEYGRIP
+                    | (askingAgent ? GPGME_KEYLIST_MODE_WITH_SECRET : 0)))
         let error = try run(operation, bounds) { context in
             patterns.withCStrings { gpgme_op_keylist_ext_start(context, $0, secretOnly ? 1 : 0, 0) }
         }
@@ -90,7 +93,9 @@ extension GnuPG {
     func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
         guard !fingerprints.isEmpty else { throw OpenPGPError(.missingKey, "there is no key to export") }
         var found: Set<Fingerprint> = []
-        for key in try keys(matching: fingerprints.map(\.description), secretOnly: false) {
+        for key in try keys(
+            matching: fingerprints.map(\.description), secretOnly: false, askingAgent: false)
+        {
             found.formUnion(key.subkeys.map(\.fingerprint))
         }
         if let missing = fingerprints.first(where: { !found.contains($0) }) {

@@ -3,6 +3,13 @@ import Glibc
 import Synchronization
 import SystemPackage
 
+/// What `GnuPG.resolve` was asked.
+struct RecipientQuestion: Hashable {
+    let line: String
+    /// Whether what gpg-agent has of the keys counts.
+    let asksAgent: Bool
+}
+
 extension GnuPG {
     /// Finds the keys that a recipient line means.
     ///
@@ -12,10 +19,11 @@ extension GnuPG {
     /// more valid than that of every other. Anybody can make a key with any address.
     ///
     /// Answers are remembered while the files of the home stay as they are; that there is no such key is one.
-    func resolve(_ line: String) throws(OpenPGPError) -> [Recipient] {
+    func resolve(_ line: String, askingAgent: Bool) throws(OpenPGPError) -> [Recipient] {
+        let question = RecipientQuestion(line: line, asksAgent: askingAgent)
         let identity = HomeIdentity(identityPaths)
         let now = Int64(time(nil))
-        if let known = resolved.withLock({ $0.answer(line, home: identity, now: now) }) {
+        if let known = resolved.withLock({ $0.answer(question, home: identity, now: now) }) {
             return try known.get()
         }
         var expiries: [Int64] = []
@@ -23,22 +31,24 @@ extension GnuPG {
         let answer: Result<[Recipient], OpenPGPError>
         do throws(OpenPGPError) {
             var recipients: [Recipient] = []
-            for name in names { recipients.append(try resolveOne(name, named: name, now, &expiries)) }
+            for name in names {
+                recipients.append(try resolveOne(name, askingAgent: askingAgent, now, &expiries))
+            }
             answer = .success(recipients)
         } catch {
             guard error.code == .missingKey else { throw error }
             answer = .failure(error)
         }
         resolved.withLock {
-            $0.remember(answer, for: line, home: identity, now: now, expiries: expiries)
+            $0.remember(answer, for: question, home: identity, now: now, expiries: expiries)
         }
         return try answer.get()
     }
 
     private func resolveOne(
-        _ name: String, named: String, _ now: Int64, _ expiries: inout [Int64]
+        _ named: String, askingAgent: Bool, _ now: Int64, _ expiries: inout [Int64]
     ) throws(OpenPGPError) -> Recipient {
-        let kind = RecipientName(name)
+        let kind = RecipientName(named)
         let missing = OpenPGPError(.missingKey, "there is no key for \(named) in the keyring", subject: named)
         let pattern: String
         switch kind {
@@ -48,7 +58,7 @@ extension GnuPG {
             guard !text.isEmpty, !text.contains("\n") else { throw missing }
             pattern = text
         }
-        let listed = try keys(matching: [pattern], secretOnly: false)
+        let listed = try keys(matching: [pattern], secretOnly: false, askingAgent: askingAgent)
         expiries += listed.flatMap { key in key.subkeys.compactMap(\.expires) }
         let found = listed.filter { Self.answers($0, to: kind) }
         guard let first = found.first else { throw missing }

@@ -23,7 +23,8 @@ extension GnuPG {
         if let known = verified.withLock({ $0.answer(question, home: identity, now: now) }) { return known }
         let (signers, expiry) = try verifyWithGpg(signature: signature, of: data)
         guard question.isSmall,
-            let keys = try? keys(matching: signers.map(\.description), secretOnly: false),
+            let keys = try? keys(
+                matching: signers.map(\.description), secretOnly: false, askingAgent: false),
             signers.allSatisfy({ signer in keys.contains { $0.subkeys.contains { $0.fingerprint == signer } }
             }),
             HomeIdentity(identityPaths) == identity

@@ -22,7 +22,7 @@ final class GnuPG: Engine {
     let identityPaths: [String]
     let gate: Gate
     /// The keys that lines mean.
-    let resolved = Mutex(HomeCache<String, Result<[Recipient], OpenPGPError>>(limit: 10_000))
+    let resolved = Mutex(HomeCache<RecipientQuestion, Result<[Recipient], OpenPGPError>>(limit: 10_000))
     /// The groups of gpg.conf, by their names in lower case.
     let groups = Mutex(HomeCache<String, [String: [String]]>(limit: 1))
     /// Who signed. `.gpg-id` is verified at every save.

@@ -89,6 +89,11 @@ extension StoreAdministration {
         return moved
     }
 
+    /// What lies where folders of removed stores are moved to; `eraseEverything` leaves it there without `force`.
+    public var leftInRemoved: [FilePath] {
+        PrivateFile.names(in: removedFolder.all).map { removedFolder.all.appending($0) }
+    }
+
     /// What others keep there, an adopted store for example, stays.
     private func eraseData(_ data: FilePath, force: Bool) throws(LifecycleError) {
         let ours = Catalogue.persisted.filter { $0.place == .data }

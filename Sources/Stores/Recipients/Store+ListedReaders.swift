@@ -131,7 +131,7 @@ extension Store {
         var gone = old.filter { !now.contains($0) }
         // A name that was agreed to and means nobody here now: it is the key that is gone, not its name.
         if list.unknown.contains(where: { known.contains($0.name) }) {
-            gone = gone.filter { (try? engine.resolve($0)) != nil }
+            gone = gone.filter { (try? engine.resolve($0, askingAgent: false)) != nil }
         }
         // A new file for fewer than those above it is no news, unless it is for none of one's own keys.
         let counts =
@@ -190,13 +190,21 @@ extension Store {
     private func objection(to list: RecipientList, for secret: FilePath) -> StoreError? {
         guard let file = list.file.map({ agreedFile(for: secret, now: $0) }) else { return nil }
         if let first = unagreed(list.recipients, in: file).first { return unconfirmed(first, in: file) }
-        guard !list.recipients.contains(where: \.key.hasSecret), let agreed else { return nil }
-        guard isAnyOwn(Self.agreed(file, agreed)) else { return nil }
+        guard let agreed else { return nil }
+        let listed = list.recipients.map(\.key.fingerprint.description)
+        // Where nobody was taken out gpg-agent, which may not answer, need not be asked whose keys are yours.
+        let gone = Self.agreed(file, agreed).filter { !listed.contains($0) }
+        guard gone.contains(where: isOwn), !listed.contains(where: isOwn) else { return nil }
         return StoreError(
             .unconfirmedRecipients,
             "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not agreed to that: "
                 + "you could not read what you save. Look at it with passdir recipients show \(ShellWord.quoted(name)), then run "
                 + "passdir recipients confirm \(ShellWord.quoted(name)).")
+    }
+
+    /// Whether the secret part of a key is here; remembered, as this is asked at saves.
+    private func isOwn(_ fingerprint: String) -> Bool {
+        (try? engine.resolve(fingerprint))?.contains(where: \.key.hasSecret) == true
     }
 
     /// Whether the secret part of one of these keys is here.
@@ -244,7 +252,7 @@ extension Store {
             let named = line.hasSuffix("!") ? String(line.dropLast()) : line
             let digits = Fingerprint(named)?.description
             do throws(OpenPGPError) {
-                let meant = try engine.resolve(line).map(\.key.fingerprint.description)
+                let meant = try engine.resolve(line, askingAgent: false).map(\.key.fingerprint.description)
                 found.fingerprints += meant.filter { !found.fingerprints.contains($0) }
                 if digits == nil { found.names.append(line) }
             } catch {

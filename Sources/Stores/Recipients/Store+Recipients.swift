@@ -102,14 +102,16 @@ extension Store {
     /// As `recipients`, whether anybody has agreed to them or not: to look at, not to encrypt to.
     ///
     /// Where signing keys are configured, the `.gpg-id` must carry a good signature in `.gpg-id.sig`; the bytes that
-    /// were verified are the bytes that are parsed.
+    /// were verified are the bytes that are parsed. gpg-agent is not asked: `hasSecret` of the keys is false, and an agent
+    /// that does not answer holds no save up.
     public func list(for secret: FilePath) throws(StoreError) -> RecipientList {
         if let override = options.recipientOverride {
             let names = override.split(separator: " ").map(String.init)
-            return RecipientList(file: nil, recipients: try resolve(names))
+            return RecipientList(file: nil, recipients: try resolve(names, askingAgent: false))
         }
         let file = try recipientFile(for: secret)
-        return RecipientList(file: file, recipients: try resolve(try recipientLines(of: file)))
+        let lines = try recipientLines(of: file)
+        return RecipientList(file: file, recipients: try resolve(lines, askingAgent: false))
     }
 
     /// The lines of a `.gpg-id` that was read and, where that is asked for, verified; never none.
@@ -160,11 +162,12 @@ extension Store {
     }
 
     /// The keys that lines mean, each key once.
-    func resolve(_ lines: [String]) throws(StoreError) -> [Recipient] {
+    /// - Parameter askingAgent: Whether it matters which of them have a secret part here.
+    func resolve(_ lines: [String], askingAgent: Bool = true) throws(StoreError) -> [Recipient] {
         var found: [Recipient] = []
         for line in lines {
             try StoreError.wrapping {
-                for recipient in try engine.resolve(line)
+                for recipient in try engine.resolve(line, askingAgent: askingAgent)
                 where !found.contains(where: {
                     $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey
                 }) {

@@ -11,9 +11,9 @@ public import SystemPackage
 /// saving: a secret that changed meanwhile is encrypted anew once more.
 public final class Reencryption: Sendable {
     /// How far it is.
-    public struct Progress: Sendable, Equatable {
+    public struct Progress: Sendable, Equatable, Codable {
         /// What is being done.
-        public enum Step: String, Sendable {
+        public enum Step: String, Sendable, Codable {
             /// Secrets are encrypted anew.
             case encrypting
             /// They are put in place.
@@ -27,6 +27,13 @@ public final class Reencryption: Sendable {
         public var done: Int
         /// How many there are.
         public var total: Int
+
+        /// So many of so many.
+        public init(step: Step, done: Int, total: Int) {
+            self.step = step
+            self.done = done
+            self.total = total
+        }
     }
 
     /// Makes one commit of files of the store: paths and what it says.

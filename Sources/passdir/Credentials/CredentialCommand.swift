@@ -10,10 +10,10 @@ import SystemPackage
 struct CredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credential",
-        abstract: "Keep, list and forget the passwords and tokens of stores' remotes.",
+        abstract: "Store, list and delete passwords and tokens for stores' remotes.",
         discussion: """
-            They are kept in the Secret Service of the session, or without one in files encrypted to your own key; \
-            never in a store, in the configuration or in a log. No command prints one.
+            Credentials are kept in the session's Secret Service or, if there is none, in files encrypted to your own key; never \
+            in a store, the configuration or a log. No command prints one.
 
             Example: passdir credential list
             """,
@@ -27,10 +27,10 @@ extension CredentialKind: ExpressibleByArgument {}
 struct CredentialSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Keep a credential of a store.",
+        abstract: "Store a credential for a store's remote.",
         discussion: """
-            It is asked for on the terminal without being shown, or read from standard input, byte for byte but for \
-            one newline at the end.
+            Asks for it on the terminal without showing it, or reads it from standard input, byte for byte except for one \
+            newline at the end.
 
             Example: passdir credential set work --expires 2027-01-31
             """
@@ -41,7 +41,7 @@ struct CredentialSetCommand: ParsableCommand {
     @Option(help: "password (also a token) or ssh-passphrase.")
     var kind = CredentialKind.password
 
-    @Option(help: ArgumentHelp("The last day on which the server takes it.", valueName: "yyyy-mm-dd"))
+    @Option(help: ArgumentHelp("The last day on which the server accepts it.", valueName: "yyyy-mm-dd"))
     var expires: String?
 
     func run() throws {
@@ -68,7 +68,7 @@ struct CredentialSetCommand: ParsableCommand {
 /// `passdir credential forget`.
 struct CredentialForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Forget the credentials of a store, or one of them.",
+        commandName: "forget", abstract: "Delete the credentials of a store, or one of them.",
         discussion: "Example: passdir credential forget work")
 
     @OptionGroup var store: StoreArgument
@@ -94,10 +94,11 @@ struct CredentialForgetCommand: ParsableCommand {
 /// `passdir credential list`.
 struct CredentialListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List which credentials are kept, where, since when and until when.",
+        commandName: "list",
+        abstract: "List credentials, where they are kept, and when they were made and expire.",
         discussion: "Example: passdir credential list --json")
 
-    @Argument(help: "The store; all without it.", completion: StoreContext.completion)
+    @Argument(help: "The store; all by default.", completion: StoreContext.completion)
     var store: String?
 
     @Flag(help: "Print a JSON array of {store, kind, place, made, expires}.")

@@ -17,18 +17,32 @@ struct NameScope: ParsableArguments {
     @Option(help: "Only this store.", completion: StoreContext.completion)
     var store: String?
 
-    @Flag(help: "The stores that are visible for look-ups of other programs, in place of those of the mount.")
+    @Flag(help: "Use the stores visible to autofill instead of those in the mount.")
     var autofill = false
 
-    func stores(_ registry: Registry) throws -> [StoreDefinition] {
+    /// Says of each of all stores that cannot be opened why: it says nothing of the others. One that is named must be there.
+    /// - Returns: the others, and whether these are all.
+    func stores(_ registry: Registry) throws -> (readable: [StoreDefinition], isWhole: Bool) {
+        let environment = CallerEnvironment.variables()
         let visible = try registry.definitions().filter { autofill ? $0.isInAutofill : $0.isInMount }
-        guard let store else { return visible }
+        guard let store else {
+            let readable = visible.filter { store in
+                do throws(DaemonError) {
+                    _ = try store.root(for: .reading, environment: environment)
+                    return true
+                } catch {
+                    StandardError.print("passdir: \(error.message)")
+                    return false
+                }
+            }
+            return (readable, readable.count == visible.count)
+        }
         let wanted = try registry.definition(named: store)
-        _ = try wanted.root(for: .reading, environment: CallerEnvironment.variables())
-        return visible.filter { $0.name == wanted.name }
+        _ = try wanted.root(for: .reading, environment: environment)
+        return (visible.filter { $0.name == wanted.name }, true)
     }
 
-    /// The names in a store; none where its folder can be no store, which `passdir status` tells.
+    /// The names in a store; none where its folder can be no store.
     static func secrets(of store: StoreDefinition) -> [String] {
         let environment = CallerEnvironment.variables()
         guard StorePlace.objection(toLinked: store.path, environment: environment) == nil else { return [] }
@@ -40,10 +54,10 @@ struct NameScope: ParsableArguments {
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find secrets by their names, in all visible stores.",
+        abstract: "Find secrets by name in all visible stores.",
         discussion: """
-            Every word must occur in the path; upper and lower case are the same. The best match comes first. \
-            Nothing is decrypted. Exit status 1 when nothing is found.
+            The path must contain every word; case is ignored. The best match comes first. Nothing is decrypted. The exit status \
+            is 1 if nothing is found, or a store cannot be opened.
 
             Example: passdir search mail imap
             """
@@ -60,7 +74,8 @@ struct SearchCommand: ParsableCommand {
     func run() throws {
         let search = NameSearch(words)
         var found: [(rank: Int, store: StoreDefinition, path: String)] = []
-        for store in try scope.stores(try StoreContext().registry) {
+        let (stores, isWhole) = try scope.stores(try StoreContext().registry)
+        for store in stores {
             for path in NameScope.secrets(of: store) {
                 guard let rank = search.rank(path) else { continue }
                 found.append((rank, store, path))
@@ -71,7 +86,7 @@ struct SearchCommand: ParsableCommand {
             ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset)
         }
         NameOutput.print(sorted.map { ($0.element.store, $0.element.path) }, json: json)
-        guard !found.isEmpty else { throw ExitCode.failure }
+        guard !found.isEmpty, isWhole else { throw ExitCode.failure }
     }
 }
 
@@ -81,7 +96,7 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the names of all secrets in all visible stores.",
         discussion: """
-            As STORE/PATH, one a line. Nothing is decrypted.
+            Prints one STORE/PATH per line. Nothing is decrypted. The exit status is 1 if a store cannot be opened.
 
             Example: passdir list work/mail
             """
@@ -98,16 +113,20 @@ struct ListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        NameOutput.print(try found(), json: json)
+        let registry = try StoreContext().registry
+        if let place {
+            NameOutput.print(try found(at: place, registry), json: json)
+        } else {
+            let (stores, isWhole) = try scope.stores(registry)
+            let found = stores.flatMap { store in NameScope.secrets(of: store).map { (store, $0) } }
+            NameOutput.print(found, json: json)
+            guard isWhole else { throw ExitCode.failure }
+        }
     }
 
-    private func found() throws -> [(store: StoreDefinition, path: String)] {
-        let registry = try StoreContext().registry
-        guard let place else {
-            return try scope.stores(registry).flatMap { store in
-                NameScope.secrets(of: store).map { (store, $0) }
-            }
-        }
+    private func found(
+        at place: String, _ registry: Registry
+    ) throws -> [(store: StoreDefinition, path: String)] {
         if let other = scope.store {
             throw CommandFailure("name a place or a store, not both: \(place), --store \(other)")
         }

@@ -13,15 +13,15 @@ struct StoreAddCommand: ParsableCommand {
         commandName: "add",
         abstract: "Add a password store: adopt a folder, or clone a repository.",
         discussion: """
-            With --path the folder stays where it is and as it is; 'pass' and 'git' may go on using it. It must have \
-            a .gpg-id; --init writes one first, as 'pass init' does, and makes the folder where there is none. \
-            With --url it is cloned into passdir's own folder; when that fails nothing is left. A mount that is running shows \
+            With --path, the folder stays where it is, unchanged; you can keep using 'pass' and 'git' on it. It must have a \
+            .gpg-id. With --init, passdir writes one first, as 'pass init' does, and creates the folder if needed. With --url, \
+            the repository is cloned into passdir's own folder; a failed clone leaves nothing behind. A running mount shows \
             the store at once.
 
-            It warns where your keys cannot read the store, or keys that .gpg-id names are missing. Those that the store \
-            brings in .public-keys are shown, and imported when you say so on a terminal.
+            passdir warns you if your keys cannot read the store, or if keys that .gpg-id names are missing. It shows those \
+            in the store's .public-keys, and imports them if you say yes on a terminal.
 
-            A password or token belongs into no argument, as other users of the machine can see those: passdir asks \
+            Never pass a password or token as an argument: other users of the machine can see it. passdir asks \
             for it on a terminal, or reads it from standard input with --password-stdin, and keeps it in the Secret \
             Service, or without one encrypted to your own key.
 
@@ -47,23 +47,23 @@ struct StoreAddCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --init: whom to encrypt to; repeat it for several. (default: your only secret key)",
+            "With --init: a key to encrypt to; repeatable. (default: your only secret key)",
             valueName: "key"))
     var recipient: [String] = []
 
-    @Flag(help: "With --init: agree to a store that none of your keys can read.")
+    @Flag(help: "With --init: allow a store that none of your keys can read.")
     var lockMeOut = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     @Option(
-        help: ArgumentHelp("A GnuPG home with this store's keys, in place of GNUPGHOME.", valueName: "dir"),
+        help: ArgumentHelp("A GnuPG home with this store's keys, instead of GNUPGHOME.", valueName: "dir"),
         completion: .directory)
     var keyring: String?
 
     @Option(
-        help: ArgumentHelp("Another store, whose key and keyring are this one's, too.", valueName: "store"),
+        help: ArgumentHelp("Use the key and keyring of another store.", valueName: "store"),
         completion: StoreContext.completion)
     var keyOf: String?
 

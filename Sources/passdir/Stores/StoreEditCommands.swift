@@ -11,9 +11,9 @@ struct StoreSetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Set a key of a store.",
         discussion: """
-            The same keys stand in the configuration file, in the section [store "NAME"]. 'passdir audit' lists \
-            them all with what they mean. Without a value the default holds again. Where a store lies and what it is a \
-            clone of cannot be set: 'store reclone' replaces it.
+            These are the keys of the section [store "NAME"] in the configuration file; 'passdir audit' lists and explains them. \
+            Without a value, the default applies again. You cannot set where a store lies or what it was cloned from; use \
+            'store reclone'.
 
             Example: passdir store set work syncInterval '10 min'
             """
@@ -26,7 +26,7 @@ struct StoreSetCommand: ParsableCommand {
         completion: .custom { _, _, _ in Catalogue.storeKeys })
     var key: String
 
-    @Argument(help: "The value; left out, the default holds again.")
+    @Argument(help: "The value; without one, the default applies again.")
     var value: String?
 
     func run() throws {
@@ -63,9 +63,9 @@ extension StoreSetCommand {
 struct StoreRenameCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",
-        abstract: "Give a store another name.",
+        abstract: "Rename a store.",
         discussion: """
-            Its folder, its credentials and everything that refers to it by its id stay as they are.
+            Its folder, its credentials and references to its id do not change.
 
             Example: passdir store rename work office
             """
@@ -87,15 +87,15 @@ struct StoreRenameCommand: ParsableCommand {
 /// `passdir store move`.
 struct StoreMoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "move", abstract: "Move a store before or behind another one in the list.",
+        commandName: "move", abstract: "Move a store before or after another one in the list.",
         discussion: "Example: passdir store move private --before work")
 
     @OptionGroup var store: StoreArgument
 
-    @Option(help: "The store that is to come right behind it.", completion: StoreContext.completion)
+    @Option(help: "Place it right before this store.", completion: StoreContext.completion)
     var before: String?
 
-    @Option(help: "The store that is to come right before it.", completion: StoreContext.completion)
+    @Option(help: "Place it right after this store.", completion: StoreContext.completion)
     var after: String?
 
     func validate() throws {
@@ -119,7 +119,7 @@ struct VisibilityOptions: ParsableArguments {
     @Flag(help: "In the mount.")
     var mount = false
 
-    @Flag(help: "In look-ups that fill credentials into other programs.")
+    @Flag(help: "In look-ups by programs that fill in passwords (autofill).")
     var autofill = false
 
     /// Sets the switches that are named; both when none is.
@@ -158,11 +158,11 @@ struct VisibilityOptions: ParsableArguments {
 struct StoreHideCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hide",
-        abstract: "Hide a store in the mount, in look-ups for other programs, or both.",
+        abstract: "Hide a store in the mount, from autofill, or both.",
         discussion: """
-            Files of it that are open can be read and saved until they are closed. Without an option it is hidden \
-            everywhere. A store that is hidden in the mount is not fetched or pushed, and 'passdir sync' passes it \
-            over. It cannot be hidden while secrets of it are unsaved.
+            Without an option, the store is hidden everywhere. Open files can still be read and saved until they are closed. A \
+            store hidden in the mount is not fetched or pushed, and 'passdir sync' skips it. A store with unsaved secrets \
+            cannot be hidden.
 
             Example: passdir store hide work --autofill
             """
@@ -177,7 +177,7 @@ struct StoreHideCommand: ParsableCommand {
 /// `passdir store unhide`.
 struct StoreUnhideCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unhide", abstract: "Show a store that was hidden.",
+        commandName: "unhide", abstract: "Show a hidden store again.",
         discussion: "Example: passdir store unhide work")
 
     @OptionGroup var store: StoreArgument

@@ -7,10 +7,10 @@ import SystemPackage
 struct StoreImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Add the stores that pass, gopass and QtPass have.",
+        abstract: "Add the existing stores of pass, gopass and QtPass.",
         discussion: """
-            Nothing of theirs is changed, and they may go on using them. Doing it again adds nothing. The first \
-            'passdir mount' does it by itself.
+            Their settings do not change, and you can keep using these programs. Running it again adds nothing. The first \
+            'passdir mount' does this automatically.
 
             Example: passdir store import
             """

@@ -10,9 +10,9 @@ struct StoreListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the stores.",
         discussion: """
-            In the order in which the mount lists them: how each is doing, the host and branch it is pushed to, when \
-            it last met that, where it is visible, and its folder; passdir status tells more. Where no store was \
-            added, the one of 'pass' is listed as 'default'.
+            Lists the stores in the order of the mount: the state of each, the host and branch that it is pushed to, its last \
+            sync, where it is visible, and its folder. 'passdir status' shows more. If you have added no store, the store of \
+            'pass' is listed as 'default'.
 
             Example: passdir store list --json
             """
@@ -42,6 +42,7 @@ struct StoreListCommand: ParsableCommand {
 
     private static func words(_ store: StoreDefinition, _ state: StoreState?) -> String {
         switch state {
+        case .starting: "starting"
         case .ready: "ready"
         case .waiting: "waiting"
         case .failed: "failed"
@@ -67,10 +68,10 @@ struct StoreListCommand: ParsableCommand {
 /// `passdir store show`.
 struct StoreShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the settings that are in force for a store.",
+        commandName: "show", abstract: "Show the effective settings of a store.",
         discussion: """
-            Behind a setting that does not stand in the store's own section: the general one that says so, or that it is \
-            the default.
+            Each setting that does not come from the store's own section is followed by the general setting it comes from, or \
+            by "default".
 
             Example: passdir store show work
             """)

@@ -8,12 +8,12 @@ import SystemPackage
 struct StoreRecloneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reclone",
-        abstract: "Clone a store anew, from its remote or from another one.",
+        abstract: "Clone a store again, from its remote or from another one.",
         discussion: """
-            The old folder is replaced when the new clone is there, not before; the store stays the same one, with \
-            its id and its settings. With a URL on another server its credentials are asked for anew. What of the old \
-            folder exists nowhere else (the remote is asked) is listed, and the folder is moved to \
-            ~/.local/share/passdir/removed instead of being deleted.
+            The old folder is replaced only once the new clone is complete. The store keeps its id and settings. If the URL is on \
+            another server, you are asked for credentials again. If the old folder holds anything that exists nowhere else \
+            (the remote is asked), it is listed, and the folder is moved to ~/.local/share/passdir/removed instead of being \
+            deleted.
 
             Example: passdir store reclone work --branch main
             """
@@ -21,15 +21,15 @@ struct StoreRecloneCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
 
-    @Option(help: "Another repository. (default: the one that it is cloned from)")
+    @Option(help: "Another repository. (default: the one it was cloned from)")
     var url: String?
 
-    @Option(help: "Another branch. (default: the same one; with --url the remote's own)")
+    @Option(help: "Another branch. (default: the current one; with --url, the remote's default)")
     var branch: String?
 
     @OptionGroup var login: LoginOptions
 
-    @Flag(help: "Delete the old folder, also what exists nowhere else.")
+    @Flag(help: "Delete the old folder, even if it holds what exists nowhere else.")
     var force = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -68,10 +68,10 @@ struct StoreRemoveCommand: ParsableCommand {
         commandName: "remove",
         abstract: "Remove a store from passdir.",
         discussion: """
-            Its section of the configuration, its credentials and what was learned of it go. Its folder goes when \
-            passdir cloned it; one that was adopted stays, unless --purge says otherwise. What of it exists nowhere \
-            else (the remote is asked) is listed, and the folder is moved to ~/.local/share/passdir/removed instead \
-            of being deleted, unless --force says otherwise.
+            Removes the store's section of the configuration, its credentials, and what passdir has learned about it. Its folder \
+            is deleted if passdir cloned it; an adopted folder stays unless you pass --purge. If the folder holds anything \
+            that exists nowhere else (the remote is asked), it is listed, and the folder is moved to \
+            ~/.local/share/passdir/removed instead; --force deletes it.
 
             Example: passdir store remove work
             """
@@ -79,10 +79,10 @@ struct StoreRemoveCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
 
-    @Flag(help: "Remove the folder of an adopted store, too.")
+    @Flag(help: "Also remove the folder of an adopted store.")
     var purge = false
 
-    @Flag(help: "Delete the folder, also what exists nowhere else.")
+    @Flag(help: "Delete the folder, even if it holds what exists nowhere else.")
     var force = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -114,17 +114,17 @@ struct StoreRemoveCommand: ParsableCommand {
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Remove everything that passdir ever made.",
+        abstract: "Remove everything that passdir created.",
         discussion: """
-            The configuration, the stores that passdir cloned, all credentials it keeps, its log and what it \
-            learned. Stores that it only adopted stay as they are, and so do cloned ones with what exists nowhere else: \
-            these are moved to ~/.local/share/passdir/removed, which stays. Unmount first.
+            Removes the configuration, the stores that passdir cloned, its credentials, its log, and what it has learned. Adopted \
+            stores stay. Cloned stores that hold something that exists nowhere else are moved to \
+            ~/.local/share/passdir/removed, which also stays. Unmount first.
 
             Example: passdir unmount && passdir erase
             """
     )
 
-    @Flag(help: "Delete cloned stores with what exists nowhere else, and those that were moved before.")
+    @Flag(help: "Delete those cloned stores, too, and everything that was moved earlier.")
     var force = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -144,6 +144,16 @@ struct EraseCommand: ParsableCommand {
             "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
                 + "\(credentials == 1 ? "" : "s")?", yes: yes)
         Daemon.giveBackMountPoints(environment: context.environment)
-        for away in try context.administration.eraseEverything(force: force) { away.print() }
+        let moved = try context.administration.eraseEverything(force: force)
+        for away in moved { away.print() }
+        let earlier = context.administration.leftInRemoved.filter { left in
+            !moved.contains { $0.place == left }
+        }
+        if let folder = earlier.first?.removingLastComponent() {
+            let names = earlier.compactMap(\.lastComponent?.string).joined(separator: ", ")
+            StandardError.print(
+                "passdir: \(folder) still holds what was moved there earlier: \(names); keep what you need, then delete "
+                    + "the folder or run passdir erase --force")
+        }
     }
 }
