@@ -97,7 +97,10 @@ final class GpgDecryption {
             if entries[0].revents != 0 { try receive(limit) }
             if entries[1].revents != 0 {
                 try hear()
-                if lines.status.contains("DECRYPTION_INFO") { wait.needsNobodyAnyMore() }
+                if let begin = lines.status.firstIndex(where: { $0.keyword == "DECRYPTION_INFO" }) {
+                    try refusePassphrase(askedIn: lines.status[begin...])
+                    wait.needsNobodyAnyMore()
+                }
             }
             if entries[2].revents != 0 {
                 switch input.write(UnsafeRawBufferPointer(rebasing: rest)) {
@@ -109,6 +112,14 @@ final class GpgDecryption {
         }
         // Nothing is left to do for it but to end.
         guard child.waitForEnd(atMost: .seconds(10)) else { throw .broken }
+    }
+
+    /// gpg parses what it decrypts before the integrity check has passed: a packet inside, written by an enemy or made
+    /// by one damaged octet, would have it ask for a passphrase that nobody ever set.
+    private func refusePassphrase(askedIn status: ArraySlice<StatusLine>) throws(AgentFailure) {
+        guard status.contains(where: { $0.keyword == "NEED_PASSPHRASE_SYM" }) else { return }
+        throw .ended(
+            OpenPGPError(.corrupt, "the message is damaged, or holds another one that wants a passphrase"))
     }
 
     private func receive(_ limit: Int) throws(AgentFailure) {

@@ -174,6 +174,11 @@ files = {
     "bzip2-flipped": protected(packet(8, b"\3" + flipped(ground, 200))),
     "bzip2-of-nothing": protected(packet(8, b"\3")),
     "unknown-compression": protected(packet(8, b"\x09" + literal(text))),
+    # Another message inside: one for our key, and ones that gpg would ask a person for a passphrase for (RFC 4880, 5.3).
+    "good-message-inside": protected(protected(short)),
+    "asks-passphrase": protected(packet(3, b"\x04\x09\x03\x08saltsalt\x60") + protected(short)[len(session) :]),
+    "asks-passphrase-authenticated": authenticated(
+        packet(3, b"\x04\x09\x03\x08saltsalt\x60") + protected(short)[len(session) :], 6),
     # Around the encryption.
     "cut": whole[:-1],
     "cut-check": whole[:-25],
