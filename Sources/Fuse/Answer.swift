@@ -24,9 +24,11 @@ extension Request {
         fuse_reply_err(raw, error.rawValue)
     }
 
-    func send(bytes: UnsafeRawBufferPointer) {
+    /// Returns whether the kernel took it.
+    @discardableResult
+    func send(bytes: UnsafeRawBufferPointer) -> Bool {
         close()
-        fuse_reply_buf(raw, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        return fuse_reply_buf(raw, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count) == 0
     }
 
     /// Sends the answer. When the kernel no longer takes it, because the mount is gone, what the answer promised to
@@ -79,13 +81,14 @@ extension Request {
 }
 
 extension Filesystem {
-    fileprivate func takeBack(_ entry: Entry) {
+    /// The kernel never got to know of an entry whose lookup is counted.
+    func takeBack(_ entry: Entry) {
         if entry.inode.rawValue != 0 { forget(entry.inode, count: 1) }
     }
 }
 
 extension Entry {
-    fileprivate var parameters: fuse_entry_param {
+    var parameters: fuse_entry_param {
         var parameters = fuse_entry_param()
         parameters.ino = inode.rawValue
         parameters.attr = attributes.status

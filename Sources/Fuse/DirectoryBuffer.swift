@@ -24,6 +24,8 @@ struct DirectoryBuffer: ~Copyable {
     private let bytes: UnsafeMutableRawBufferPointer
     private var used = 0
     private let request: fuse_req_t
+    /// Those whose lookup is counted, for the case that the kernel doesn't take the answer.
+    private(set) var entries: [Entry] = []
 
     init(byteCount: Int, request: fuse_req_t) {
         bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 8)
@@ -45,6 +47,27 @@ struct DirectoryBuffer: ~Copyable {
         }
         guard needed <= room else { return false }
         used += needed
+        return true
+    }
+
+    /// As above, for a readdirplus.
+    mutating func add(_ listed: ListedEntry, _ entry: Entry?, nextOffset: Int64) -> Bool {
+        var parameters = fuse_entry_param()
+        if let entry {
+            parameters = entry.parameters
+        } else {
+            parameters.attr.st_ino = ino_t(listed.inode.rawValue)
+            parameters.attr.st_mode = listed.kind.modeBits
+        }
+        let room = bytes.count - used
+        let needed = listed.name.withPlatformString { name in
+            fuse_add_direntry_plus(
+                request, bytes.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self), room,
+                name, &parameters, off_t(nextOffset))
+        }
+        guard needed <= room else { return false }
+        used += needed
+        if let entry { entries.append(entry) }
         return true
     }
 

@@ -24,6 +24,14 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
             buffer.withBytes(reply)
         }
     }
+    table.readdirplus = { request, inode, room, offset, info in
+        guard let request else { return }
+        let server = Server.of(request)
+        server.answerEntries(request, room: room) { add throws(Errno) in
+            try server.filesystem.readDirectoryWithEntries(
+                InodeNumber(rawValue: inode), handle: openHandle(info), offset: Int64(offset), add)
+        }
+    }
     table.releasedir = { request, inode, info in
         guard let request else { return }
         let server = Server.of(request)

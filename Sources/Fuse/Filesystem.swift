@@ -99,6 +99,13 @@ public protocol Filesystem: AnyObject, Sendable {
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         _ add: (ListedEntry, _ nextOffset: Int64) -> Bool
     ) throws(Errno)
+    /// As `readDirectory`, with what a lookup of the entry would answer, and counted as one: then the kernel asks neither
+    /// for the name nor for its attributes. Without an entry it looks the name up when it needs it; that is so of `.` and
+    /// `..`. What `add` had no room for is to be given back by `add`'s caller.
+    func readDirectoryWithEntries(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, Entry?, _ nextOffset: Int64) -> Bool
+    ) throws(Errno)
     /// closedir(3). Exactly once for each `openDirectory`.
     func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber)
     /// fsync(2) of a directory; may block.

@@ -39,10 +39,11 @@ final class Server: Sendable {
         // write(2), so no writeback cache. Locks are the kernel's own.
         let unwanted =
             bit(FUSE_CAP_SPLICE_READ) | bit(FUSE_CAP_SPLICE_WRITE) | bit(FUSE_CAP_SPLICE_MOVE)
-            | bit(FUSE_CAP_WRITEBACK_CACHE) | bit(FUSE_CAP_READDIRPLUS) | bit(FUSE_CAP_READDIRPLUS_AUTO)
-            | bit(FUSE_CAP_POSIX_LOCKS) | bit(FUSE_CAP_FLOCK_LOCKS) | bit(FUSE_CAP_HANDLE_KILLPRIV)
+            | bit(FUSE_CAP_WRITEBACK_CACHE) | bit(FUSE_CAP_POSIX_LOCKS) | bit(FUSE_CAP_FLOCK_LOCKS)
+            | bit(FUSE_CAP_HANDLE_KILLPRIV)
         let wanted =
             bit(FUSE_CAP_ATOMIC_O_TRUNC) | bit(FUSE_CAP_AUTO_INVAL_DATA) | bit(FUSE_CAP_PARALLEL_DIROPS)
+            | bit(FUSE_CAP_READDIRPLUS) | bit(FUSE_CAP_READDIRPLUS_AUTO)
         connection.want &= ~unwanted
         connection.want |= connection.capable & wanted
         connection.max_write = UInt32(options.maximumWrite)
@@ -113,6 +114,24 @@ final class Server: Sendable {
             failure = error
         }
         if !isAnswered { request.fail(failure) }
+    }
+
+    /// Answers a readdirplus with the entries that `operation` hands to the closure it gets, as far as there is room.
+    func answerEntries(
+        _ raw: fuse_req_t, room: Int,
+        _ operation: ((ListedEntry, Entry?, Int64) -> Bool) throws(Errno) -> Void
+    ) {
+        let request = Request(raw, interruptWorkers: interruptWorkers)
+        var buffer = DirectoryBuffer(byteCount: room, request: raw)
+        do throws(Errno) {
+            try operation { buffer.add($0, $1, nextOffset: $2) }
+        } catch {
+            for entry in buffer.entries { filesystem.takeBack(entry) }
+            return request.fail(error)
+        }
+        if !buffer.withBytes({ request.send(bytes: $0) }) {
+            for entry in buffer.entries { filesystem.takeBack(entry) }
+        }
     }
 
     /// The kernel, or nobody any more, holds the handle.

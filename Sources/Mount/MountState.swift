@@ -8,9 +8,12 @@ import SystemPackage
 
 /// What the subtrees of one mount share: the nodes that the kernel knows, and the way to tell it of changes.
 final class MountState: Sendable {
-    /// For how many seconds the kernel answers stat(2) of a file from what a look-up told: long enough for the call that
-    /// looked the name up. Names it looks up each time, so that more would gain nothing.
-    static let lookedUpTimeout = 0.02
+    /// For how many seconds the kernel goes on with what it was told of names and attributes: long enough for a program to
+    /// work through a folder that it has listed, too short to run a command that changes something and look again.
+    ///
+    /// So long it keeps names of folders, and of files where a listing told them; attributes of both; of what is in memory
+    /// only, and of links, nothing.
+    static let timeout = 0.05
 
     let tree = Tree()
     let options: StoreFilesystem.Options

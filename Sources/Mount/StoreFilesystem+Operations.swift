@@ -27,12 +27,13 @@ extension StoreFilesystem: Filesystem {
         tree.forget(inode, count: count)
     }
 
-    /// stat(2): decrypts nothing and prompts for nothing. The kernel keeps none of it.
+    /// stat(2): decrypts nothing and prompts for nothing. Of folders the kernel keeps it for a moment, as it checks them again
+    /// for each file below.
     public func attributes(
         of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double) {
         let (node, subtree) = try find(inode)
-        return (try subtree.attributes(of: node), 0)
+        return (try subtree.attributes(of: node), node.fileKind == .directory ? MountState.timeout : 0)
     }
 
     /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
@@ -214,6 +215,23 @@ extension StoreFilesystem: Filesystem {
         while index >= 0, index < listing.count {
             guard add(listing[index], Int64(index + 1)) else { return }
             index += 1
+        }
+    }
+
+    /// As `readDirectory`, with what a look-up of each entry would tell: most who list a folder look at all that is in it.
+    public func readDirectoryWithEntries(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, Entry?, _ nextOffset: Int64) -> Bool
+    ) throws(Errno) {
+        let (node, subtree) = try find(inode)
+        let lookup = subtree.listedLookups(in: node)
+        try readDirectory(inode, handle: handle, offset: offset) { listed, next in
+            guard listed.name != Name("."), listed.name != Name(".."), let entry = lookup(listed.name) else {
+                return add(listed, nil, next)
+            }
+            if add(listed, entry, next) { return true }
+            forget(entry.inode, count: 1)
+            return false
         }
     }
 

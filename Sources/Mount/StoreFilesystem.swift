@@ -13,8 +13,9 @@ public import SystemPackage
 /// `SecretFile.state`, `MountedStore.dirty`, of which none is held while another is taken, but for `ScratchMemory` below
 /// `SecretFile.state`. The kernel is notified under none of them.
 ///
-/// Names and attributes are never cached by the kernel: each look is a look at the disk, so what `pass`, `git` or
-/// anybody else changes in a store is seen at once.
+/// The kernel keeps names and attributes for no longer than `MountState.timeout`: what `pass`, `git` or anybody else
+/// changes in a store is seen without a watch on it, which may be lost, and without a word to the kernel, which would
+/// wait for whoever holds a folder.
 public final class StoreFilesystem: Sendable {
     /// What can be set of a mount.
     public struct Options: Sendable {

@@ -11,6 +11,9 @@ protocol Subtree: AnyObject, Sendable {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry
     /// The entries of a folder, without "." and "..".
     func entries(of folder: Node) throws(Errno) -> [ListedEntry]
+    /// Looks up names of a folder that was just listed, one after the other, as `lookup` does; nil for what the kernel is to
+    /// look up itself.
+    func listedLookups(in folder: Node) -> (Name) -> Entry?
 
     /// What stat(2) tells; decrypts nothing and asks nobody.
     func attributes(of node: Node) throws(Errno) -> Attributes
@@ -59,6 +62,7 @@ protocol Subtree: AnyObject, Sendable {
 extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
+    func listedLookups(in folder: Node) -> (Name) -> Entry? { { _ in nil } }
     func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? { nil }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(

@@ -38,7 +38,7 @@ final class Top: Subtree {
         }
         let attributes = try subtree.attributesUnseen(of: node)
         mount.tree.countLookup(of: node)
-        return Entry(inode: node.inode, attributes: attributes)
+        return Entry(inode: node.inode, attributes: attributes, entryTimeout: MountState.timeout)
     }
 
     func entries(of folder: Node) -> [ListedEntry] {

@@ -91,6 +91,19 @@ extension MemoryFilesystem {
 
     func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? { nil }
 
+    func readDirectoryWithEntries(
+        _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
+        _ add: (ListedEntry, Entry?, Int64) -> Bool
+    ) throws(Errno) {
+        try readDirectory(inode, handle: handle, offset: offset) { listed, next in
+            guard listed.name != ".", listed.name != ".." else { return add(listed, nil, next) }
+            let entry = state.withLock { $0.entry(listed.inode, timeout) }
+            if add(listed, entry, next) { return true }
+            forget(listed.inode, count: 1)
+            return false
+        }
+    }
+
     func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
         release(inode, handle: handle, flags: OpenFlags(rawValue: 0))
     }

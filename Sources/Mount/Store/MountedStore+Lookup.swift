@@ -8,27 +8,54 @@ extension MountedStore {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         try checkShown(folder)
         if name == Self.refusedTarget { throw .permissionDenied }
+        return try lookup(name, in: folder, nil)
+    }
+
+    /// The folder stays open for as long as the closure lives.
+    func listedLookups(in folder: Node) -> (Name) -> Entry? {
+        guard (try? checkShown(folder)) != nil, let path = tree.backingPath(of: folder),
+            let opened = try? root.openFolder(path)
+        else { return { _ in nil } }
+        return { name in
+            guard var entry = try? self.lookup(name, in: folder, (path, opened)) else { return nil }
+            entry.entryTimeout = entry.attributeTimeout
+            return entry
+        }
+    }
+
+    /// - Parameter listed: the folder, where it is open already.
+    private func lookup(
+        _ name: Name, in folder: Node, _ listed: (path: FilePath, folder: OpenFolder)?
+    ) throws(Errno) -> Entry {
         let (node, status) = try inNamespace(of: folder) { place throws(Errno) in
-            try find(name, in: place)
+            // It may lie at another path by now, with another folder in its place.
+            try find(name, in: place, listed?.path == place.path ? listed?.folder : nil)
         }
         do {
-            let timeout = node.fileKind == .regular ? MountState.lookedUpTimeout : 0
+            let attributes = try attributes(of: node, known: status)
+            let isFolder = node.kind == .directory
             return Entry(
-                inode: node.inode, attributes: try attributes(of: node, known: status),
-                attributeTimeout: timeout)
+                inode: node.inode, attributes: attributes,
+                attributeTimeout: isFolder || status != nil && isSettled(node) ? MountState.timeout : 0,
+                entryTimeout: isFolder ? MountState.timeout : 0)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
         }
     }
 
+    /// Whether what is told of a file changes only when the disk does. A symbolic link's length is that of its target's
+    /// visible name, which depends on what lies elsewhere.
+    private func isSettled(_ node: Node) -> Bool { node.fileKind == .regular && !node.isOnlyInMemory }
+
     /// The node of a name, with a lookup counted. Under the store's namespace lock.
+    /// - Parameter opened: the folder, where it is open already.
     func find(
-        _ name: Name, in folder: FolderPlace
+        _ name: Name, in folder: FolderPlace, _ opened: OpenFolder? = nil
     ) throws(Errno) -> (Node, FileStatus?) {
         let parent = folder.node
         let known = tree.child(name, of: parent)
-        guard let found = try resolve(name, in: folder.path) else {
+        guard let found = try resolve(name, in: folder.path, opened) else {
             // As statvfs(3) says, for whatever is to be done with the name: a secret's takes `.gpg` on disk.
             guard let known else { throw name.byteCount > 251 ? .fileNameTooLong : .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
@@ -62,11 +89,19 @@ extension MountedStore {
     }
 
     /// What a name stands for on disk, but for what is parked.
-    func resolve(_ name: Name, in path: FilePath) throws(Errno) -> BackingEntry? {
-        guard
-            let found = try VisibleName.resolve(
-                name, in: path, of: root, keeping: kept.include)
-        else { return nil }
+    func resolve(
+        _ name: Name, in path: FilePath, _ opened: OpenFolder? = nil
+    ) throws(Errno) -> BackingEntry? {
+        let folder: OpenFolder
+        do throws(Errno) {
+            folder = if let opened { opened } else { try root.openFolder(path) }
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+        let found = try VisibleName.resolve(name, keeping: { kept.include(path.appending($0)) }) {
+            name throws(Errno) in try folder.statusIfPresent(of: name)
+        }
+        guard let found else { return nil }
         if parked.isEmpty { return found }
         guard let status = parked.status(at: path.appending(found.name)) else { return found }
         if status.isSameContent(as: found.status) { return nil }

@@ -45,9 +45,18 @@ public enum VisibleName {
         _ visible: FilePath.Component, in directory: FilePath, of root: Root,
         keeping isKeptPath: (FilePath) -> Bool = { _ in false }
     ) throws(Errno) -> BackingEntry? {
-        func isKept(_ name: FilePath.Component) -> Bool { isKeptPath(directory.appending(name)) }
+        try resolve(visible, keeping: { isKeptPath(directory.appending($0)) }) { name throws(Errno) in
+            try root.statusIfPresent(of: directory.appending(name))
+        }
+    }
+
+    /// As above, in a folder of which `status` tells the facts of an entry, nil where there is none.
+    public static func resolve(
+        _ visible: FilePath.Component, keeping isKept: (FilePath.Component) -> Bool,
+        _ statusIfPresent: (FilePath.Component) throws(Errno) -> FileStatus?
+    ) throws(Errno) -> BackingEntry? {
         guard !isHidden(visible) else { return nil }
-        if let status = try root.statusIfPresent(of: directory.appending(visible)) {
+        if let status = try statusIfPresent(visible) {
             switch status.kind {
             case .directory: return BackingEntry(kind: .directory, name: visible, status: status)
             case .other: return nil
@@ -60,7 +69,7 @@ public enum VisibleName {
                 }
                 // Shown under its full name only when the bare one is taken by something that is shown.
                 let isBareTaken = try isTaken(stripped, isKept) { name throws(Errno) in
-                    try root.statusIfPresent(of: directory.appending(name))?.kind
+                    try statusIfPresent(name)?.kind
                 }
                 if isBareTaken || isKept(visible) {
                     return BackingEntry(
@@ -71,7 +80,7 @@ public enum VisibleName {
         // A name that is too long with its suffix cannot be that of a secret.
         let suffixed = visible.appendingSuffix()
         guard suffixed.byteCount <= 255, !isKept(suffixed) else { return nil }
-        guard let status = try root.statusIfPresent(of: directory.appending(suffixed)) else { return nil }
+        guard let status = try statusIfPresent(suffixed) else { return nil }
         switch status.kind {
         case .regular: return BackingEntry(kind: .secret, name: suffixed, status: status)
         case .symbolicLink: return BackingEntry(kind: .symbolicLink, name: suffixed, status: status)
