@@ -56,7 +56,13 @@ let package = Package(
                 "CLinux", "OpenPGP", "Git", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
-        + part("Mount", ["Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
+        + part(
+            "Access",
+            [
+                "CLinux", "Settings", "System", systemPackage,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ], tests: ["TestKit"])
+        + part("Mount", ["Access", "Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
         + part(
             "Sync",
             [
@@ -66,7 +72,7 @@ let package = Package(
         + part(
             "Daemon",
             [
-                "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                "Access", "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", "System",
                 systemPackage, logging,
             ],
             tests: ["TestKit"])
@@ -74,8 +80,8 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System", systemPackage,
-                    logging,
+                    "Access", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                    systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),
