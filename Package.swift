@@ -41,6 +41,7 @@ let package = Package(
         .systemLibrary(name: "CGcrypt", pkgConfig: "libgcrypt", providers: [.apt(["libgcrypt20-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        .systemLibrary(name: "CGio", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("System", ["CLinux", systemPackage])
@@ -72,7 +73,8 @@ let package = Package(
         + part(
             "Daemon",
             [
-                "Access", "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                "Access", "CGio", "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync",
+                "System",
                 systemPackage, logging,
             ],
             tests: ["TestKit"])

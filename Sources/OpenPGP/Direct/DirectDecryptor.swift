@@ -15,12 +15,12 @@ final class DirectDecryptor: Decrypting {
     private let learning = Turns()
 
     /// nil where the gpg at hand is none whose ways are known, or libgcrypt cannot be used.
-    init?(before gnupg: GnuPG) {
+    init?(before gnupg: GnuPG, _ agent: Agent) {
         let version = gnupg.program.version
         guard Gcrypt.isReady, version.hasPrefix("2.2.") || version.hasPrefix("2.4.") else { return nil }
         self.gnupg = gnupg
         programIdentity = HomeIdentity([gnupg.program.path])
-        sessionKeys = SessionKeyService(Agent { [gnupg] in gnupg.agentSocket($0) }, gnupg.gate)
+        sessionKeys = SessionKeyService(agent, gnupg.gate)
     }
 
     /// How many readers wait for a passphrase that another was asked for.
@@ -50,15 +50,36 @@ final class DirectDecryptor: Decrypting {
     ) throws(OpenPGPError) -> Decrypted? {
         guard let message = EncryptedMessage(bytes) else { return nil }
         if let key = request.key, let found = plaintext(of: message, bytes, key, request) { return found }
+        guard let ours = try ours(of: message, bounds) else { return nil }
+        guard let key = try sessionKey(ours, request, bounds) else { return nil }
+        return plaintext(of: message, bytes, key, request)
+    }
+
+    /// The session keys that are for keys of ours; nil where only gpg knows which it would use.
+    private func ours(
+        of message: EncryptedMessage, _ bounds: Bounds
+    ) throws(OpenPGPError) -> [(EncryptedSessionKey, OwnKey)]? {
         guard let own = try ownKeys(bounds), own.isGpgAsKnown else { return nil }
-        let ours = message.sessionKeys.compactMap { sessionKey -> (EncryptedSessionKey, OwnKey)? in
+        return message.sessionKeys.compactMap { sessionKey -> (EncryptedSessionKey, OwnKey)? in
             guard case .some(.some(let key)) = own.keys[sessionKey.keyID],
                 key.packet.algorithm == sessionKey.algorithm
             else { return nil }
             return (sessionKey, key)
         }
-        guard let key = try sessionKey(ours, request, bounds) else { return nil }
-        return plaintext(of: message, bytes, key, request)
+    }
+
+    /// Whether each of our keys that decrypts a message is locked with a passphrase, so that a person is asked for one; false
+    /// where that cannot be told.
+    func asksForPassphrase(toDecrypt ciphertext: UnsafeRawBufferPointer) -> Bool {
+        let bounds = Bounds(timeout: GnuPG.patienceWithoutAsking)
+        func asks(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            guard let message = EncryptedMessage(bytes), let ours = try? ours(of: message, bounds),
+                !ours.isEmpty
+            else { return false }
+            return ours.allSatisfy { (try? sessionKeys.isLocked($0.1, bounds)) == true }
+        }
+        guard Armor.isArmored(ciphertext) else { return asks(ciphertext) }
+        return Armor.decodeStrictly(ciphertext)?.withBytes(asks) ?? false
     }
 
     /// The session key, from the first of our keys that gives it: those before that ask nobody.
@@ -127,7 +148,7 @@ final class DirectDecryptor: Decrypting {
 
 extension GnuPG {
     /// Where gpg-agent listens for this home; nil where that cannot be found out.
-    fileprivate func agentSocket(_ bounds: Bounds) -> FilePath? {
+    func agentSocket(_ bounds: Bounds) -> FilePath? {
         guard let program = gpgme_get_dirinfo("gpgconf-name") else { return nil }
         let home = homeOption.map { ["--homedir", $0] } ?? []
         let outcome = try? ChildProcess.run(
