@@ -76,10 +76,19 @@ final class DirectDecryptor: Decrypting {
             guard let message = EncryptedMessage(bytes), let ours = try? ours(of: message, bounds),
                 !ours.isEmpty
             else { return false }
-            return ours.allSatisfy { (try? sessionKeys.isLocked($0.1, bounds)) == true }
+            return ours.allSatisfy { isLocked($0.1, bounds) }
         }
         guard Armor.isArmored(ciphertext) else { return asks(ciphertext) }
         return Armor.decodeStrictly(ciphertext)?.withBytes(asks) ?? false
+    }
+
+    /// Whether gpg-agent has neither a key nor its passphrase; false where it does not tell. One that does not run is started:
+    /// it knows which keys need no passphrase.
+    private func isLocked(_ own: OwnKey, _ bounds: Bounds) -> Bool {
+        do throws(AgentFailure) { return try sessionKeys.isLocked(own, bounds) } catch {
+            guard case .broken = error, gnupg.launchAgent(bounds) else { return false }
+            return (try? sessionKeys.isLocked(own, bounds)) ?? false
+        }
     }
 
     /// The session key, from the first of our keys that gives it: those before that ask nobody.
@@ -149,14 +158,23 @@ final class DirectDecryptor: Decrypting {
 extension GnuPG {
     /// Where gpg-agent listens for this home; nil where that cannot be found out.
     func agentSocket(_ bounds: Bounds) -> FilePath? {
+        guard let output = configurationTool(["--list-dirs", "agent-socket"], bounds) else { return nil }
+        let path = String(decoding: output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return path.hasPrefix("/") ? FilePath(path) : nil
+    }
+
+    /// Starts gpg-agent for this home, as gpg does when it needs it.
+    fileprivate func launchAgent(_ bounds: Bounds) -> Bool {
+        configurationTool(["--launch", "gpg-agent"], bounds) != nil
+    }
+
+    /// What gpgconf prints; nil where it fails.
+    private func configurationTool(_ words: [String], _ bounds: Bounds) -> [UInt8]? {
         guard let program = gpgme_get_dirinfo("gpgconf-name") else { return nil }
         let home = homeOption.map { ["--homedir", $0] } ?? []
         let outcome = try? ChildProcess.run(
-            [String(cString: program)] + home + ["--list-dirs", "agent-socket"],
-            environment: ProcessEnvironment.variables(),
+            [String(cString: program)] + home + words, environment: ProcessEnvironment.variables(),
             timeout: min(bounds.timeLeft ?? .seconds(10), .seconds(10)))
-        guard let outcome, outcome.status == 0 else { return nil }
-        let path = String(decoding: outcome.output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        return path.hasPrefix("/") ? FilePath(path) : nil
+        return outcome.flatMap { $0.status == 0 ? $0.output : nil }
     }
 }
