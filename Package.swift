@@ -41,6 +41,7 @@ let package = Package(
         .systemLibrary(name: "CGcrypt", pkgConfig: "libgcrypt", providers: [.apt(["libgcrypt20-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        .systemLibrary(name: "CGio", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("System", ["CLinux", systemPackage])
@@ -56,7 +57,13 @@ let package = Package(
                 "CLinux", "OpenPGP", "Git", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
-        + part("Mount", ["Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
+        + part(
+            "Access",
+            [
+                "CLinux", "Settings", "System", systemPackage,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ], tests: ["TestKit"])
+        + part("Mount", ["Access", "Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
         + part(
             "Sync",
             [
@@ -66,7 +73,8 @@ let package = Package(
         + part(
             "Daemon",
             [
-                "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                "Access", "CGio", "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync",
+                "System",
                 systemPackage, logging,
             ],
             tests: ["TestKit"])
@@ -74,8 +82,8 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System", systemPackage,
-                    logging,
+                    "Access", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                    systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],
                 swiftSettings: strict),

@@ -3,7 +3,7 @@
 
 # What building and running passdir needs, by Debian's names.
 # shellcheck disable=SC2034  # read by the scripts that source this
-readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev zlib1g-dev libsecret-1-dev libsqlite3-dev gnupg git)
+readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev zlib1g-dev libsecret-1-dev libglib2.0-dev libsqlite3-dev gnupg git)
 
 # The programs that the tests save and read with.
 # shellcheck disable=SC2034
@@ -17,7 +17,7 @@ readonly disk_packages=(bindfs)
 
 # The servers and keyrings that the tests talk to on loopback.
 # shellcheck disable=SC2034
-readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin)
+readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin python3-dbusmock)
 
 # What stores and their secrets are made with, beside gpg and git.
 # shellcheck disable=SC2034

@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import Logging
 import Mount
@@ -40,6 +41,12 @@ final class LiveStores: Sendable {
 
     /// The stores that are shown, in the order of the configuration.
     var all: [ServedStore] { served.withLock { $0 } }
+
+    /// The stores that are shown, and those that have left and of which files may be open.
+    var known: [ServedStore] {
+        let shown = all
+        return shown + departed.withLock { $0 }.filter { left in !shown.contains { $0 === left } }
+    }
 
     /// The names of the stores that are configured and not shown.
     var hiddenNames: [String] { hidden.withLock { $0 } }
@@ -211,6 +218,7 @@ final class LiveStores: Sendable {
             let definition = settings.definition
             if store.identifier != definition.identifier {
                 learned?.rename(store: store.identifier, to: definition.identifier)
+                filesystem.locks.rename(store.identifier, to: definition.identifier)
             }
             filesystem.setReadOnly(definition.isReadOnly, store)
             name(served, definition.name, definition.identifier)

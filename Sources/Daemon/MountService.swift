@@ -1,6 +1,7 @@
 import Dispatch
 import Fuse
 import Git
+import Access
 import Glibc
 import Logging
 import Mount
@@ -17,6 +18,9 @@ final class MountService: Sendable {
     private let session: Session
     let filesystem: StoreFilesystem
     let stores: LiveStores
+    let locking: StoreLocking
+    private let lockTriggers: LockTriggers
+    private let environment: [String: String]
     private let configurationFile: FilePath
     private let expiryNotices: ExpiryNotices
     private let learned: LearnedState?
@@ -42,6 +46,7 @@ final class MountService: Sendable {
         DaemonLog.start(level: setup.level.rawValue)
         log = Logger(label: "passdir")
         saveRetry = setup.saveRetry
+        self.environment = environment
         unmountTimeout = setup.unmountTimeout
         configurationFile = setup.configuration.file
         notification = ServiceNotification(environment: environment)
@@ -68,6 +73,8 @@ final class MountService: Sendable {
                 credentials: setup.credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
             learned: learned, log: log)
+        locking = StoreLocking(filesystem, stores, options.locks, setup.configuration, log: log)
+        lockTriggers = LockTriggers(locking, filesystem, options.locks, setup.configuration, log: log)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
             let failure = stores.all.first?.failure
@@ -163,6 +170,8 @@ final class MountService: Sendable {
             try PosixThread.start(named: "save-retry") { [weak self] in
                 self?.regularly { $0.filesystem.retryFailedSaves() }
             }
+            try lockTriggers.watchSession(environment: environment)
+            try PosixThread.start(named: "idle") { [weak self] in self?.lockWhereIdle() }
             // On a thread of its own: the disk of a store may be slow to say that it is not there.
             try PosixThread.start(named: "open-again") { [weak self] in
                 self?.regularly { $0.stores.openAgain() }
@@ -225,6 +234,14 @@ final class MountService: Sendable {
         { work(self) }
     }
 
+    /// Locks the stores when nobody reads, until the mount ends.
+    private func lockWhereIdle() {
+        var pause = Duration.zero
+        while finished.wait(timeout: .now() + pause.dispatchInterval) == .timedOut {
+            pause = lockTriggers.lockWhereIdle()
+        }
+    }
+
     /// What cannot be saved ends with this process. The log alone is read by nobody.
     private func tellOfLost() {
         let lost = filesystem.unsaved
@@ -284,10 +301,17 @@ extension MountService: ControlService {
             stores: reports.map { store, makeReport in
                 var report = makeReport()
                 report.openForWriting = filesystem.openForWriting(ofStore: store.name)
+                report.locked = locking.report(of: store)
                 if let note = notShown(store) { report.notes.append(note) }
                 return report
             })
     }
+
+    func lock(stores names: [String]?) throws(ControlError) -> String? {
+        try locking.lock(names, because: .command)
+    }
+
+    func unlock(stores names: [String]?) throws(ControlError) { try locking.unlock(names) }
 
     func reload(pushing: String?, reopening: String?) throws(ControlError) {
         if let pushing { stores.saveAndPush(pushing, limit: .seconds(30)) }

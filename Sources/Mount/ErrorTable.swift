@@ -9,7 +9,7 @@ extension Errno {
         switch error.code {
         case .noRecipients: self = .requiredKeyNotAvailable
         case .badRecipientFile, .badSignature, .unconfirmedRecipients: self = .keyRejected
-        case .unreadableSecrets: self = .permissionDenied
+        case .unreadableSecrets, .locked: self = .permissionDenied
         case .changeUnderWay, .noChange: self = .resourceBusy
         case .tooLarge: self = .fileTooLarge
         case .unstable: self = .resourceTemporarilyUnavailable

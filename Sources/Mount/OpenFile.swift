@@ -9,8 +9,8 @@ protocol OpenFile: Sendable {
     var isInKernel: Bool { get }
     /// Its length in bytes.
     var size: Int64 { get }
-    /// Hands up to `count` bytes from `offset` to `reply`, exactly once.
-    func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void)
+    /// Hands up to `count` bytes from `offset` to `reply`, exactly once unless it throws.
+    func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) throws(Errno)
     /// write(2); takes all bytes or none.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno)
     /// fallocate(2).

@@ -1,3 +1,4 @@
+public import Access
 import Fuse
 import Stores
 import Synchronization
@@ -34,6 +35,11 @@ public final class StoreFilesystem: Sendable {
         public var saveFailed: @Sendable (UnsavedSecret) -> Void = { _ in }
         /// How long what was read is not decrypted again after its last close (`cache.time`); with 0 it is forgotten then.
         public var cacheTime = Duration.seconds(60)
+
+        /// Which stores are locked.
+        public var locks = StoreLocks()
+        /// Whom to ask whether a locked store may be read again.
+        public var consent: any Consent = NoConsent()
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

@@ -25,6 +25,9 @@ public final class Cancellation: Sendable {
         for token in handlers.keys.sorted() { handlers[token]?() }
     }
 
+    /// Has `body` run when this is cancelled; at once when it already was.
+    public func whenCancelled(_ body: @escaping @Sendable () -> Void) { _ = register(body) }
+
     /// Has `body` run when this is cancelled; at once when it already was. The token takes the registration back. A body
     /// that is running already is not waited for.
     func register(_ body: @escaping @Sendable () -> Void) -> Int? {

@@ -11,13 +11,14 @@ public enum EncryptionWay: Sendable, Hashable {
 
 /// The engine of a keyring, and the one place that decides what it is made of: GnuPG, with faster ways put before it
 /// where they apply.
-public struct OpenPGPEngine: Engine {
+public struct OpenPGPEngine: Engine, PassphraseAgent {
     /// The directory with the keyring.
     public let home: FilePath
     let decryption: any Decrypting
     let encryption: any Encrypting
     private let keyring: any Keyring
     private let signing: any Signing
+    private let agent: Agent
 
     /// - Parameters:
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
@@ -32,9 +33,11 @@ public struct OpenPGPEngine: Engine {
         let gnupg = try GnuPG(home: home)
         self.home = gnupg.home
         (keyring, signing) = (gnupg, gnupg)
+        let agent = Agent { gnupg.agentSocket($0) }
+        self.agent = agent
         let isDirect = way == .direct
         encryption = (isDirect ? DirectEncryptor(before: gnupg, notice: notice) : nil) ?? gnupg
-        decryption = (isDirect ? DirectDecryptor(before: gnupg) : nil) ?? gnupg
+        decryption = (isDirect ? DirectDecryptor(before: gnupg, agent) : nil) ?? gnupg
     }
 
     /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
@@ -47,6 +50,14 @@ public struct OpenPGPEngine: Engine {
     ) throws(OpenPGPError) -> Decrypted {
         try decryption.decrypt(ciphertext, request)
     }
+
+    /// As `PassphraseAgent` says; false, too, where gpg is always what decrypts.
+    public func asksForPassphrase(toDecrypt ciphertext: UnsafeRawBufferPointer) -> Bool {
+        (decryption as? DirectDecryptor)?.asksForPassphrase(toDecrypt: ciphertext) ?? false
+    }
+
+    /// As `PassphraseAgent` says.
+    public func forgetPassphrases() -> Bool { agent.forgetPassphrases() }
 
     /// As `Encrypting` says.
     public func encrypt(

@@ -147,6 +147,30 @@ public enum Catalogue {
         description: "How long decrypted content is kept after a file is closed; 0 s keeps nothing",
         owner: .mount, kind: .duration)
 
+    /// Whether a lock has gpg-agent forget passphrases.
+    public static let lockAgent = Setting<Bool>(
+        "lock.agent", default: true,
+        description: "Whether locking a store makes gpg-agent forget all passphrases", owner: .daemon,
+        kind: .boolean)
+    /// After how long without a read all stores are locked.
+    public static let lockIdle = Setting<Duration>(
+        "lock.idle", default: .zero,
+        description: "Lock all stores when nothing has been read for this long; 0 s: never", owner: .daemon,
+        kind: .duration)
+    /// Whether the lock of the screen locks all stores.
+    public static let lockScreen = Setting<Bool>(
+        "lock.screen", default: false, description: "Whether to lock all stores when the screen is locked",
+        owner: .daemon, kind: .boolean)
+    /// Whether a suspension locks all stores.
+    public static let lockSuspend = Setting<Bool>(
+        "lock.suspend", default: false,
+        description: "Whether to lock all stores before the computer is suspended", owner: .daemon,
+        kind: .boolean)
+    /// Whether a logout locks all stores.
+    public static let lockLogout = Setting<Bool>(
+        "lock.logout", default: false,
+        description: "Whether to lock all stores when your last session ends", owner: .daemon, kind: .boolean)
+
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
@@ -164,6 +188,8 @@ public enum Catalogue {
             scratchLimit.untyped, grace.untyped, credentialKey.untyped,
             openPGPEngine.untyped, recipientTrust.untyped, recipientConfirm.untyped,
             storeSigningKeys.untyped, transferLimit.untyped, cacheTime.untyped,
+            lockAgent.untyped, lockIdle.untyped, lockScreen.untyped, lockSuspend.untyped,
+            lockLogout.untyped,
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

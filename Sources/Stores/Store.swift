@@ -13,6 +13,7 @@ public final class Store: Sendable {
     /// Its folder.
     public let root: Root
     let learned: LearnedState?
+    private let people = Mutex<@Sendable () -> Bool>({ true })
 
     /// A store in a folder that is already open.
     public init(
@@ -43,6 +44,21 @@ public final class Store: Sendable {
     /// Other settings apply from now on; what is being done goes on by those that it began with.
     public func use(_ engine: any Engine, _ options: Options) {
         ways.withLock { $0 = (engine, options) }
+    }
+
+    /// Whether work in the background may ask a person for a passphrase; it may where nobody has said when.
+    public var mayAskPeople: Bool { people.withLock { $0 }() }
+
+    /// Says when work in the background may ask a person for a passphrase: not while the store is locked.
+    public func asksPeople(when mayAsk: @escaping @Sendable () -> Bool) { people.withLock { $0 = mayAsk } }
+
+    /// Whether gpg-agent would ask a person before it decrypts a secret; false where that cannot be told. Asks nobody; may
+    /// wait for gpg-agent for two seconds.
+    public func asksForPassphrase(toRead secret: FilePath) -> Bool {
+        guard let agent = engine as? any PassphraseAgent,
+            let ciphertext = try? read(secret, limit: options.ciphertextLimit)
+        else { return false }
+        return ciphertext.withUnsafeBytes { agent.asksForPassphrase(toDecrypt: $0) }
     }
 
     /// The bytes of a file, links not followed; `fileTooLarge` beyond `limit` bytes.

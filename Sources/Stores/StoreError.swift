@@ -33,6 +33,8 @@ public struct StoreError: WrappingError, Equatable {
         /// The user took the change of recipients back that a save of a `.gpg-id` was making: what was to be saved is kept
         /// elsewhere.
         case aborted
+        /// The store is locked (`passdir lock`): nothing of it is read.
+        case locked
         /// The system said no.
         case system(Errno)
     }

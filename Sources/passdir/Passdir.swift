@@ -23,7 +23,7 @@ struct Passdir: ParsableCommand {
         version: "passdir \(Version.number)",
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
-            DiscardCommand.self, UnlockCommand.self,
+            DiscardCommand.self, LockCommand.self, UnlockCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             RecipientsCommand.self, KeysCommand.self, CredentialCommand.self, AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self,

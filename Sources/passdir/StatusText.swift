@@ -1,3 +1,4 @@
+import Access
 import Daemon
 import Stores
 
@@ -44,6 +45,11 @@ struct StatusText {
 
     private static func facts(of store: StoreReport) -> [String] {
         var facts = ["path     \(store.path)", "state    \(sentence(for: store.state))"]
+        if let lock = store.locked {
+            facts.append(
+                "locked   since \(lock.since.local) (\(sentence(for: lock.reason))): passdir unlock "
+                    + ShellWord.quoted(store.name))
+        }
         if let branch = store.branch { facts.append("branch   \(branch)") }
         if store.pendingChanges > 0 {
             facts.append("waiting  \(count(store.pendingChanges, "change")) to commit")
@@ -82,6 +88,16 @@ struct StatusText {
                     + "\(place) ends this notice)")
         }
         return facts
+    }
+
+    private static func sentence(for reason: LockReason) -> String {
+        switch reason {
+        case .command: "passdir lock"
+        case .idle: "nothing was read for lock.idle"
+        case .screen: "the screen was locked"
+        case .suspend: "the computer was suspended"
+        case .logout: "you logged out"
+        }
     }
 
     private static func sentence(for state: StoreState) -> String {

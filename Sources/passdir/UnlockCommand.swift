@@ -11,32 +11,38 @@ struct UnlockCommand: ParsableCommand {
             When a program reads a secret, gpg-agent asks for the passphrase in the program's terminal or on its display. If \
             the program has neither, gpg-agent uses the terminal where you ran 'passdir mount', which may be closed by now. \
             After 'passdir unlock', gpg-agent remembers the passphrases of the store's keys for as long as its settings \
-            allow, and programs can read again.
+            allow, and programs can read again. It also ends what 'passdir lock' began.
 
             Example: passdir unlock work
             """
     )
 
-    @Argument(help: "The store; all by default.", completion: StoreContext.completion)
-    var store: String?
+    @Argument(help: "The stores to unlock; all by default.", completion: StoreContext.completion)
+    var stores: [String] = []
 
     func run() throws {
         if let terminal = Terminal.path { setenv("GPG_TTY", terminal, 1) }
-        let sharing = try Sharing(environment: CallerEnvironment.variables())
+        let environment = CallerEnvironment.variables()
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        let locked = Set(((try? client.status().stores) ?? []).filter { $0.locked != nil }.map(\.name))
+        let sharing = try Sharing(environment: environment)
         var complaints: [String] = []
         var count = 0
-        for name in store.map({ [$0] }) ?? sharing.storeNames {
+        for name in stores.isEmpty ? sharing.storeNames : stores {
             let unlocking = try sharing.unlock(store: name)
             complaints += unlocking.complaints
-            guard unlocking.listCount > 0 else { continue }
+            // Who has no key for it is asked for none, and what nobody can read needs no lock.
+            let isOpen = unlocking.listCount > 0 || unlocking.complaints.isEmpty
+            let isLifted = isOpen && locked.contains(name)
+            if isLifted { try client.unlock([name]) }
+            guard isLifted || unlocking.listCount > 0 else { continue }
             count += 1
             Output.success("\(name) is unlocked")
         }
         for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
         if let last = complaints.last { throw CommandFailure(last) }
         guard count == 0 else { return }
-        throw CommandFailure(
-            "\(store.map { "the store \"\($0)\" has no secret" } ?? "there is no secret") that a key of yours decrypts"
-        )
+        let what = stores.count == 1 ? "the store \"\(stores[0])\" has no secret" : "there is no secret"
+        throw CommandFailure("\(what) that a key of yours decrypts")
     }
 }

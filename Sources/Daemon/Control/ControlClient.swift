@@ -85,6 +85,27 @@ public struct ControlClient: Sendable {
             returning: [String: [String]].self)["discarded"] ?? []
     }
 
+    /// Locks stores; returns when what was decrypted of them is forgotten.
+    ///
+    /// - Parameter stores: their names; none for all.
+    /// - Returns: what may not be forgotten, as a sentence without a full stop; nil when all is.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` for a name that no store has.
+    public func lock(_ stores: [String], limit: Duration = .seconds(30)) throws(ControlError) -> String? {
+        try call(
+            ControlInterface.lock, stores.isEmpty ? [:] : ["stores": stores], limit: limit,
+            returning: [String: String].self)["complaint"]
+    }
+
+    /// Unlocks stores.
+    ///
+    /// - Parameter stores: their names; none for all.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` for a name that no store has.
+    public func unlock(_ stores: [String], limit: Duration = .seconds(30)) throws(ControlError) {
+        _ = try call(
+            ControlInterface.unlock, stores.isEmpty ? [:] : ["stores": stores], limit: limit,
+            returning: NoParameters.self)
+    }
+
     /// Takes back the change of recipients that a save of a `.gpg-id` in the mount is making; returns when that is done, or
     /// the change is complete.
     ///

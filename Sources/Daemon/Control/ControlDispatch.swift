@@ -50,6 +50,10 @@ struct ControlDispatch: Sendable {
             return discardUnsaved(message)
         case ControlInterface.abortSave:
             return abortSave(message)
+        case ControlInterface.lock:
+            return lock(message)
+        case ControlInterface.unlock:
+            return unlock(message)
         case ControlInterface.synchronize:
             return synchronize(message)
         case ControlInterface.getInfo:
@@ -102,6 +106,22 @@ struct ControlDispatch: Sendable {
         }
         let aborted = service.abortSave(store: call.parameters.store)
         return result(["aborted": aborted].compactMapValues(\.self))
+    }
+
+    private struct Stores: Decodable { let stores: [String]? }
+
+    private func lock(_ message: [UInt8]) -> [UInt8]? {
+        answer(message, "stores") { (parameters: Stores?) throws(ControlError) in
+            let complaint = try service.lock(stores: parameters?.stores)
+            return result(["complaint": complaint].compactMapValues(\.self))
+        }
+    }
+
+    private func unlock(_ message: [UInt8]) -> [UInt8]? {
+        answer(message, "stores") { (parameters: Stores?) throws(ControlError) in
+            try service.unlock(stores: parameters?.stores)
+            return result(NoParameters())
+        }
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

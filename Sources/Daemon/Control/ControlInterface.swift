@@ -9,6 +9,8 @@ enum ControlInterface {
     static let unmount = "org.passdir.Control.Unmount"
     static let retrySaves = "org.passdir.Control.RetrySaves"
     static let discardUnsaved = "org.passdir.Control.DiscardUnsaved"
+    static let lock = "org.passdir.Control.Lock"
+    static let unlock = "org.passdir.Control.Unlock"
     static let abortSave = "org.passdir.Control.AbortSave"
     static let reload = "org.passdir.Control.Reload"
     static let getInfo = "org.varlink.service.GetInfo"
@@ -70,6 +72,9 @@ enum ControlInterface {
         # How far a save of a .gpg-id is with encrypting secrets to the new recipients: `done` of `total` secrets.
         type Reencryption (step: (encrypting, placing, committing), done: int, total: int)
 
+        # Since when nothing of a store is read, and what locked it.
+        type Locked (since: string, reason: (command, idle, screen, suspend, logout))
+
         type Store (
           name: string,
           path: string,
@@ -90,6 +95,7 @@ enum ControlInterface {
           beingWritten: []string,
           openForWriting: []string,
           reencryption: ?Reencryption,
+          locked: ?Locked,
           recipientChanges: []RecipientChange
         )
 
@@ -132,6 +138,13 @@ enum ControlInterface {
         # Takes back the change of recipients that a save of a .gpg-id is making; replies when that is done, or when the
         # change is complete. `aborted` is left out where no save is making one, or it could not be taken back.
         method AbortSave(store: string) -> (aborted: ?AbortedSave)
+
+        # Locks the named stores, or all: forgets what was decrypted of them and refuses to read them until they are unlocked.
+        # Replies when that is done; `complaint` says what may not be forgotten.
+        method Lock(stores: ?[]string) -> (complaint: ?string)
+
+        # Lets the named stores, or all, be read again. It asks for no passphrase: gpg-agent does, when something is read.
+        method Unlock(stores: ?[]string) -> ()
 
         # Files in the mount are open.
         error Busy (message: string)

@@ -39,6 +39,19 @@ public protocol ControlService: Sendable {
     /// - Returns: nil where no save is making one, or it failed and could not be taken back.
     func abortSave(store: String) -> AbortedSave?
 
+    /// Locks stores; returns when what was decrypted of them is forgotten.
+    ///
+    /// - Parameter stores: their names; nil for all.
+    /// - Returns: what may not be forgotten, as a sentence without a full stop; nil when all is.
+    /// - Throws: `failed` for a name that no store has.
+    func lock(stores: [String]?) throws(ControlError) -> String?
+
+    /// Unlocks stores; asks for nothing.
+    ///
+    /// - Parameter stores: their names; nil for all.
+    /// - Throws: `failed` for a name that no store has.
+    func unlock(stores: [String]?) throws(ControlError)
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -55,6 +68,10 @@ extension ControlService {
     public func discardUnsaved(store: String, path: String?) -> [String] { [] }
     /// A service without stores has nothing to take back.
     public func abortSave(store: String) -> AbortedSave? { nil }
+    /// A service without stores has nothing to lock.
+    public func lock(stores: [String]?) throws(ControlError) -> String? { nil }
+    /// A service without stores has nothing to unlock.
+    public func unlock(stores: [String]?) throws(ControlError) {}
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

@@ -1,3 +1,4 @@
+public import Access
 public import Stores
 
 /// What `passdir status` shows, and what `status --json` prints as it is: the mount and its stores.
@@ -99,6 +100,8 @@ public struct StoreReport: Sendable, Equatable {
     public var openForWriting: [String] = []
     /// How far the change of recipients is that a save of a `.gpg-id` is making; nil where none is.
     public var reencryption: Reencryption.Progress?
+    /// Since when nothing of it is read; nil while it is not locked.
+    public var locked: LockReport?
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport] = []
     /// The credentials that are kept for its remote; filled in by `passdir status`, which looks at them.
@@ -111,7 +114,7 @@ extension StoreReport: Codable {
             lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, lost, beingWritten, openForWriting
-        case recipientChanges, reencryption, credentials
+        case recipientChanges, reencryption, credentials, locked
     }
 
     /// What `encode(to:)` wrote.
@@ -137,6 +140,7 @@ extension StoreReport: Codable {
         beingWritten = try container.decodeIfPresent([String].self, forKey: .beingWritten) ?? []
         openForWriting = try container.decodeIfPresent([String].self, forKey: .openForWriting) ?? []
         reencryption = try container.decodeIfPresent(Reencryption.Progress.self, forKey: .reencryption)
+        locked = try container.decodeIfPresent(LockReport.self, forKey: .locked)
         recipientChanges =
             try container.decodeIfPresent([RecipientChangeReport].self, forKey: .recipientChanges) ?? []
         credentials = try container.decodeIfPresent([CredentialReport].self, forKey: .credentials) ?? []
@@ -166,8 +170,23 @@ extension StoreReport: Codable {
         if !beingWritten.isEmpty { try container.encode(beingWritten, forKey: .beingWritten) }
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
         try container.encodeIfPresent(reencryption, forKey: .reencryption)
+        try container.encodeIfPresent(locked, forKey: .locked)
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
         if !credentials.isEmpty { try container.encode(credentials, forKey: .credentials) }
+    }
+}
+
+/// Since when nothing of a store is read, and why.
+public struct LockReport: Codable, Sendable, Equatable {
+    /// When it was locked.
+    public var since: Timestamp
+    /// What locked it.
+    public var reason: LockReason
+
+    /// A report by its parts.
+    public init(since: Timestamp, reason: LockReason) {
+        self.since = since
+        self.reason = reason
     }
 }
 

@@ -1,3 +1,4 @@
+import Access
 import Glibc
 import Stores
 import Synchronization
@@ -16,19 +17,21 @@ struct FileFailure: Sendable, Equatable {
     var keptAt: FilePath?
     /// It was not opened for writing, as it could not have been saved.
     var isRefusal = false
+    /// It was not opened, as the store is locked.
+    var isOfLock = false
 }
 
 extension MountedStore {
     /// Notes why a file could not be opened or saved.
     func note(
         _ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil,
-        isRefusal: Bool = false
+        isRefusal: Bool = false, isOfLock: Bool = false
     ) {
         let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
         lastFailure.withLock {
             $0 = FileFailure(
                 path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
-                isRefusal: isRefusal)
+                isRefusal: isRefusal, isOfLock: isOfLock)
         }
     }
 
@@ -42,6 +45,7 @@ extension MountedStore {
 
     /// What was kept stands until it is fetched; the rest until the file is another one, or gone.
     private func stands(_ failure: FileFailure) -> Bool {
+        if failure.isOfLock { return lock.isLocked }
         if failure.isRefusal { return whyNotSaved(failure.backing) != nil }
         if let place = failure.keptAt { return place.withPlatformString { access($0, F_OK) } == 0 }
         do throws(Errno) {

@@ -1,3 +1,4 @@
+import Access
 import Fuse
 import OpenPGP
 import Stores
@@ -33,15 +34,15 @@ extension SecretFile.State {
 
 extension MountedStore {
     /// Makes sure that the content of an open secret is in memory and is what lies on disk, unless it has unsaved
-    /// edits; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
+    /// edits, as far as `permit` goes; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
     /// `caller` ends the wait with EINTR.
     func load(
-        _ node: Node, _ file: SecretFile, _ caller: Caller?, attempt: Int = 1,
+        _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit, attempt: Int = 1,
         then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let decryption: SharedDecryption
         do throws(Errno) {
-            switch try loadingStep(node, file) {
+            switch try loadingStep(node, file, permit) {
             case .done: return body(.success(()))
             case .outdated: return body(.failure(.staleNFSFileHandle))
             case .wait(let running): decryption = running
@@ -50,11 +51,11 @@ extension MountedStore {
                 let reader = caller?.processID ?? 0
                 do throws(Errno) {
                     try PosixThread.start(named: "decryption") {
-                        self.decrypt(node, file, fresh, for: reader)
+                        self.decrypt(node, file, fresh, permit, for: reader)
                     }
                 } catch {
                     // This one waits for it in any case.
-                    decrypt(node, file, fresh, for: reader)
+                    decrypt(node, file, fresh, permit, for: reader)
                 }
             }
         } catch {
@@ -68,14 +69,16 @@ extension MountedStore {
             }
             // Where stat(2) goes on telling of another file than was read there is no end.
             guard attempt < 64 else { return body(.failure(.resourceTemporarilyUnavailable)) }
-            self.load(node, file, caller, attempt: attempt + 1, then: body)
+            self.load(node, file, caller, permit, attempt: attempt + 1, then: body)
         }
     }
 
     /// As `load(…then:)`, but waits here.
-    func load(_ node: Node, _ file: SecretFile, _ caller: Caller?) throws(Errno) {
+    func load(
+        _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit
+    ) throws(Errno) {
         let outcome = Monitor<Result<Void, Errno>?>(nil)
-        load(node, file, caller) { result in
+        load(node, file, caller, permit) { result in
             outcome.withLock { $0 = result }
             outcome.signal()
         }
@@ -93,30 +96,49 @@ extension MountedStore {
         guard let path = tree.backingPath(of: node) else {
             throw .noSuchFileOrDirectory
         }
+        // Of a locked store nothing is decrypted, as if the key were.
+        guard let permit = mayReadAtOnce(node) else { throw .improperLink }
+        runningDecryptions.withLock { $0 += 1 }
+        defer { endDecryption() }
         do throws(StoreError) {
             let plaintext = try store.plaintext(of: path, cancellation: nil, mayAsk: false)
-            file.state.withLock { state in
+            let isAllowed = file.state.withLock { state in
+                guard holds(permit) else { return false }
                 if !state.isLoaded { state.install(plaintext) }
+                return true
             }
+            guard isAllowed else { throw lockedError }
             mount.forgetAttributes(of: node)
         } catch {
             switch error.code {
-            case .openPGP(.noPinentry), .openPGP(.timedOut): throw .improperLink
+            case .openPGP(.noPinentry), .openPGP(.timedOut), .locked: throw .improperLink
             default: throw Errno(error)
             }
         }
     }
 
-    private func loadingStep(_ node: Node, _ file: SecretFile) throws(Errno) -> LoadingStep {
+    private func loadingStep(
+        _ node: Node, _ file: SecretFile, _ permit: ReadPermit
+    ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
-        return try file.state.withLock { (state) throws(Errno) in
-            if let step = state.loadedStep(disk) { return step }
+        let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
+            if let step = state.loadedStep(disk) { return holds(permit) ? step : nil }
+            guard holds(permit, forDecryption: true) else { return nil }
             guard disk != nil else { throw .noSuchFileOrDirectory }
             if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
             let decryption = SharedDecryption()
             state.decryption = decryption
+            // Under the lock, so that who locks the store waits for it.
+            runningDecryptions.withLock { $0 += 1 }
             return .start(decryption)
         }
+        guard let step else { throw noteLocked(node) }
+        return step
+    }
+
+    private func endDecryption() {
+        runningDecryptions.withLock { $0 -= 1 }
+        runningDecryptions.broadcast()
     }
 
     func diskStatusIfNamed(_ node: Node) throws(Errno) -> FileStatus? {
@@ -128,33 +150,49 @@ extension MountedStore {
 
     /// - Parameter reader: who is asked for a passphrase where it sits; without a place, where the mount was made.
     private func decrypt(
-        _ node: Node, _ file: SecretFile, _ decryption: SharedDecryption, for reader: Int32
+        _ node: Node, _ file: SecretFile, _ decryption: SharedDecryption, _ permit: ReadPermit,
+        for reader: Int32
     ) {
+        let outcome = decrypted(node, file, decryption, permit, for: reader)
+        endDecryption()
+        decryption.finish(outcome)
+        if case .success = outcome, case .byPassphrase = permit.extent { endQuestion(.success(())) }
+    }
+
+    private func decrypted(
+        _ node: Node, _ file: SecretFile, _ decryption: SharedDecryption, _ permit: ReadPermit,
+        for reader: Int32
+    ) -> Result<Void, StoreError> {
         guard let path = tree.backingPath(of: node) else {
-            decryption.finish(
-                .failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed.")))
-            return
-        }
-        let outcome: Result<Void, StoreError>
-        do {
-            let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation) {
-                PromptPlace.of(process: reader) ?? .ofThisProcess
-            }
-            outcome = .success(())
-            file.state.withLock { state in
-                guard state.decryption === decryption else { return }
-                state.decryption = nil
-                if !state.isLoaded, state.handles > 0 { state.install(plaintext) }
-            }
-            // Its size is known now, which the packets may have told wrongly.
-            mount.forgetAttributes(of: node)
-        } catch {
-            outcome = .failure(error)
             file.state.withLock { state in
                 if state.decryption === decryption { state.decryption = nil }
             }
+            return .failure(StoreError(.system(.noSuchFileOrDirectory), "the secret was removed."))
         }
-        decryption.finish(outcome)
+        do throws(StoreError) {
+            let plaintext = try store.plaintext(of: path, cancellation: decryption.cancellation) {
+                PromptPlace.of(process: reader) ?? .ofThisProcess
+            }
+            let isAllowed = file.state.withLock { state in
+                // Another one has taken its place, or a lock has ended it.
+                guard state.decryption === decryption else { return true }
+                state.decryption = nil
+                if case .byPassphrase = permit.extent {
+                    guard lock.unlock(lockedTimes: permit.lockCount) else { return false }
+                }
+                if !state.isLoaded, state.handles > 0 { state.install(plaintext) }
+                return true
+            }
+            guard isAllowed else { return .failure(lockedError) }
+            // Its size is known now, which the packets may have told wrongly.
+            mount.forgetAttributes(of: node)
+            return .success(())
+        } catch {
+            file.state.withLock { state in
+                if state.decryption === decryption { state.decryption = nil }
+            }
+            return .failure(error)
+        }
     }
 
     /// Returns when it is worth another look at what is loaded: after success, and after a failure that was not this
@@ -167,6 +205,7 @@ extension MountedStore {
         case .interrupted: throw .interrupted
         case .decrypted:
             lastFailure.withLock { if $0?.path == path, $0?.keptAt == nil { $0 = nil } }
+        case .failed(let error) where error.code == .locked: throw noteLocked(node)
         case .failed(let error) where mayRetry && error.isOfAnother(decryption): return
         case .failed(let error):
             let errno = Errno(error)

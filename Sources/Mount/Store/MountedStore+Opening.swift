@@ -1,3 +1,4 @@
+import Access
 import Dispatch
 import Fuse
 import Glibc
@@ -37,9 +38,24 @@ extension MountedStore {
         _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
-        load(node, file, caller) { result in
-            if case .failure = result { self.endHandle(node, file) }
-            reply.give(result.map { OpenSecret(self, node, file, flags, for: caller) })
+        @Sendable func refuse(_ error: Errno) {
+            endHandle(node, file)
+            reply.give(.failure(error))
+        }
+        mayRead(node, caller) { permission in
+            switch permission {
+            case .failure(let error): refuse(error)
+            case .success(let permit):
+                self.load(node, file, caller, permit) { result in
+                    do throws(Errno) {
+                        try result.get()
+                        reply.give(
+                            .success(try OpenSecret(self, node, file, flags, for: caller, by: permit)))
+                    } catch {
+                        refuse(error)
+                    }
+                }
+            }
         }
         return reply
     }
@@ -73,7 +89,7 @@ extension MountedStore {
 
     /// Keeps a content that was just closed; false where it is not to be kept.
     private func keep(_ node: Node, _ count: Int) -> Bool {
-        guard !hasLeft.load(ordering: .acquiring), let path = tree.backingPath(of: node),
+        guard !lock.isLocked, !hasLeft.load(ordering: .acquiring), let path = tree.backingPath(of: node),
             !Store.isRecipientFile(path)
         else { return false }
         return mount.kept.add(node, of: self, count: count)
@@ -82,12 +98,15 @@ extension MountedStore {
     /// Opens for reading what is in memory, and is what lies on disk.
     func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? {
         guard let known = node.secret, known.state.withLock({ $0.isLoaded }),
+            let permit = mayReadAtOnce(node),
             let disk = (try? diskStatusIfNamed(node)) ?? nil, let file = beginHandle(node)
         else { return nil }
         let isReady = file.state.withLock {
             $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
         }
-        if isReady { return OpenSecret(self, node, file, flags, for: nil) }
+        if isReady, let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit) {
+            return opened
+        }
         endHandle(node, file)
         return nil
     }

@@ -1,3 +1,4 @@
+import Access
 import Fuse
 import OpenPGP
 import Stores
@@ -15,6 +16,8 @@ extension MountedStore {
     func saveRecipients(
         _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile
     ) throws(StoreError) {
+        // What is below would have to be read.
+        if lock.isLocked { throw lockedError }
         let now = try store.appliedList(of: path.removingLastComponent())
         let tried = file.state.withLock { $0.triedFrom } ?? now
         do throws(StoreError) {

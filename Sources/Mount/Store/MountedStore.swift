@@ -1,6 +1,8 @@
+import Access
 import Fuse
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// A store as the mount shows it: the subtree of a top folder.
@@ -33,6 +35,13 @@ final class MountedStore: Subtree {
     /// The last secret that could not be opened, or list that could not be saved, for `status`.
     let lastFailure = Mutex<FileFailure?>(nil)
 
+    /// Whether anything of it may be read.
+    let lock: StoreLock
+    /// The question whether it may be read again, while a person is asked.
+    let question = Mutex<SharedDecryption?>(nil)
+    /// How many decryptions have a plaintext in their hands, or will.
+    let runningDecryptions = Monitor(0)
+
     /// Nothing is changed through the mount: EROFS.
     let isReadOnly: Atomic<Bool>
     /// The store is no longer shown: what is open of it may be read and saved to its end, nothing else.
@@ -44,9 +53,11 @@ final class MountedStore: Subtree {
     ) {
         self.store = store
         self.mount = mount
+        lock = mount.options.locks.lock(of: store.identifier)
         self.sink = sink
         self.changeRecipients = changeRecipients
         self.isReadOnly = Atomic(isReadOnly)
+        store.asksPeople(when: { [lock] in !lock.isLocked })
     }
 
     var root: Root { store.root }

@@ -1,3 +1,4 @@
+import Access
 import Fuse
 import Stores
 import Synchronization
@@ -17,6 +18,8 @@ struct OpenSecret: OpenFile {
     let isInKernel: Bool
     /// Which content it was when it was opened.
     private let content: UInt64
+    /// How often the content had been wiped by a lock when it was opened.
+    private let wipes: UInt64
 
     init(
         _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller?
@@ -27,24 +30,48 @@ struct OpenSecret: OpenFile {
         isWritable = flags.isWritable
         appends = flags.appends
         self.opener = flags.isWritable ? opener : nil
-        (content, isInKernel) = file.state.withLock { ($0.content, $0.isInKernel) }
+        (content, isInKernel, wipes) = file.state.withLock { state in
+            if flags.isWritable { state.writers += 1 }
+            return (state.content, state.isInKernel, state.wipes)
+        }
+    }
+
+    /// For reading, too: `permit` must still hold.
+    /// - Throws: EACCES where the store was locked meanwhile; there is no handle then.
+    init(
+        _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller?,
+        by permit: ReadPermit
+    ) throws(Errno) {
+        self.init(store, node, file, flags, for: opener)
+        // A lock that comes after this look wipes a content that this knows.
+        guard file.state.withLock({ $0.isLoaded && $0.wipes == wipes && store.holds(permit) }) else {
+            if isWritable { file.state.withLock { $0.writers -= 1 } }
+            throw store.noteLocked(node)
+        }
+        store.mount.options.locks.noteRead()
     }
 
     private var limit: Int { store.mount.options.secretLimit }
 
     var size: Int64 { Int64(file.state.withLock { $0.count }) }
 
-    func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) {
+    func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) throws(Errno) {
+        // A lock that comes after this look has the kernel drop the page, which waits for this reply.
+        let isSecret = !store.lock.isLocked || !store.isRecipientFile(node)
+        if isSecret, store.lock.isLocked { throw .permissionDenied }
         // Pages of a file that is mapped are read for writers, too: the kernel has checked the mode.
-        file.state.withLock { state in
+        try file.state.withLock { (state) throws(Errno) in
+            guard state.isLoaded, state.wipes == wipes else { throw .permissionDenied }
             state.noteRead(of: content)
             state.read(at: offset, count: count, reply)
         }
+        if isSecret { store.mount.options.locks.noteRead() }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
         guard isWritable else { throw .badFileDescriptor }
         try file.state.withLock { (state) throws(Errno) in
+            try state.checkNotWiped()
             let start = appends && !isFromPageCache ? state.count : offset
             guard start >= 0 else { throw .invalidArgument }
             guard start <= limit, bytes.count <= limit - start else { throw .fileTooLarge }
@@ -74,7 +101,12 @@ struct OpenSecret: OpenFile {
     func close() {
         // What was not saved by a FLUSH: a file that was only truncated, or pages of a mapping. Nobody can be told of
         // a failure any more; it is kept, listed and tried again.
-        if isWritable, !store.isUnusedProbe(node, file) { try? store.save(node, file) }
+        if isWritable {
+            if !store.isUnusedProbe(node, file) { try? store.save(node, file) }
+            file.state.withLock { $0.writers -= 1 }
+            // What only a writer has kept in memory goes with it.
+            if store.lock.isLocked { store.wipe(node, file) }
+        }
         store.endHandle(node, file)
     }
 
@@ -97,11 +129,19 @@ struct OpenSecret: OpenFile {
 
     private func zero(from start: Int, to end: Int) throws(Errno) {
         try file.state.withLock { (state) throws(Errno) in
+            try state.checkNotWiped()
             let end = min(end, state.count)
             guard start < end else { return }
             try state.write(zeroes: end - start, at: start, time: .now)
         }
         store.markDirty(node)
+    }
+}
+
+extension SecretFile.State {
+    /// Refuses to change a part of a content that a lock has wiped: EACCES, as it would have to be read.
+    fileprivate func checkNotWiped() throws(Errno) {
+        guard isLoaded else { throw .permissionDenied }
     }
 }
 
@@ -118,7 +158,10 @@ extension MountedStore {
             try truncate(node, file)
         } else {
             // What is open keeps what it opened; a path is looked at anew.
-            if !isOpen { try load(node, file, caller) }
+            if !isOpen {
+                guard let permit = mayReadAtOnce(node) else { throw noteLocked(node) }
+                try load(node, file, caller, permit)
+            }
             try grow(node, file, to: Int(size), canShrink: true)
         }
         // Nobody will close a file that truncate(2) named by its path.
@@ -127,6 +170,7 @@ extension MountedStore {
 
     fileprivate func grow(_ node: Node, _ file: SecretFile, to size: Int, canShrink: Bool) throws(Errno) {
         let isChanged = try file.state.withLock { (state) throws(Errno) in
+            try state.checkNotWiped()
             guard state.count < size || (canShrink && state.count > size) else { return false }
             try file.takeScratchMemory(for: size, &state)
             try state.resize(to: size, at: .now)

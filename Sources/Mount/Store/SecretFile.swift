@@ -37,6 +37,10 @@ final class SecretFile: Sendable {
         private(set) var isOnlyTruncated = false
         /// Open handles.
         var handles = 0
+        /// How many of them may write.
+        var writers = 0
+        /// How often it was wiped by a lock: what was open then reads no more.
+        private(set) var wipes: UInt64 = 0
         /// A decryption on its way.
         var decryption: SharedDecryption?
         /// Why the last save failed; nil when none did.
@@ -168,6 +172,15 @@ extension SecretFile.State {
         mode = .absent
         triedFrom = nil
         content += 1
+    }
+
+    /// Forgets what a lock forgets: all but what is not on disk, and what a writer goes on with. The kernel's pages are to be
+    /// dropped by the caller.
+    mutating func wipe() {
+        contentInKernel = nil
+        guard isLoaded, !isDirty, !isScratch, mode != .edited || writers == 0 else { return }
+        drop()
+        wipes += 1
     }
 
     private mutating func edit(at time: FileTime) {

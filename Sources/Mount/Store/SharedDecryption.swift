@@ -5,7 +5,7 @@ import Stores
 import Synchronization
 import SystemPackage
 
-/// One decryption that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
+/// One decryption, or one question to a person before it, that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
 /// when the wait is over. When the last of them gives up, it is cancelled.
 final class SharedDecryption: Sendable {
     /// How a wait ended.
@@ -30,7 +30,7 @@ final class SharedDecryption: Sendable {
     private let state = Mutex(State())
     private let start = ContinuousClock.now
 
-    /// Ends the waits of all.
+    /// Ends the waits of all. Only the first outcome counts.
     func finish(_ outcome: Result<Void, StoreError>) {
         let ending: Ending =
             switch outcome {
@@ -38,6 +38,7 @@ final class SharedDecryption: Sendable {
             case .failure(let error): .failed(error)
             }
         let waiters = state.withLock { state in
+            guard state.outcome == nil else { return [Int: @Sendable (Ending) -> Void]() }
             state.outcome = ending
             defer { state.waiters = [:] }
             return state.waiters
@@ -76,6 +77,12 @@ final class SharedDecryption: Sendable {
         guard let body else { return }
         if isAbandoned { cancellation.cancel() }
         body(.interrupted)
+    }
+
+    /// Ends it with a failure, whatever comes of it.
+    func end(_ error: StoreError) {
+        finish(.failure(error))
+        cancellation.cancel()
     }
 
     /// Whether it was given up because nobody waited any more.

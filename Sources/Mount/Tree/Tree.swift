@@ -133,6 +133,14 @@ final class Tree: Sendable {
         }
     }
 
+    /// The secrets of a subtree that are known, those whose content somebody uses first.
+    func secrets(of subtree: any Subtree) -> [Node] {
+        let all = state.withLock { state in
+            state.nodes.values.filter { $0.kind == .secret && $0.subtree === subtree }
+        }
+        return all.filter { $0.secret != nil } + all.filter { $0.secret == nil }
+    }
+
     /// The number that the entry of a folder has, or will have when it is looked up.
     func inode(of name: Name, in parent: Node) -> InodeNumber {
         state.withLock { state in

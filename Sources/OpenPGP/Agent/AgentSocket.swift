@@ -59,6 +59,23 @@ final class Agent: Sendable {
         return connection
     }
 
+    /// Has the agent forget all passphrases and the PINs of cards, as `gpgconf --reload gpg-agent` does.
+    /// - Returns: false where one runs and does not answer.
+    func forgetPassphrases() -> Bool {
+        do throws(AgentFailure) {
+            let wait = try AgentWait(Bounds(timeout: Self.patience))
+            try connection(wait).run("RELOADAGENT", wait)
+            return true
+        } catch .broken {
+            // None runs, or it is just ending: it knows nothing.
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private static let patience = Duration.seconds(1)
+
     private func socket(_ wait: AgentWait) throws(AgentFailure) -> AgentSocket {
         if let known = known.withLock({ $0 }), known.isSame { return known }
         guard let file = find(wait.bounds), let found = AgentSocket(file) else { throw .broken }

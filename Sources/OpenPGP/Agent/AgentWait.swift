@@ -7,7 +7,7 @@ import System
 final class AgentWait {
     let bounds: Bounds
     private let wakeup: Wakeup
-    private let pass: Gate.Pass
+    private let pass: Gate.Pass?
     private var impatience: ContinuousClock.Instant?
     private var needsNobody = false
 
@@ -18,11 +18,18 @@ final class AgentWait {
         impatience = .now + Operation.patience
     }
 
+    /// For what needs no place at the gate, as it takes no processor.
+    init(_ bounds: Bounds) throws(AgentFailure) {
+        do throws(OpenPGPError) { wakeup = try Wakeup() } catch { throw .ended(error) }
+        self.bounds = bounds
+        pass = nil
+    }
+
     /// A person is waited for.
     func yieldPlace() {
         guard impatience != nil else { return }
         impatience = nil
-        pass.giveBack(.waitsForPerson)
+        pass?.giveBack(.waitsForPerson)
     }
 
     /// The session key is there: what takes long from now on takes a processor, and says nothing about the key.
@@ -47,7 +54,7 @@ final class AgentWait {
             guard let impatience, .now >= impatience else { continue }
             if needsNobody {
                 self.impatience = nil
-                pass.giveBack(.done)
+                pass?.giveBack(.done)
             } else {
                 yieldPlace()
             }

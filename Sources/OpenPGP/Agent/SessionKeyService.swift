@@ -68,6 +68,12 @@ final class SessionKeyService: Sendable {
     }
 
     /// Whether gpg-agent has neither the bare key nor its passphrase.
+    func isLocked(_ own: OwnKey, _ bounds: Bounds) throws(AgentFailure) -> Bool {
+        let wait = try AgentWait(bounds)
+        return try isLocked(own, try agent.connection(wait), wait)
+    }
+
+    /// As above, on a connection that is there.
     private func isLocked(
         _ own: OwnKey, _ connection: AgentConnection, _ wait: AgentWait
     ) throws(AgentFailure) -> Bool {

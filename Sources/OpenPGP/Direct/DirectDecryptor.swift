@@ -15,12 +15,12 @@ final class DirectDecryptor: Decrypting {
     private let learning = Turns()
 
     /// nil where the gpg at hand is none whose ways are known, or libgcrypt cannot be used.
-    init?(before gnupg: GnuPG) {
+    init?(before gnupg: GnuPG, _ agent: Agent) {
         let version = gnupg.program.version
         guard Gcrypt.isReady, version.hasPrefix("2.2.") || version.hasPrefix("2.4.") else { return nil }
         self.gnupg = gnupg
         programIdentity = HomeIdentity([gnupg.program.path])
-        sessionKeys = SessionKeyService(Agent { [gnupg] in gnupg.agentSocket($0) }, gnupg.gate)
+        sessionKeys = SessionKeyService(agent, gnupg.gate)
     }
 
     /// How many readers wait for a passphrase that another was asked for.
@@ -50,15 +50,45 @@ final class DirectDecryptor: Decrypting {
     ) throws(OpenPGPError) -> Decrypted? {
         guard let message = EncryptedMessage(bytes) else { return nil }
         if let key = request.key, let found = plaintext(of: message, bytes, key, request) { return found }
+        guard let ours = try ours(of: message, bounds) else { return nil }
+        guard let key = try sessionKey(ours, request, bounds) else { return nil }
+        return plaintext(of: message, bytes, key, request)
+    }
+
+    /// The session keys that are for keys of ours; nil where only gpg knows which it would use.
+    private func ours(
+        of message: EncryptedMessage, _ bounds: Bounds
+    ) throws(OpenPGPError) -> [(EncryptedSessionKey, OwnKey)]? {
         guard let own = try ownKeys(bounds), own.isGpgAsKnown else { return nil }
-        let ours = message.sessionKeys.compactMap { sessionKey -> (EncryptedSessionKey, OwnKey)? in
+        return message.sessionKeys.compactMap { sessionKey -> (EncryptedSessionKey, OwnKey)? in
             guard case .some(.some(let key)) = own.keys[sessionKey.keyID],
                 key.packet.algorithm == sessionKey.algorithm
             else { return nil }
             return (sessionKey, key)
         }
-        guard let key = try sessionKey(ours, request, bounds) else { return nil }
-        return plaintext(of: message, bytes, key, request)
+    }
+
+    /// Whether each of our keys that decrypts a message is locked with a passphrase, so that a person is asked for one; false
+    /// where that cannot be told.
+    func asksForPassphrase(toDecrypt ciphertext: UnsafeRawBufferPointer) -> Bool {
+        let bounds = Bounds(timeout: GnuPG.patienceWithoutAsking)
+        func asks(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            guard let message = EncryptedMessage(bytes), let ours = try? ours(of: message, bounds),
+                !ours.isEmpty
+            else { return false }
+            return ours.allSatisfy { isLocked($0.1, bounds) }
+        }
+        guard Armor.isArmored(ciphertext) else { return asks(ciphertext) }
+        return Armor.decodeStrictly(ciphertext)?.withBytes(asks) ?? false
+    }
+
+    /// Whether gpg-agent has neither a key nor its passphrase; false where it does not tell. One that does not run is started:
+    /// it knows which keys need no passphrase.
+    private func isLocked(_ own: OwnKey, _ bounds: Bounds) -> Bool {
+        do throws(AgentFailure) { return try sessionKeys.isLocked(own, bounds) } catch {
+            guard case .broken = error, gnupg.launchAgent(bounds) else { return false }
+            return (try? sessionKeys.isLocked(own, bounds)) ?? false
+        }
     }
 
     /// The session key, from the first of our keys that gives it: those before that ask nobody.
@@ -127,15 +157,24 @@ final class DirectDecryptor: Decrypting {
 
 extension GnuPG {
     /// Where gpg-agent listens for this home; nil where that cannot be found out.
-    fileprivate func agentSocket(_ bounds: Bounds) -> FilePath? {
+    func agentSocket(_ bounds: Bounds) -> FilePath? {
+        guard let output = configurationTool(["--list-dirs", "agent-socket"], bounds) else { return nil }
+        let path = String(decoding: output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return path.hasPrefix("/") ? FilePath(path) : nil
+    }
+
+    /// Starts gpg-agent for this home, as gpg does when it needs it.
+    fileprivate func launchAgent(_ bounds: Bounds) -> Bool {
+        configurationTool(["--launch", "gpg-agent"], bounds) != nil
+    }
+
+    /// What gpgconf prints; nil where it fails.
+    private func configurationTool(_ words: [String], _ bounds: Bounds) -> [UInt8]? {
         guard let program = gpgme_get_dirinfo("gpgconf-name") else { return nil }
         let home = homeOption.map { ["--homedir", $0] } ?? []
         let outcome = try? ChildProcess.run(
-            [String(cString: program)] + home + ["--list-dirs", "agent-socket"],
-            environment: ProcessEnvironment.variables(),
+            [String(cString: program)] + home + words, environment: ProcessEnvironment.variables(),
             timeout: min(bounds.timeLeft ?? .seconds(10), .seconds(10)))
-        guard let outcome, outcome.status == 0 else { return nil }
-        let path = String(decoding: outcome.output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        return path.hasPrefix("/") ? FilePath(path) : nil
+        return outcome.flatMap { $0.status == 0 ? $0.output : nil }
     }
 }

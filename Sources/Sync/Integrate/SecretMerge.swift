@@ -6,7 +6,7 @@ import System
 import SystemPackage
 
 /// Merges one secret that both sides changed, on its plaintext, in secret memory. Blocks, and may ask for a
-/// passphrase: not on the committer's thread.
+/// passphrase unless the store is locked: not on the committer's thread.
 struct SecretMerge: Sendable {
     /// What came of it.
     enum Outcome: Sendable {
@@ -143,7 +143,12 @@ struct SecretMerge: Sendable {
     }
 
     private func decrypted(_ ciphertext: [UInt8]) throws(OpenPGPError) -> SecretBytes {
-        try store.engine.decrypt(
-            ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
+        try ciphertext.withUnsafeBytes { bytes in
+            Swift.Result { () throws(OpenPGPError) in
+                try store.engine.decrypt(
+                    bytes, limit: store.options.secretLimit, timeout: store.options.promptTimeout,
+                    cancellation: nil, mayAsk: store.mayAskPeople)
+            }
+        }.get()
     }
 }

@@ -32,7 +32,7 @@ struct StoreListCommand: ParsableCommand {
         for (store, facts) in zip(stores, facts) {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
             table.add([
-                store.name, Self.words(store, looks[store.name]?.state), facts.host ?? "-",
+                store.name, Self.words(store, looks[store.name]), facts.host ?? "-",
                 facts.branch ?? "-",
                 facts.lastSync?.local ?? "-", mount, store.isInAutofill ? "yes" : "no", store.path.string,
             ])
@@ -40,8 +40,9 @@ struct StoreListCommand: ParsableCommand {
         Output.print(table)
     }
 
-    private static func words(_ store: StoreDefinition, _ state: StoreState?) -> String {
-        switch state {
+    private static func words(_ store: StoreDefinition, _ look: StoreReport?) -> String {
+        if look?.locked != nil { return "locked" }
+        return switch look?.state {
         case .starting: "starting"
         case .ready: "ready"
         case .waiting: "waiting"

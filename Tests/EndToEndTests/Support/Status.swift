@@ -19,6 +19,10 @@ struct Status: Decodable {
         var error: String
         var since: String
     }
+    struct Lock: Decodable {
+        var since: String
+        var reason: String
+    }
     struct Store: Decodable {
         var name: String
         var path: String
@@ -31,6 +35,7 @@ struct Status: Decodable {
         var lastError: String?
         var unsaved: [Unsaved]
         var conflicts: [String]?
+        var locked: Lock?
     }
 
     var mount: Mount

@@ -1,0 +1,34 @@
+import ArgumentParser
+import Daemon
+import Stores
+
+/// `passdir lock`: has the daemon forget what was decrypted.
+struct LockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Forget what was decrypted, and let nothing be read until you unlock.",
+        discussion: """
+            Wipes the decrypted secrets of the stores from memory and makes gpg-agent forget all passphrases (setting \
+            lock.agent). From then on reading fails with "Permission denied", also in programs that have a file open, until \
+            you enter a passphrase or run 'passdir unlock'. Listing and saving still work, and nothing unsaved is lost.
+
+            passdir can lock by itself: see the settings lock.idle, lock.screen, lock.suspend and lock.logout.
+
+            Example: passdir lock work
+            """
+    )
+
+    @Argument(help: "The stores to lock; all by default.", completion: StoreContext.completion)
+    var stores: [String] = []
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let complaint = try ControlClient(socket: Daemon.controlSocket(environment: environment)).lock(stores)
+        Output.success(stores.isEmpty ? "all stores are locked" : Self.sentence(stores))
+        if let complaint { throw CommandFailure(complaint) }
+    }
+
+    private static func sentence(_ stores: [String]) -> String {
+        "\(stores.joined(separator: ", ")) \(stores.count == 1 ? "is" : "are") locked"
+    }
+}

@@ -1,0 +1,157 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// What `passdir lock` and `passdir unlock` do, as a user sees it.
+@Suite struct LockCommandTests {
+    /// Holds:
+    /// - Reading a locked store is EACCES, also through a descriptor that was open before; `passdir status` and
+    ///   `user.passdir.error` name `passdir unlock`. Listing and saving go on.
+    @Test func aLockedStoreIsNotRead() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let stores = try ["one", "two"].map { try home.makeStore($0, recipients: [key]) }
+            for store in stores { try store.insert("mail/imap", "sesame\n") }
+            try home.addStores(stores)
+            try home.mount()
+            let script = """
+                set -e
+                cd mnt/one
+                exec 5< mail/imap
+                cat mail/imap ../two/mail/imap
+                passdir lock one
+                ! cat <&5 2>> ~/errors
+                ! cat mail/imap 2>> ~/errors
+                ! cp mail/imap ~/copy 2>> ~/errors
+                ls -l mail | grep -c ' 7 .* imap$'
+                getfattr --only-values -n user.passdir.error mail/imap; echo
+                cat ../two/mail/imap
+                echo new > mail/new; echo more > mail/imap
+                ! echo appended >> mail/imap
+                """
+            let result = try home.run(["bash", "-c", script])
+            #expect(
+                result.output
+                    == "sesame\nsesame\n1\none is locked; passdir unlock one\nsesame\n", "\(result.errors)")
+            #expect(result.exitCode == 0)
+            let errors = try home.text(of: "errors").split(separator: "\n")
+            #expect(errors.count == 3 && errors.allSatisfy { $0.contains("Permission denied") }, "\(errors)")
+            #expect(try stores[0].show("mail/imap") == Array("more\n".utf8))
+            #expect(try stores[0].show("mail/new") == Array("new\n".utf8))
+            let status = try home.passdir("status")
+            #expect(status.output.contains("(passdir lock): passdir unlock one"), "\(status.output)")
+            #expect(status.output.contains("mail/imap: one is locked; passdir unlock one"))
+            let lock = try #require(try home.status().store("one").locked)
+            #expect(try lock.reason == "command" && home.status().store("two").locked == nil)
+            let list = try home.passdir("store", "list").output.split(separator: "\n")
+            #expect(list.contains { $0.hasPrefix("one ") && $0.contains(" locked ") }, "\(list)")
+
+            #expect(try home.passdir("unlock", "one").exitCode == 0)
+            #expect(try home.succeed(["cat", home.visible("one/mail/imap").string]) == Array("more\n".utf8))
+            let after = try home.passdir("status").output
+            #expect(!after.contains("locked"), "\(after)")
+            let wrong = try home.passdir("lock", "three")
+            #expect(wrong.exitCode == 1 && wrong.errors.contains("no store \"three\" in the mount"))
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - After `passdir lock` gpg-agent has forgotten the passphrases (`lock.agent`), and the next open asks for one: who
+    ///   enters it unlocks the store. With `lock.agent = false` it has not, and `passdir unlock` is what unlocks.
+    @Test func aPassphraseUnlocks() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "correct horse")
+            let store = try home.makeStore("work", recipients: [key])
+            for name in ["a", "b"] { try store.insert(name, "text of \(name)\n") }
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.answer("correct horse"))
+            try home.mount()
+            func read(_ name: String) throws -> ProgramResult {
+                try home.run(["cat", home.visible("work/" + name).string])
+            }
+            #expect(try read("a").output == "text of a\n" && pinentry.promptCount() == 1)
+            try home.succeed(["passdir", "lock"])
+            #expect(try read("a").output == "text of a\n" && pinentry.promptCount() == 2)
+            #expect(try home.status().store("work").locked == nil)
+            #expect(try read("b").output == "text of b\n" && pinentry.promptCount() == 2)
+
+            // Nobody enters it: it stays locked, and each open asks.
+            try home.succeed(["passdir", "lock", "work"])
+            let refusing = try home.usePinentry(.cancel)
+            #expect(try read("a").errors.contains("Permission denied") && refusing.promptCount() == 3)
+            #expect(try home.status().store("work").locked != nil)
+            try home.succeed(["ls", "-lR", home.mountPoint.string])
+            #expect(refusing.promptCount() == 3, "a look asks nothing")
+
+            let answering = try home.usePinentry(.answer("correct horse"))
+            try home.succeed(["passdir", "unlock"])
+            #expect(try read("a").output == "text of a\n" && answering.promptCount() == 4)
+            try home.configure(["lock.agent": "false"])
+            try home.waitUntil("the daemon keeps the passphrases") {
+                try home.succeed(["passdir", "lock"])
+                return try read("a").exitCode == 1 && answering.promptCount() == 4
+            }
+            try home.succeed(["passdir", "unlock"])
+            #expect(try read("a").output == "text of a\n" && answering.promptCount() == 4)
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - While a store is locked, a merge asks for no passphrase: it waits until the key is unlocked.
+    @Test func aMergeAsksNobodyForALockedStore() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "correct horse")
+            let store = try home.makeStore("work", recipients: [key], remote: true)
+            let pinentry = try home.usePinentry(.answer("correct horse"))
+            try store.insert("a", "one\ntwo\nthree\nfour\n")
+            try store.git("push", "-q")
+            try home.addStores([store])
+            try home.configure(["commit.delay": "100ms", "sync.interval": "0s"])
+            try home.mount()
+            let file = home.visible("work/a").string
+            try home.succeed(["cat", file])
+            try home.succeed(["git", "clone", "-q", home.path("work.git").string, home.path("other").string])
+            let change = """
+                printf '%s\\n' 'one of theirs' two three four | gpg --batch --yes --trust-model always -e \
+                -r \(key.fingerprint) -o a.gpg && git commit -qam theirs && git push -q
+                """
+            try home.succeed(["bash", "-c", change], in: home.path("other"))
+            try home.succeed(["passdir", "lock"])
+            let asked = pinentry.promptCount()
+            try home.succeed(["bash", "-c", "printf '%s\\n' one two three 'four of ours' > '\(file)'"])
+            let waiting = try home.passdir("sync", "work")
+            #expect(waiting.exitCode == 1 && pinentry.promptCount() == asked, "\(waiting)")
+            try home.succeed(["passdir", "unlock"])
+            try home.succeed(["passdir", "sync", "work"])
+            #expect(
+                try home.succeed(["cat", file]) == Array("one of theirs\ntwo\nthree\nfour of ours\n".utf8))
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - When nothing has been read for `lock.idle`, all stores are locked.
+    @Test func nobodyReadsForAWhile() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("a", "text\n")
+            try home.addStores([store])
+            try home.configure(["lock.idle": "1s"])
+            try home.mount()
+            try home.succeed(["passdir", "unlock"])
+            try home.waitUntil("it is locked") { try home.status().store("work").locked?.reason == "idle" }
+            #expect(
+                try home.run(["cat", home.visible("work/a").string]).errors.contains("Permission denied"))
+            // Who reads on is not locked out.
+            try home.succeed(["passdir", "unlock"])
+            let reading = "for i in $(seq 40); do cat \"$0\" || exit 1; sleep 0.05; done"
+            let read = try home.run(["bash", "-c", reading, home.visible("work/a").string])
+            #expect(read.exitCode == 0 && read.output.split(separator: "\n").count == 40, "\(read.errors)")
+            try home.unmount()
+        }
+    }
+}
