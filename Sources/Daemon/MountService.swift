@@ -1,3 +1,4 @@
+import Access
 import Dispatch
 import Fuse
 import Git
@@ -17,6 +18,9 @@ final class MountService: Sendable {
     private let session: Session
     let filesystem: StoreFilesystem
     let stores: LiveStores
+    let gate: AccessGate
+    /// Which stores are locked.
+    let locks = StoreLocks()
     private let configurationFile: FilePath
     private let expiryNotices: ExpiryNotices
     private let learned: LearnedState?
@@ -44,6 +48,7 @@ final class MountService: Sendable {
         saveRetry = setup.saveRetry
         unmountTimeout = setup.unmountTimeout
         configurationFile = setup.configuration.file
+        gate = setup.gate
         notification = ServiceNotification(environment: environment)
         guard !setup.definitions.isEmpty else {
             throw DaemonError(
@@ -67,7 +72,7 @@ final class MountService: Sendable {
                 try StoreOpener(setup.configuration, environment: environment, log: log), learned: learned,
                 credentials: setup.credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
-            learned: learned, log: log)
+            learned: learned, log: log, gate: setup.gate)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
             let failure = stores.all.first?.failure
@@ -177,6 +182,7 @@ final class MountService: Sendable {
         finish()
         finished.leave()
         control.withLock { $0 }?.stop()
+        gate.close()
         learned?.close()
     }
 

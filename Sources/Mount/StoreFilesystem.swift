@@ -1,3 +1,4 @@
+public import Access
 import Fuse
 import Stores
 import Synchronization
@@ -33,6 +34,9 @@ public final class StoreFilesystem: Sendable {
         public var saveFailed: @Sendable (UnsavedSecret) -> Void = { _ in }
         /// How long what was read is not decrypted again after its last close (`cache.time`); with 0 it is forgotten then.
         public var cacheTime = Duration.seconds(60)
+
+        /// Judges who may read; nil: everybody may.
+        public var judge: (any ReadJudge)?
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

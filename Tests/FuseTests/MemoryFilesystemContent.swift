@@ -89,7 +89,7 @@ extension MemoryFilesystem {
         }
     }
 
-    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? { nil }
+    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags, for thread: Int32) -> Opened? { nil }
 
     func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber) {
         release(inode, handle: handle, flags: OpenFlags(rawValue: 0))

@@ -52,6 +52,10 @@ struct ControlDispatch: Sendable {
             return abortSave(message)
         case ControlInterface.synchronize:
             return synchronize(message)
+        case ControlInterface.access:
+            return result(service.access())
+        case ControlInterface.judgeRead:
+            return judgeRead(message)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -102,6 +106,18 @@ struct ControlDispatch: Sendable {
         }
         let aborted = service.abortSave(store: call.parameters.store)
         return result(["aborted": aborted].compactMapValues(\.self))
+    }
+
+    private func judgeRead(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable {
+            let secret: String
+            let process: Int32
+        }
+        guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "secret or process"])
+        }
+        let isAllowed = service.mayRead(call.parameters.secret, process: call.parameters.process)
+        return result(["isAllowed": isAllowed])
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

@@ -39,6 +39,14 @@ public protocol ControlService: Sendable {
     /// - Returns: nil where no save is making one, or it failed and could not be taken back.
     func abortSave(store: String) -> AbortedSave?
 
+    /// The rules of who may read that are in force; returns when what was read so far is in the log.
+    func access() -> AccessReport
+
+    /// Judges a read of a secret by a process, as the mount does; waits while a person is asked.
+    ///
+    /// - Parameter secret: STORE/PATH, as the mount shows it.
+    func mayRead(_ secret: String, process: Int32) -> Bool
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -55,6 +63,10 @@ extension ControlService {
     public func discardUnsaved(store: String, path: String?) -> [String] { [] }
     /// A service without stores has nothing to take back.
     public func abortSave(store: String) -> AbortedSave? { nil }
+    /// A service without stores has no rules.
+    public func access() -> AccessReport { AccessReport(rules: [], locked: [], isLogging: false, problem: nil) }
+    /// A service without stores has no rules.
+    public func mayRead(_ secret: String, process: Int32) -> Bool { true }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?
