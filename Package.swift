@@ -60,7 +60,7 @@ let package = Package(
         + part(
             "Access",
             [
-                "CLinux", "Settings", "System", systemPackage,
+                "CLinux", "OpenPGP", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
         + part("Mount", ["Access", "Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])

@@ -19,6 +19,7 @@ final class LiveStores: Sendable {
     private let mountPoint: FilePath
     private let learned: LearnedState?
     private let log: Logger
+    private let gate: AccessGate
     private let served = Mutex<[ServedStore]>([])
     private let departed = Mutex<[ServedStore]>([])
     private let hidden = Mutex<[String]>([])
@@ -30,13 +31,14 @@ final class LiveStores: Sendable {
 
     init(
         opening: StoreOpening, filesystem: StoreFilesystem, mountPoint: FilePath, learned: LearnedState?,
-        log: Logger
+        log: Logger, gate: AccessGate
     ) {
         self.opening = opening
         self.filesystem = filesystem
         self.mountPoint = mountPoint
         self.learned = learned
         self.log = log
+        self.gate = gate
     }
 
     /// The stores that are shown, in the order of the configuration.
@@ -77,14 +79,17 @@ final class LiveStores: Sendable {
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
         let opener = opening.opener
-        let (definitions, wanted) = try DaemonError.wrapping {
+        let (definitions, wanted, access) = try DaemonError.wrapping {
             try opener.configuration.reload()
+            // Before anything changes: rules that cannot be read leave all as it is.
+            let access = try AccessOptions(opener.configuration)
             let definitions = try opener.registry.definitions()
             let wanted = try definitions.filter(\.isInMount).map {
                 try StoreSettings(opener.configuration, of: $0)
             }
-            return (definitions, wanted)
+            return (definitions, wanted, access)
         }
+        gate.use(access)
         let step = step(to: wanted, reopening)
         for store in step.leaving { leave(store) }
         let known = zip(step.stores, wanted).filter { store, _ in !step.fresh.contains { $0 === store } }

@@ -1,3 +1,4 @@
+import Access
 import Dispatch
 import Fuse
 import Git
@@ -21,6 +22,9 @@ final class MountService: Sendable {
     let locking: StoreLocking
     private let lockTriggers: LockTriggers
     private let environment: [String: String]
+    let gate: AccessGate
+    /// Which stores are locked.
+    let locks: StoreLocks
     private let configurationFile: FilePath
     private let expiryNotices: ExpiryNotices
     private let learned: LearnedState?
@@ -49,6 +53,7 @@ final class MountService: Sendable {
         self.environment = environment
         unmountTimeout = setup.unmountTimeout
         configurationFile = setup.configuration.file
+        gate = setup.gate
         notification = ServiceNotification(environment: environment)
         guard !setup.definitions.isEmpty else {
             throw DaemonError(
@@ -72,9 +77,10 @@ final class MountService: Sendable {
                 try StoreOpener(setup.configuration, environment: environment, log: log), learned: learned,
                 credentials: setup.credentials, log: log),
             filesystem: filesystem, mountPoint: (try? mountPoint.resolvingLinks()) ?? mountPoint,
-            learned: learned, log: log)
-        locking = StoreLocking(filesystem, stores, options.locks, setup.configuration, log: log)
-        lockTriggers = LockTriggers(locking, filesystem, options.locks, setup.configuration, log: log)
+            learned: learned, log: log, gate: setup.gate)
+        locks = options.locks
+        locking = StoreLocking(filesystem, stores, locks, gate, setup.configuration, log: log)
+        lockTriggers = LockTriggers(locking, filesystem, locks, setup.configuration, log: log)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
             let failure = stores.all.first?.failure
@@ -186,6 +192,7 @@ final class MountService: Sendable {
         finish()
         finished.leave()
         control.withLock { $0 }?.stop()
+        gate.close()
         learned?.close()
     }
 

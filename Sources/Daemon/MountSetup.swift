@@ -1,3 +1,4 @@
+import Access
 import Git
 import Mount
 import Settings
@@ -13,6 +14,7 @@ struct MountSetup {
     var options = StoreFilesystem.Options()
     let level: LogLevel
     let saveRetry: Duration
+    let gate: AccessGate
     let unmountTimeout: Duration
 
     init(_ environment: [String: String]) throws {
@@ -28,6 +30,11 @@ struct MountSetup {
         options.saveFailed = { secret in
             DesktopNotification.show(secret.store, "\(secret.path) is not saved: \(secret.message)")
         }
+        gate = AccessGate(log: Daemon.accessLog(environment: environment)) {
+            DesktopNotification.show($0, $1)
+        }
+        gate.use(try AccessOptions(configuration))
+        options.judge = gate
         options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(

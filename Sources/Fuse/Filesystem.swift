@@ -52,14 +52,15 @@ public protocol Filesystem: AnyObject, Sendable {
     /// renameat2(2); may block. Refuse unknown flags with `invalidArgument`.
     func rename(
         from parent: InodeNumber, _ oldName: Name, to newParent: InodeNumber,
-        _ newName: Name, flags: RenameFlags
+        _ newName: Name, flags: RenameFlags, for caller: Caller
     ) throws(Errno)
 
     /// open(2) of what exists; may block. What waits for a person replies later, so that any number may wait.
     func open(_ inode: InodeNumber, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<Opened>
     /// As `open`, where it waits for nothing; nil where it may, and then `open` is asked. Called by a receiver itself, so that
     /// no other thread has to be woken.
-    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened?
+    /// - Parameter thread: the caller's, as `Caller.processID` tells it.
+    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags, for thread: Int32) -> Opened?
     /// open(2) with `O_CREAT` of a name that the kernel doesn't know; may block. It may exist nevertheless, and is
     /// then opened.
     func create(

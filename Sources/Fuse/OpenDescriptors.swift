@@ -33,7 +33,7 @@ extension Caller {
         // The first one ends the search: of thousands of copies of a descriptor only a few are listed.
         let found = try? DirectoryStream.firstName(in: FilePath("/proc/\(pid)/fdinfo")) { name in
             isAnyRead = true
-            guard let text = text(of: "/proc/\(pid)/fdinfo/\(name)") else { return false }
+            guard let text = text(of: "fdinfo/\(name)", ofProcess: pid) else { return false }
             // Linux 5.14 and newer, proc(5).
             guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ino:") }) else {
                 isUnknown = true
@@ -50,19 +50,17 @@ extension Caller {
     /// exec waits for this answer.
     private static func parent(of pid: Int32) -> Int32 {
         // The name, in the first line, may hold anything but a line feed.
-        guard let text = text(of: "/proc/\(pid)/status"),
+        guard let text = text(of: "status", ofProcess: pid),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("PPid:") })
         else { return 0 }
         return Int32(line.dropFirst(5).drop { $0 == "\t" || $0 == " " }) ?? 0
     }
 
-    /// What one read gives of a file in /proc; nil where there is none.
-    static func text(of path: String, limit: Int = 1024) -> String? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: limit)
-        let count = read(file, &bytes, bytes.count)
-        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    /// What one read gives of a file in the folder of a process; nil where there is none.
+    static func text(of name: String, ofProcess process: Int32, limit: Int = 1024) -> String? {
+        guard let bytes = ProcessFolder(process)?.beginning(of: name, limit: limit), !bytes.isEmpty else {
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -132,11 +132,12 @@ private func addNameOperations(_ table: inout fuse_lowlevel_ops) {
         }
     }
     table.rename = { request, parent, oldBytes, newParent, newBytes, flags in
-        let newName = Result { () throws(Errno) in try copyName(newBytes) }
-        answerLater(request, oldBytes) { filesystem, oldName throws(Errno) in
+        let names = Result { () throws(Errno) in (try copyName(oldBytes), try copyName(newBytes)) }
+        answerLater(request) { filesystem, caller throws(Errno) in
+            let (oldName, newName) = try names.get()
             try filesystem.rename(
                 from: InodeNumber(rawValue: parent), oldName, to: InodeNumber(rawValue: newParent),
-                newName.get(), flags: RenameFlags(rawValue: flags))
+                newName, flags: RenameFlags(rawValue: flags), for: caller)
             return .done
         }
     }

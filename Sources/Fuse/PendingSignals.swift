@@ -25,7 +25,7 @@ public enum PendingSignals: Sendable, Equatable {
     /// Looks at a thread.
     init(ofThread thread: Int32) {
         // The list of groups stands before the signals and may be long.
-        guard thread > 0, let text = Caller.text(of: "/proc/\(thread)/status", limit: 65_536) else {
+        guard thread > 0, let text = Caller.text(of: "status", ofProcess: thread, limit: 65_536) else {
             self = .unknown
             return
         }

@@ -53,7 +53,7 @@ public final class PendingReply<Value: Sendable>: Sendable {
     }
 
     /// Has `body` run with the answer, on the thread that gives it or, when it is there already, at once; once.
-    func whenGiven(_ body: @escaping @Sendable (Result<Value, Errno>) -> Void) {
+    public func whenGiven(_ body: @escaping @Sendable (Result<Value, Errno>) -> Void) {
         let result: Result<Value, Errno>? = state.withLock { state in
             switch state {
             case .open:

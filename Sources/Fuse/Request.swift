@@ -27,6 +27,9 @@ struct Request: @unchecked Sendable {
             }, Unmanaged.passRetained(caller).toOpaque())
     }
 
+    /// The thread that asks, of a question that is answered at once.
+    static func thread(of raw: fuse_req_t) -> Int32 { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
+
     /// Ends interrupts; exactly once, directly before the reply, which frees `raw`.
     func close() {
         caller.end()

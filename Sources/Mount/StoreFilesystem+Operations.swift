@@ -91,13 +91,15 @@ extension StoreFilesystem: Filesystem {
     }
 
     /// rename(2), durable on return: EXDEV between stores, for a folder to where other recipients apply, and for
-    /// a secret for which a passphrase would have to be asked.
+    /// a secret for which a passphrase would have to be asked, or that the caller may not read, to where other rules apply.
     public func rename(
-        from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name, flags: RenameFlags
+        from: InodeNumber, _ oldName: Name, to: InodeNumber, _ newName: Name, flags: RenameFlags,
+        for caller: Caller
     ) throws(Errno) {
         let (source, subtree) = try findWritable(from)
         let (destination, other) = try findWritable(to)
         guard subtree === other else { throw .improperLink }
+        try subtree.checkMove(oldName, in: source, to: newName, in: destination, flags: flags, for: caller)
         try subtree.rename(oldName, in: source, to: newName, in: destination, flags: flags)
     }
 
@@ -126,9 +128,9 @@ extension StoreFilesystem: Filesystem {
     }
 
     /// Opens what needs no decryption, and nothing else that could wait for long; nil where that is not so.
-    public func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? {
+    public func openAtOnce(_ inode: InodeNumber, flags: OpenFlags, for thread: Int32) -> Opened? {
         guard !flags.isWritable, !flags.truncates, let (node, subtree) = try? find(inode) else { return nil }
-        return subtree.openAtOnce(node, flags).map { opened($0) }
+        return subtree.openAtOnce(node, flags, for: thread).map { opened($0) }
     }
 
     /// Hands out bytes of what was opened.

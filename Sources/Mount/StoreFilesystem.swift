@@ -40,6 +40,8 @@ public final class StoreFilesystem: Sendable {
         public var locks = StoreLocks()
         /// Whom to ask whether a locked store may be read again.
         public var consent: any Consent = NoConsent()
+        /// Judges who may read; nil: everybody may.
+        public var judge: (any ReadJudge)?
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {

@@ -35,7 +35,7 @@ protocol Subtree: AnyObject, Sendable {
     /// open(2) of what is no folder.
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile>
     /// open(2) for reading of what can be read already; nil where `open` has to be called.
-    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)?
+    func openAtOnce(_ node: Node, _ flags: OpenFlags, for thread: Int32) -> (any OpenFile)?
     /// open(2) with `O_CREAT` of a name that the kernel doesn't know.
     func create(
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
@@ -53,6 +53,11 @@ protocol Subtree: AnyObject, Sendable {
     func unlink(_ name: Name, in folder: Node) throws(Errno)
     /// rmdir(2).
     func removeDirectory(_ name: Name, in folder: Node) throws(Errno)
+    /// Refuses a rename by which somebody could read what he may not; asked before `rename`.
+    func checkMove(
+        _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
+        for caller: Caller
+    ) throws(Errno)
     /// renameat2(2) between two folders of this subtree.
     func rename(
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags
@@ -63,7 +68,7 @@ extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
     func listedLookups(in folder: Node) -> (Name) -> Entry? { { _ in nil } }
-    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? { nil }
+    func openAtOnce(_ node: Node, _ flags: OpenFlags, for thread: Int32) -> (any OpenFile)? { nil }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
@@ -80,6 +85,10 @@ extension Subtree {
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .notPermitted }
     func checkWritable(_ folder: Node) throws(Errno) { throw .notPermitted }
+    func checkMove(
+        _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
+        for caller: Caller
+    ) throws(Errno) {}
     func makeDirectory(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notPermitted }
     func makeSymbolicLink(_ name: Name, in folder: Node, to target: [UInt8]) throws(Errno) -> Entry {
         throw .notPermitted

@@ -171,6 +171,27 @@ public enum Catalogue {
         "lock.logout", default: false,
         description: "Whether to lock all stores when your last session ends", owner: .daemon, kind: .boolean)
 
+    /// How long a question whether a program may read waits.
+    public static let accessTimeout = Setting<Duration>(
+        "access.timeout", default: .seconds(60),
+        description: "How long the question whether a program may read waits for an answer",
+        owner: .access, kind: .duration)
+    /// Whether it is noted who read what.
+    public static let accessLog = Setting<Bool?>(
+        "access.log", default: nil,
+        description: "Whether to log which program read which secret; by default, while there are rules",
+        owner: .access, kind: SettingKind.boolean.optional)
+    /// How long that is kept.
+    public static let accessKeep = Setting<Duration>(
+        "access.keep", default: .seconds(30 * 86_400),
+        description: "How long the log of who read is kept; of more than 50000 lines the oldest go first",
+        owner: .access, kind: .duration)
+    /// Whether first reads are told on the desktop.
+    public static let accessNotify = Setting<Bool>(
+        "access.notify", default: false,
+        description: "Whether to notify you when a program reads a secret that it has not read before",
+        owner: .access, kind: .boolean)
+
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
@@ -190,6 +211,7 @@ public enum Catalogue {
             storeSigningKeys.untyped, transferLimit.untyped, cacheTime.untyped,
             lockAgent.untyped, lockIdle.untyped, lockScreen.untyped, lockSuspend.untyped,
             lockLogout.untyped,
+            accessTimeout.untyped, accessLog.untyped, accessKeep.untyped, accessNotify.untyped,
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

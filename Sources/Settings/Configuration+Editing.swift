@@ -61,7 +61,14 @@ extension Configuration {
         try edit { file throws(SettingsError) in
             try Self.checkIsThere(name, file)
             try Self.checkIsFree(newName, file)
+            // Who may read its secrets goes with it.
+            let rules = file.subsections(of: AccessSection.name).filter {
+                $0 == name || $0.hasPrefix(name + "/")
+            }
             return [.renameSection("store", from: name, to: newName)]
+                + rules.map {
+                    .renameSection(AccessSection.name, from: $0, to: newName + $0.dropFirst(name.count))
+                }
         }
     }
 

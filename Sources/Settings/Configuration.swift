@@ -110,6 +110,24 @@ public final class Configuration: Sendable {
         return found
     }
 
+    /// What is written of who may read, by place, in the order of the file; sections of the same place are one. Part Access
+    /// knows what it means.
+    public var accessSections: [AccessSection] {
+        let state = state.withLock { $0 }
+        var found: [AccessSection] = []
+        for header in state.sections where header.name == AccessSection.name {
+            guard let place = header.subsection, !found.contains(where: { $0.place == place }) else { continue }
+            let values = state.entries.filter { AccessSection.holds($0) && $0.subsection == place }
+            found.append(
+                AccessSection(
+                    place: place, file: file, line: header.line,
+                    rules: values.map {
+                        AccessSection.Item(key: $0.key.lowercased(), value: $0.value ?? "", line: $0.line)
+                    }))
+        }
+        return found
+    }
+
     /// Reads the file anew, so that nothing another process wrote meanwhile is judged by old knowledge, and edits it.
     func edit(
         _ edits: (ConfigFile) throws(SettingsError) -> [ConfigFile.Edit]
@@ -132,13 +150,18 @@ public final class Configuration: Sendable {
     private static func checkNames(_ read: ConfigFile) throws(SettingsError) {
         for entry in read.entries {
             guard setting(of: entry) == nil else { continue }
+            if AccessSection.holds(entry) {
+                guard let objection = AccessSection.objection(to: entry) else { continue }
+                throw SettingsError(code: .unknown, message: objection, file: read.path, line: entry.line)
+            }
             throw SettingsError(
                 code: .unknown, message: Catalogue.unknown(entry.name), file: read.path, line: entry.line
             )
         }
         let sections = Set(Catalogue.all.compactMap { $0.name.split(separator: ".").first.map(String.init) })
         for header in read.sections {
-            let known = header.name == "store" ? header.subsection != nil : sections.contains(header.name)
+            let known =
+                header.name == "store" ? header.subsection != nil : sections.contains(header.name)
             guard !known else { continue }
             throw SettingsError(
                 code: .unknown, message: "there is no section '\(header.name)'", file: read.path,

@@ -77,5 +77,5 @@ public enum SettingProtection: String, Sendable, CaseIterable {
 
 /// The part of the product that a setting belongs to.
 public enum SettingOwner: String, Sendable, CaseIterable {
-    case daemon, mount, stores, sync
+    case daemon, mount, stores, sync, access
 }

@@ -165,3 +165,10 @@ public enum HomeDirectory {
         }
     }
 }
+
+extension SettingKind {
+    /// The value that a text stands for; nil when it isn't allowed.
+    public func parseText(_ text: String) -> Value? { parse(text) }
+    /// The text that stands for a value.
+    public func text(of value: Value) -> String { format(value) }
+}

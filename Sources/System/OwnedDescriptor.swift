@@ -58,6 +58,9 @@ public struct Pipe: ~Copyable, Sendable {
     /// Closes the end to write to, and gives the other: it has an end when nobody else can write either.
     public consuming func takeReading() -> OwnedDescriptor { reading }
 
+    /// Closes the end to read from, and gives the other.
+    public consuming func takeWriting() -> OwnedDescriptor { writing }
+
     /// Gives both ends up: whoever gets them closes them.
     public consuming func release() -> (reading: CInt, writing: CInt) {
         (reading.release(), writing.release())

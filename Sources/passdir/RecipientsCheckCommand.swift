@@ -2,6 +2,7 @@ import ArgumentParser
 import Daemon
 import OpenPGP
 import Stores
+import System
 import SystemPackage
 
 /// `passdir recipients check`.

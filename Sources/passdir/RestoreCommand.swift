@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import Glibc
 import Stores
 import Sync
 import System
@@ -46,7 +47,7 @@ struct RestoreCommand: ParsableCommand {
         let history = try StoreHistory(access.store)
         let point = try at.map(Self.point) ?? choose(history, access)
         let version = try history.version(of: access.path, secret: access.backingPath, at: point)
-        if show { return try show(version, history) }
+        if show { return try show(version, history, access) }
         try put(version, history, access)
     }
 
@@ -54,9 +55,19 @@ struct RestoreCommand: ParsableCommand {
         Timestamp(typed: typed).map { .at($0.seconds, typed: typed) } ?? .named(typed)
     }
 
-    private func show(_ version: StoreHistory.Version, _ history: StoreHistory) throws {
+    private func show(
+        _ version: StoreHistory.Version, _ history: StoreHistory, _ access: StoreAccess
+    ) throws {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
+        }
+        let secret = "\(access.store.name)/\(access.store.visiblePath(of: file.path))"
+        // Whoever started this command reads.
+        guard
+            try CommandRead.isAllowed(
+                secret, process: getppid(), environment: CallerEnvironment.variables())
+        else {
+            throw CommandFailure("\(secret) may not be read: passdir access log \(ShellWord.quoted(secret)) says why")
         }
         Output.write(secret: try history.plaintext(of: file))
     }

@@ -164,7 +164,7 @@ final class MemoryFilesystem: Filesystem {
 
     func rename(
         from parent: InodeNumber, _ oldName: Name, to newParent: InodeNumber,
-        _ newName: Name, flags: RenameFlags
+        _ newName: Name, flags: RenameFlags, for caller: Caller
     ) throws(Errno) {
         try state.withLock { state throws(Errno) in
             guard flags.isSubset(of: .noReplace) else { throw .invalidArgument }

@@ -89,7 +89,7 @@ extension MemoryFilesystem {
         }
     }
 
-    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags) -> Opened? { nil }
+    func openAtOnce(_ inode: InodeNumber, flags: OpenFlags, for thread: Int32) -> Opened? { nil }
 
     func readDirectoryWithEntries(
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64,

@@ -1,5 +1,6 @@
 import Stores
 import Testing
+import System
 
 /// The filter that every printer applies.
 @Suite struct VisibleTextTests {

@@ -122,6 +122,29 @@ public struct ControlClient: Sendable {
                 "aborted"]
     }
 
+    /// The rules of who may read that are in force; returns when what was read so far is in the log.
+    ///
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
+    public func access(limit: Duration = .seconds(10)) throws(ControlError) -> AccessReport {
+        try call(ControlInterface.access, NoParameters(), limit: limit, returning: AccessReport.self)
+    }
+
+    /// Has the daemon judge a read of a secret by a process; waits while a person is asked.
+    ///
+    /// - Parameter secret: STORE/PATH, as the mount shows it.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
+    public func mayRead(
+        _ secret: String, process: Int32, limit: Duration = .seconds(3600)
+    ) throws(ControlError) -> Bool {
+        struct Parameters: Encodable {
+            var secret: String
+            var process: Int32
+        }
+        return try call(
+            ControlInterface.judgeRead, Parameters(secret: secret, process: process), limit: limit,
+            returning: [String: Bool].self)["isAllowed"] ?? false
+    }
+
     /// Brings stores and their remotes together; returns when that is done or has failed.
     ///
     /// - Parameters:

@@ -56,6 +56,10 @@ struct ControlDispatch: Sendable {
             return unlock(message)
         case ControlInterface.synchronize:
             return synchronize(message)
+        case ControlInterface.access:
+            return result(service.access())
+        case ControlInterface.judgeRead:
+            return judgeRead(message)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -122,6 +126,18 @@ struct ControlDispatch: Sendable {
             try service.unlock(stores: parameters?.stores)
             return result(NoParameters())
         }
+    }
+
+    private func judgeRead(_ message: [UInt8]) -> [UInt8]? {
+        struct Parameters: Decodable {
+            let secret: String
+            let process: Int32
+        }
+        guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
+            return error(ControlInterface.invalidParameter, ["parameter": "secret or process"])
+        }
+        let isAllowed = service.mayRead(call.parameters.secret, process: call.parameters.process)
+        return result(["isAllowed": isAllowed])
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

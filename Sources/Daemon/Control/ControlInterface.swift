@@ -13,6 +13,8 @@ enum ControlInterface {
     static let unlock = "org.passdir.Control.Unlock"
     static let abortSave = "org.passdir.Control.AbortSave"
     static let reload = "org.passdir.Control.Reload"
+    static let access = "org.passdir.Control.Access"
+    static let judgeRead = "org.passdir.Control.JudgeRead"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
 
@@ -145,6 +147,17 @@ enum ControlInterface {
 
         # Lets the named stores, or all, be read again. It asks for no passphrase: gpg-agent does, when something is read.
         method Unlock(stores: ?[]string) -> ()
+
+        # A rule of who may read, with the place that it is for.
+        type AccessRule (place: string, rule: string)
+
+        # The rules in force, in the order in which they are looked at, and the names of the stores that are locked; `problem`
+        # is what keeps the configuration from being followed. Replies when what was read so far is in the log.
+        method Access() -> (rules: []AccessRule, locked: []string, isLogging: bool, problem: ?string)
+
+        # Judges a read of a secret (STORE/PATH) by a process, as the mount does: for a command that prints it on behalf of who
+        # started it. Replies when a person has answered, where one is asked.
+        method JudgeRead(secret: string, process: int) -> (isAllowed: bool)
 
         # Files in the mount are open.
         error Busy (message: string)

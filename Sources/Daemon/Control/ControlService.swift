@@ -52,6 +52,14 @@ public protocol ControlService: Sendable {
     /// - Throws: `failed` for a name that no store has.
     func unlock(stores: [String]?) throws(ControlError)
 
+    /// The rules of who may read that are in force; returns when what was read so far is in the log.
+    func access() -> AccessReport
+
+    /// Judges a read of a secret by a process, as the mount does; waits while a person is asked.
+    ///
+    /// - Parameter secret: STORE/PATH, as the mount shows it.
+    func mayRead(_ secret: String, process: Int32) -> Bool
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -72,6 +80,11 @@ extension ControlService {
     public func lock(stores: [String]?) throws(ControlError) -> String? { nil }
     /// A service without stores has nothing to unlock.
     public func unlock(stores: [String]?) throws(ControlError) {}
+
+    /// A service without stores has no rules.
+    public func access() -> AccessReport { AccessReport(rules: [], locked: [], isLogging: false, problem: nil) }
+    /// A service without stores has no rules.
+    public func mayRead(_ secret: String, process: Int32) -> Bool { true }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

@@ -12,16 +12,18 @@ final class StoreLocking: Sendable {
     private let filesystem: StoreFilesystem
     private let stores: LiveStores
     private let locks: StoreLocks
+    private let gate: AccessGate
     private let configuration: Configuration
     private let log: Logger
 
     init(
         _ filesystem: StoreFilesystem, _ stores: LiveStores, _ locks: StoreLocks,
-        _ configuration: Configuration, log: Logger
+        _ gate: AccessGate, _ configuration: Configuration, log: Logger
     ) {
         self.filesystem = filesystem
         self.stores = stores
         self.locks = locks
+        self.gate = gate
         self.configuration = configuration
         self.log = log
     }
@@ -32,6 +34,8 @@ final class StoreLocking: Sendable {
     func lock(_ names: [String]?, because reason: LockReason) throws(ControlError) -> String? {
         let wanted = try served(names)
         filesystem.lock(wanted.compactMap(\.store), because: reason)
+        let lockedNames = Set(wanted.map(\.name))
+        gate.forgetConsents { lockedNames.contains($0) }
         log.notice("locked (\(reason.rawValue)): \(wanted.map(\.name).joined(separator: ", "))")
         guard (try? configuration.value(Catalogue.lockAgent)) ?? true else { return nil }
         var isForgotten = true

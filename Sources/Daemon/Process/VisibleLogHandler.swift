@@ -1,5 +1,6 @@
 import Logging
 import Stores
+import System
 
 /// Lines on standard error whose text goes through `VisibleText`: names, messages of commits and words of servers can
 /// forge no line of the log, and steer no terminal that shows it.

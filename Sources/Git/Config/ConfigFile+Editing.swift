@@ -21,6 +21,9 @@ extension ConfigFile {
                 try checkThat(name, is: value, in: replacement.copy)
             case .delete(let name):
                 try delete(name, in: replacement)
+            case .setValues(let name, let subsection, let values):
+                let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
+                try replacement.write(ConfigScan(text).setting(values, in: name.lowercased(), subsection))
             case .removeSection(let name, let subsection):
                 let text = try ConfigReplacement.bytes(of: replacement.copy) ?? []
                 try replacement.write(ConfigScan(text).removing(name.lowercased(), subsection, from: text))

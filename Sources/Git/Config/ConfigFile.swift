@@ -58,12 +58,26 @@ public final class ConfigFile {
         public var line: Int
     }
 
+    /// A variable's key and value.
+    public struct Value: Sendable, Equatable {
+        /// The key.
+        public var key: String
+        /// The value, in one line.
+        public var value: String
+
+        /// A variable of these parts.
+        public init(_ key: String, _ value: String) { (self.key, self.value) = (key, value) }
+    }
+
     /// An edit of the file.
     public enum Edit: Sendable, Equatable {
         /// Sets a variable (`section.key`, `section.subsection.key`); a section that isn't there goes to the end.
         case set(String, String)
         /// Removes a variable; its section stays.
         case delete(String)
+        /// Puts these variables, in this order, in place of all that the sections of this name and subsection hold; comments on
+        /// lines of their own stay. A section that isn't there goes to the end.
+        case setValues(String, subsection: String, [Value])
         /// Removes all sections of this name and subsection, with what is in them.
         case removeSection(String, subsection: String?)
         /// Gives all sections of this name and subsection another subsection.

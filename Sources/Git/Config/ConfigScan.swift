@@ -2,8 +2,10 @@
 /// variables. libgit2 judges whether the text is valid, so this reads only as much of the syntax as the lines need.
 struct ConfigScan {
     private(set) var sections: [ConfigFile.Section] = []
-    /// `end` is the place in the text behind the key.
-    private(set) var variables: [(key: String, line: Int, end: Int)] = []
+    /// `end` is the place in the text behind the key, `whole` all of it from the key to the end of the last line.
+    private(set) var variables: [(key: String, line: Int, end: Int, whole: Range<Int>)] = []
+    /// For each variable: in which of `sections` it stands; nil for none.
+    private(set) var owners: [Int?] = []
 
     /// The line of a value whose quote isn't closed; git refuses that, libgit2 1.5 doesn't.
     private(set) var openQuote: Int?
@@ -25,7 +27,7 @@ struct ConfigScan {
             case UInt8(ascii: "["): header()
             case UInt8(ascii: "#"), UInt8(ascii: ";"): skipLine()
             case UInt8(ascii: "\n"), UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): advance()
-            default: variable()
+            default: wholeVariable()
             }
         }
     }
@@ -83,6 +85,13 @@ struct ConfigScan {
         return found
     }
 
+    private mutating func wholeVariable() {
+        let start = position
+        owners.append(sections.indices.last)
+        variable()
+        variables[variables.count - 1].whole = start..<position
+    }
+
     /// A name and its value, which goes on in the next line after a backslash.
     private mutating func variable() {
         let first = line
@@ -93,7 +102,7 @@ struct ConfigScan {
             key.append(byte)
             advance()
         }
-        variables.append((String(decoding: key, as: UTF8.self), first, position))
+        variables.append((String(decoding: key, as: UTF8.self), first, position, position..<position))
         var quoted = false
         while let byte = peek, byte != UInt8(ascii: "\n") {
             if !quoted, byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";") { return skipLine() }

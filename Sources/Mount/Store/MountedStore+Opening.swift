@@ -18,20 +18,49 @@ extension MountedStore {
                 try checkWritable()
                 if !isScratch(node), let path = tree.backingPath(of: node) { try checkCanSave(path) }
             }
+            let judgement = flags.isReadable ? judge(node, caller) : .allowed
+            if case .refused = judgement { throw .permissionDenied }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            if case .asked(let consent) = judgement {
+                return .later(openAgreed(node, file, flags, caller, consent))
+            }
             guard flags.truncates else {
                 return .later(openLoaded(node, file, flags, caller))
             }
-            do throws(Errno) {
-                try truncate(node, file)
-                // Nothing will ever flush it.
-                if !flags.isWritable, !isScratch(node) { try save(node, file) }
-            } catch {
-                endHandle(node, file)
-                throw error
-            }
-            return .now(OpenSecret(self, node, file, flags, for: caller))
+            return .now(try openEmptied(node, file, flags, caller))
         }
+    }
+
+    private func openEmptied(
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller
+    ) throws(Errno) -> any OpenFile {
+        do throws(Errno) {
+            try truncate(node, file)
+            // Nothing will ever flush it.
+            if !flags.isWritable, !isScratch(node) { try save(node, file) }
+        } catch {
+            endHandle(node, file)
+            throw error
+        }
+        return OpenSecret(self, node, file, flags, for: caller)
+    }
+
+    /// Opens when a person agrees that the caller reads it. Until then nothing is decrypted, or emptied.
+    private func openAgreed(
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ consent: AwaitedConsent
+    ) -> PendingReply<any OpenFile> {
+        let reply = PendingReply<any OpenFile>()
+        ConsentWait(consent, caller).wait { error in
+            if let error {
+                self.endHandle(node, file)
+                return reply.give(.failure(error))
+            }
+            if flags.truncates {
+                return reply.give(Result { () throws(Errno) in try self.openEmptied(node, file, flags, caller) })
+            }
+            self.openLoaded(node, file, flags, caller).whenGiven { reply.give($0) }
+        }
+        return reply
     }
 
     private func openLoaded(
@@ -96,7 +125,7 @@ extension MountedStore {
     }
 
     /// Opens for reading what is in memory, and is what lies on disk.
-    func openAtOnce(_ node: Node, _ flags: OpenFlags) -> (any OpenFile)? {
+    func openAtOnce(_ node: Node, _ flags: OpenFlags, for thread: Int32) -> (any OpenFile)? {
         guard let known = node.secret, known.state.withLock({ $0.isLoaded }),
             let permit = mayReadAtOnce(node),
             let disk = (try? diskStatusIfNamed(node)) ?? nil, let file = beginHandle(node)
@@ -104,7 +133,9 @@ extension MountedStore {
         let isReady = file.state.withLock {
             $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
         }
-        if isReady, let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit) {
+        if isReady, mayRead(node, thread),
+            let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit)
+        {
             return opened
         }
         endHandle(node, file)

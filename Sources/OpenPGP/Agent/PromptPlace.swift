@@ -38,8 +38,8 @@ public struct PromptPlace: Sendable, Equatable {
         "QT_IM_MODULE", "XMODIFIERS", "PINENTRY_USER_DATA", "INSIDE_EMACS", "COLORTERM",
     ]
 
-    /// Options of gpg-agent and their values.
-    var options: [(String, String)] {
+    /// Options of gpg-agent, and of pinentry as far as it knows them, and their values.
+    public var options: [(String, String)] {
         var options: [(String, String?)] = [
             ("ttyname", terminal), ("ttytype", terminalType), ("display", environment["DISPLAY"]),
             ("xauthority", environment["XAUTHORITY"]), ("lc-ctype", locale("LC_CTYPE")),
@@ -58,8 +58,8 @@ public struct PromptPlace: Sendable, Equatable {
         options.filter { $0.0 != "putenv" }.flatMap { ["--\($0)", $1] }
     }
 
-    /// An environment in which gpg has gpg-agent ask there.
-    func applied(to variables: [String: String]) -> [String: String] {
+    /// An environment in which gpg has gpg-agent ask there, and a pinentry asks.
+    public func applied(to variables: [String: String]) -> [String: String] {
         var variables = variables
         for name in Self.names + ["DISPLAY", "XAUTHORITY"] { variables[name] = environment[name] }
         (variables["GPG_TTY"], variables["TERM"]) = (terminal, terminalType)

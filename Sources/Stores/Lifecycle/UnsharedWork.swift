@@ -1,3 +1,5 @@
+import System
+
 /// What of a store's folder exists nowhere else: what would be lost with it.
 ///
 /// Something counts as existing elsewhere only when a remote, asked at this moment, says that it has a commit that leads

@@ -1,3 +1,5 @@
+import System
+
 /// Words of a command that people copy from a sentence of ours into a shell, where others may have written the words.
 public enum ShellWord {
     /// One word: in quotes unless it holds nothing that a shell would look at. What printers make visible of it

@@ -1,3 +1,5 @@
+import System
+
 extension RemoteURL {
     /// What is never handed to git or ssh as a remote's URL, as what follows "because": programs of git's that the URL
     /// names (`ext::`, gitremote-helpers(7)), what ssh would take for an option, line breaks that forge a line of the

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import System
 import SystemPackage
 
 /// What lies in the working tree where the remote has something else, and is not ours to commit.

@@ -1,4 +1,5 @@
 import Stores
+import System
 
 /// Columns for people; `Output.print` prints them.
 struct TextTable {

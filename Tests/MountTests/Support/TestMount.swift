@@ -209,7 +209,7 @@ final class TestMount: Sendable {
     func rename(_ old: String, _ new: String, _ flags: RenameFlags = []) throws(Errno) {
         try inFolder(old) { from, oldName throws(Errno) in
             try inFolder(new) { to, newName throws(Errno) in
-                try filesystem.rename(from: from, oldName, to: to, newName, flags: flags)
+                try filesystem.rename(from: from, oldName, to: to, newName, flags: flags, for: caller)
             }
         }
     }

@@ -1,0 +1,162 @@
+import Synchronization
+import System
+public import SystemPackage
+
+/// The judge of a running mount: the rules in force, the readers that were looked at, agreements, questions and the log.
+public final class AccessGate: ReadJudge {
+    private struct InForce {
+        var options = AccessOptions()
+        /// Another one with each change of the rules.
+        var generation = 0
+    }
+
+    private let inForce = Mutex(InForce())
+    private let watches = Atomic(false)
+    private let readers = KnownReaders()
+    private let consents = Consents()
+    private let questions: Questions
+    private let log: AccessLog
+
+    /// A gate that lets everybody through.
+    /// - Parameters:
+    ///   - log: the file in which it is noted who reads; made when something is.
+    ///   - notify: tells a person on the desktop; returns at once.
+    public init(log: FilePath, notify: @escaping @Sendable (_ title: String, _ body: String) -> Void = { _, _ in }) {
+        let log = AccessLog(file: log, notify: notify)
+        self.log = log
+        questions = Questions { log.hasChanged($0) }
+    }
+
+    /// Judges by these options from now on.
+    public func use(_ options: AccessOptions) {
+        inForce.withLock { state in
+            state.options = options
+            state.generation += 1
+        }
+        log.use(options)
+        watches.store(options.isWatching, ordering: .releasing)
+    }
+
+    /// What is in force.
+    public var options: AccessOptions { inForce.withLock { $0.options } }
+
+    public var isWatching: Bool { watches.load(ordering: .acquiring) }
+
+    public func judge(_ thread: Int32, reading secret: String) -> Judgement {
+        guard isWatching else { return .allowed }
+        let options = options
+        guard options.concerns(secret) else { return .allowed }
+        let known = readers.find(thread)
+        let decision = decide(known, secret)
+        switch (decision.outcome, decision.rule) {
+        case (.ask, let rule?):
+            if let said = consents.answer(rule, known.reader) {
+                log.note(known.reader, secret, decision, said ? .agreed : .declined)
+                return said ? .allowed : .refused
+            }
+            return ask(thread, known, secret, decision, rule, options.timeout)
+        case (.deny, _), (.ask, nil):
+            log.note(known.reader, secret, decision, .denied)
+            return .refused
+        case (.allow, _):
+            log.note(known.reader, secret, decision, .allowed)
+            return .allowed
+        }
+    }
+
+    private func ask(
+        _ thread: Int32, _ known: KnownReader, _ secret: String, _ decision: Decision, _ rule: PlacedRule,
+        _ limit: Duration
+    ) -> Judgement {
+        let withdrawal = Mutex<(@Sendable () -> Void)?>(nil)
+        let consent = AwaitedConsent { [log] in
+            withdrawal.withLock { $0 }?()
+            log.note(known.reader, secret, decision, .interrupted)
+        }
+        do throws(Errno) {
+            let withdraw = try questions.ask(secret, known.reader, thread: thread, by: rule, within: limit) {
+                [consents, log] answer in
+                // Whoever runs another program by now has not been agreed to.
+                let isSame = known.reader.isUnknown || known.isStillThere
+                consents.keep(answer, rule, known.reader)
+                let isAllowed = isSame && (answer == .agreed || answer == .once)
+                log.note(
+                    known.reader, secret, decision,
+                    isAllowed ? .agreed : answer == .nobody ? .unanswered : .declined)
+                consent.give(isAllowed)
+            }
+            withdrawal.withLock { $0 = withdraw }
+        } catch {
+            log.note(known.reader, secret, decision, .unanswered)
+            return .refused
+        }
+        return .asked(consent)
+    }
+
+    /// As `judge`, but waits for the answer: for a command.
+    public func judgeAndWait(_ process: Int32, reading secret: String) -> Bool {
+        switch judge(process, reading: secret) {
+        case .allowed: return true
+        case .refused: return false
+        case .asked(let consent):
+            let answer = Monitor<Bool?>(nil)
+            consent.whenAnswered { said in
+                answer.withLock { $0 = said }
+                answer.signal()
+            }
+            return answer.waiting { said, _ in said.map { .done($0) } ?? .wait(until: nil) }
+        }
+    }
+
+    /// Forgets what people agreed to of the secrets of these stores, by their names.
+    public func forgetConsents(_ isOf: (_ store: String) -> Bool) { consents.forget(isOf) }
+
+    /// Returns when what has been read so far is in the log.
+    public func writeLog() { log.flush() }
+
+    /// Writes the rest of the log, and notes nothing from then on.
+    public func close() { log.close() }
+
+    public func allows(_ thread: Int32, reading secret: String) -> Bool {
+        guard isWatching else { return true }
+        guard options.concerns(secret) else { return true }
+        let known = readers.find(thread)
+        let decision = decide(known, secret)
+        guard let outcome = outcomeAtOnce(decision, known.reader) else { return false }
+        log.note(known.reader, secret, decision, outcome)
+        return true
+    }
+
+    public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
+        let rules = options.rules
+        guard !rules.isEmpty else { return true }
+        let (from, to) = (rules.governing(place), rules.governing(other))
+        let below = rules.places(below: place)
+        // The same rules apply: whoever reads is judged as before.
+        if from == to, from != place, below.isEmpty { return true }
+        let reader = readers.find(thread)
+        return ([place] + below).allSatisfy { outcomeAtOnce(decide(reader, $0), reader.reader) != nil }
+    }
+
+    /// How a reader may read without a question; nil where he may not.
+    private func outcomeAtOnce(_ decision: Decision, _ reader: Reader) -> AccessOutcome? {
+        switch (decision.outcome, decision.rule) {
+        case (.allow, _): .allowed
+        case (.ask, let rule?): consents.answer(rule, reader) == true ? .agreed : nil
+        case (.ask, nil), (.deny, _): nil
+        }
+    }
+
+    private func decide(_ known: KnownReader, _ secret: String) -> Decision {
+        let (rules, generation) = inForce.withLock { ($0.options.rules, $0.generation) }
+        guard let place = rules.governing(secret) else { return Decision(outcome: .allow, rule: nil) }
+        let remembered = known.decisions.withLock { $0.generation == generation ? $0.byPlace[place] : nil }
+        if let remembered { return remembered }
+        let decision = rules.decide(known.reader, at: place)
+        known.decisions.withLock { decisions in
+            if decisions.generation != generation { decisions = (generation, [:]) }
+            decisions.byPlace[place] = decision
+        }
+        return decision
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import OpenPGP
+import Settings
+import System
+import SystemPackage
+
+/// Which pinentry asks: the one that gpg-agent would start.
+enum PinentryProgram {
+    /// The `pinentry-program` of gpg-agent.conf, else the one that gpgconf names.
+    static func path(_ environment: [String: String]) -> String {
+        let home =
+            environment["GNUPGHOME"].flatMap { $0.isEmpty ? nil : FilePath($0) }
+            ?? HomeDirectory.current.appending(".gnupg")
+        if let path = configured(home.appending("gpg-agent.conf")) { return path }
+        let listed = try? ChildProcess.run(
+            ["gpgconf", "--list-components"], environment: environment, timeout: .seconds(10))
+        for line in String(decoding: listed?.output ?? [], as: UTF8.self).split(separator: "\n") {
+            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+            // A colon and a percent sign in it are escaped; such a path is nobody's.
+            if fields.count > 2, fields[0] == "pinentry", !fields[2].isEmpty { return String(fields[2]) }
+        }
+        return "pinentry"
+    }
+
+    private static func configured(_ file: FilePath) -> String? {
+        guard let bytes = try? OwnedDescriptor(opening: file, O_RDONLY | O_NONBLOCK).readAll(atMost: 65_536) else {
+            return nil
+        }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            let words = line.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
+            guard words.count == 2, words[0] == "pinentry-program" || words[0] == "--pinentry-program" else { continue }
+            let path = words[1].drop { $0 == " " || $0 == "\t" }
+            let trimmed = String(path.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }.reversed())
+            if !trimmed.isEmpty { return trimmed }
+        }
+        return nil
+    }
+}

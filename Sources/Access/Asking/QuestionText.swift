@@ -1,0 +1,72 @@
+import OpenPGP
+import System
+import SystemPackage
+
+/// What a person is asked. Every name in it may have been chosen by others: what would steer a terminal is shown, not done.
+struct QuestionText: Sendable, Equatable {
+    /// The lines that pinentry is told, without the one that asks.
+    let lines: [String]
+    /// Whether there is a middle button, for once only.
+    let hasOnce: Bool
+
+    private static let nameLimit = 160
+
+    /// - Parameters:
+    ///   - secret: the one that was opened.
+    ///   - hasChanged: whether the program's file is another one than when it was last asked about.
+    init(_ secret: String, _ reader: Reader, _ placed: PlacedRule, hasChanged: Bool) {
+        var text = ["\(Self.shown(reader.title)) wants to read \(Self.shown(secret))."]
+        if secret != placed.place { text.append("The answer is for everything in \(Self.shown(placed.place)).") }
+        if reader.isUnknown { text.append("Its process cannot be seen from here.") }
+        if let program = reader.program, !program.isAtItsPath {
+            text.append("Another file, or none, lies at that path now.")
+        }
+        if hasChanged { text.append("The program has changed since you were last asked about it.") }
+        if !reader.words.isEmpty {
+            text.append("Its command begins: \(Self.shown(reader.words.joined(separator: " ")))")
+        }
+        let starters = (reader.startedBy.isEmpty ? Array(reader.ancestors.prefix(3)) : reader.startedBy).prefix(6)
+        if !starters.isEmpty {
+            text.append("Started by: " + starters.map { Self.shown($0.title) }.joined(separator: ", by "))
+        }
+        if let unit = reader.units.last { text.append("In the unit: \(Self.shown(unit))") }
+        if let folder = reader.folder { text.append("In the folder: \(Self.shown(folder))") }
+        text.append(reader.hasTerminal ? "On the terminal: \(reader.terminal ?? "unknown")" : "Without a terminal.")
+        text.append("Process: \(reader.process)")
+        let agreed: String
+        switch placed.rule.outcome {
+        case .ask(.everyTime), .allow, .deny:
+            agreed = "Allow this run"
+            hasOnce = false
+        case .ask(.lasting(let time)):
+            agreed = "Allow for \(Self.words(time))"
+            hasOnce = true
+        case .ask(.untilLock):
+            agreed = "Allow until lock"
+            hasOnce = true
+        }
+        lines =
+            ["SETTITLE passdir", "SETDESC \(Self.escaped(text, limit: 900))", "SETOK \(agreed)"]
+            + (hasOnce ? ["SETNOTOK Allow once"] : []) + ["SETCANCEL Refuse"]
+    }
+
+    private static func words(_ time: Duration) -> String {
+        let seconds = Int(time / .seconds(1))
+        return seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+
+    /// A name of others.
+    private static func shown(_ name: String) -> String { VisibleText.line(name, atMost: nameLimit) }
+
+    /// As Assuan wants it in one line, which must not be longer than the protocol allows.
+    private static func escaped(_ text: [String], limit: Int) -> String {
+        var result = ""
+        for (index, line) in text.enumerated() {
+            let piece = (index == 0 ? "" : "%0A") + line.replacing("%", with: "%25")
+            // The first lines are those that matter most.
+            guard result.utf8.count + piece.utf8.count <= limit else { break }
+            result += piece
+        }
+        return result
+    }
+}

@@ -1,0 +1,168 @@
+import Glibc
+import OpenPGP
+import Synchronization
+import System
+import SystemPackage
+
+/// The questions that wait for a person: the same one of many readers is one, and on one terminal or display there is one at a
+/// time. A question holds one thread while it is asked, a reader none.
+final class Questions: Sendable {
+    /// What makes two questions the same.
+    struct Key: Hashable {
+        var rule: PlacedRule
+        /// The program; of one that is not known, the process.
+        var program: Program?
+        var process: Int32
+        /// Of what cannot even be seen, the secret.
+        var secret: String
+    }
+
+    private final class Question: Sendable {
+        let key: Key
+        let secret: String
+        let reader: Reader
+        let thread: Int32
+        let deadline: ContinuousClock.Instant
+        let screen: String
+        let place: PromptPlace
+        /// The end to read of a pipe whose other one is closed when nobody waits any more.
+        let ending: Pipe
+
+        init(
+            _ key: Key, _ secret: String, _ reader: Reader, _ thread: Int32, until deadline: ContinuousClock.Instant
+        ) throws(Errno) {
+            (self.key, self.secret, self.reader, self.thread) = (key, secret, reader, thread)
+            self.deadline = deadline
+            place = Questions.place(of: thread)
+            screen = place.environment["WAYLAND_DISPLAY"] ?? place.environment["DISPLAY"] ?? place.terminal ?? ""
+            ending = try Pipe()
+        }
+    }
+
+    private struct Waiting {
+        var question: Question
+        /// By a number each.
+        var waiters: [Int: @Sendable (Answer) -> Void] = [:]
+        var isAsked = false
+        /// Nobody waits any more; whoever comes now asks anew.
+        var isEnding = false
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+    /// Asks, and waits for the answer.
+    private let hasChanged: @Sendable (Program) -> Bool
+
+    /// - Parameter hasChanged: whether a program is another one than when it was last asked about; notes that it is now.
+    init(hasChanged: @escaping @Sendable (Program) -> Bool) { self.hasChanged = hasChanged }
+
+    /// Has a person asked; returns at once.
+    /// - Parameter body: runs with the answer, on another thread, unless the read is withdrawn.
+    /// - Returns: what withdraws it.
+    func ask(
+        _ secret: String, _ reader: Reader, thread: Int32, by rule: PlacedRule, within limit: Duration,
+        _ body: @escaping @Sendable (Answer) -> Void
+    ) throws(Errno) -> @Sendable () -> Void {
+        let key = Key(
+            rule: rule, program: reader.program, process: reader.program == nil ? reader.process : 0,
+            secret: reader.isUnknown ? secret : "")
+        // Made outside the lock, as it looks at the reader; one that is not needed is let go.
+        let isKnown = state.withLock { state in state.waiting.contains { $0.question.key == key && !$0.isEnding } }
+        let fresh = isKnown ? nil : try Question(key, secret, reader, thread, until: .now + limit)
+        let number: Int? = state.withLock { state in
+            state.next += 1
+            if let index = state.waiting.firstIndex(where: { $0.question.key == key && !$0.isEnding }) {
+                state.waiting[index].waiters[state.next] = body
+            } else if let fresh {
+                state.waiting.append(Waiting(question: fresh, waiters: [state.next: body]))
+            } else {
+                return nil
+            }
+            return state.next
+        }
+        guard let number else {
+            // Answered between the two looks.
+            return try ask(secret, reader, thread: thread, by: rule, within: limit, body)
+        }
+        startNext()
+        return { self.withdraw(number) }
+    }
+
+    private func withdraw(_ number: Int) {
+        state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0.waiters[number] != nil }) else { return }
+            state.waiting[index].waiters[number] = nil
+            guard state.waiting[index].waiters.isEmpty else { return }
+            if state.waiting[index].isAsked {
+                state.waiting[index].isEnding = true
+                var byte: UInt8 = 0
+                _ = write(state.waiting[index].question.ending.writing.raw, &byte, 1)
+            } else {
+                state.waiting.remove(at: index)
+            }
+        }
+    }
+
+    /// Asks what can be asked now: the first question of each screen on which there is none.
+    private func startNext() {
+        let due = state.withLock { state in
+            var busy = Set(state.waiting.filter(\.isAsked).map(\.question.screen))
+            var due: [Question] = []
+            for index in state.waiting.indices where !state.waiting[index].isAsked {
+                guard busy.insert(state.waiting[index].question.screen).inserted else { continue }
+                state.waiting[index].isAsked = true
+                due.append(state.waiting[index].question)
+            }
+            return due
+        }
+        for question in due {
+            do throws(Errno) {
+                try PosixThread.start(named: "question") { self.finish(question, self.ask(question)) }
+            } catch {
+                finish(question, .nobody)
+            }
+        }
+    }
+
+    private func finish(_ question: Question, _ answer: Answer) {
+        let waiters: [Int: @Sendable (Answer) -> Void] = state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0.question === question }) else { return [:] }
+            return state.waiting.remove(at: index).waiters
+        }
+        for (_, body) in waiters.sorted(by: { $0.key < $1.key }) { body(answer) }
+        startNext()
+    }
+
+    private func ask(_ question: Question) -> Answer {
+        let changed = question.reader.program.map(hasChanged) ?? false
+        let text = QuestionText(question.secret, question.reader, question.key.rule, hasChanged: changed)
+        let program = PinentryProgram.path(ProcessEnvironment.variables())
+        do throws(Errno) {
+            let conversation = try PinentryConversation(
+                program, at: question.place, ending: question.ending.reading.raw, until: question.deadline)
+            let answer = conversation.ask(text, at: question.place)
+            conversation.end()
+            return answer
+        } catch {
+            return .nobody
+        }
+    }
+
+    /// Where the reader's person sits. A display that the reader names itself may be one that it watches: where we have one of
+    /// our own, that one is meant.
+    private static func place(of thread: Int32) -> PromptPlace {
+        let own = PromptPlace.ofThisProcess
+        guard var place = PromptPlace.of(process: thread) else { return own }
+        let displays = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"]
+        let isOnDesktop = displays.prefix(2).contains { place.environment[$0]?.isEmpty == false }
+        guard isOnDesktop, displays.prefix(2).contains(where: { own.environment[$0]?.isEmpty == false }) else {
+            return place
+        }
+        for name in displays { place.environment[name] = own.environment[name] }
+        return place
+    }
+}

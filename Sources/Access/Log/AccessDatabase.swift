@@ -1,0 +1,192 @@
+import GRDB
+import Glibc
+import System
+public import SystemPackage
+
+/// The file of the log. Nothing depends on it: one that cannot be read is set aside and begun anew.
+public final class AccessDatabase: Sendable {
+    /// So many lines are kept at most.
+    static let mostLines: Int64 = 50_000
+    /// Reads that are alike become one line for so many seconds.
+    private static let together: Int64 = 60
+
+    private let queue: DatabaseQueue
+
+    /// Opens or creates the file.
+    public init(file: FilePath) throws {
+        do {
+            queue = try Self.open(file)
+        } catch is DatabaseError {
+            for suffix in ["", "-wal", "-shm"] {
+                try? FilePath(file.string + suffix).rename(to: FilePath(file.string + ".damaged" + suffix))
+            }
+            queue = try Self.open(file)
+        }
+    }
+
+    private static func open(_ file: FilePath) throws -> DatabaseQueue {
+        try file.removingLastComponent().makeFolders()
+        // Before SQLite makes it with the mode that umask leaves.
+        _ = try? OwnedDescriptor(opening: file, O_WRONLY | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        var configuration = Configuration()
+        configuration.label = "passdir.access"
+        configuration.busyMode = .timeout(2)
+        configuration.prepareDatabase {
+            try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
+        let queue = try DatabaseQueue(path: file.string, configuration: configuration)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("reads and programs") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE read (
+                        id INTEGER PRIMARY KEY, revision INTEGER NOT NULL, first INTEGER NOT NULL,
+                        last INTEGER NOT NULL, count INTEGER NOT NULL, secret TEXT NOT NULL, program TEXT NOT NULL,
+                        isProgramCertain INTEGER NOT NULL, process INTEGER NOT NULL, words TEXT NOT NULL,
+                        startedBy TEXT NOT NULL, terminal TEXT, unit TEXT, rule TEXT, outcome TEXT NOT NULL
+                    );
+                    CREATE INDEX readBySecret ON read (secret, program);
+                    CREATE INDEX readByRevision ON read (revision);
+                    CREATE TABLE program (path TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+        try migrator.migrate(queue)
+        return queue
+    }
+
+    /// Those of the lines whose program has read the secret in no line so far, each once.
+    func firstReads(in lines: [AccessLine]) -> [AccessLine] {
+        var seen: Set<[String]> = []
+        let candidates = lines.filter { $0.outcome.isRead && seen.insert([$0.secret, $0.program]).inserted }
+        return (try? queue.read { database in
+            try candidates.filter { line in
+                try !(Bool.fetchOne(
+                    database,
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM read WHERE secret = ? AND program = ?
+                            AND outcome IN ('allowed', 'agreed'))
+                        """, arguments: [line.secret, line.program]) ?? false)
+            }
+        }) ?? []
+    }
+
+    /// Adds lines; those that are like one of the last minute raise its count.
+    func add(_ lines: [AccessLine], keeping time: Duration) {
+        try? queue.write { database in
+            var revision = try Int64.fetchOne(database, sql: "SELECT max(revision) FROM read") ?? 0
+            var counts: [AccessLine.Kind: (line: AccessLine, count: Int, last: Int64)] = [:]
+            var order: [AccessLine.Kind] = []
+            for line in lines {
+                let kind = line.kind
+                if counts[kind] == nil { order.append(kind) }
+                counts[kind, default: (line, 0, line.last)].count += 1
+                counts[kind]?.last = line.last
+            }
+            for kind in order {
+                guard let (line, count, last) = counts[kind] else { continue }
+                revision += 1
+                try Self.add(line, count, last, revision, database)
+            }
+            let oldest = FileTime.now.seconds - Int64(time / .seconds(1))
+            try database.execute(
+                sql: "DELETE FROM read WHERE last < ? OR id <= (SELECT max(id) FROM read) - ?",
+                arguments: [oldest, mostLines])
+        }
+    }
+
+    private var mostLines: Int64 { Self.mostLines }
+
+    private static func add(
+        _ line: AccessLine, _ count: Int, _ last: Int64, _ revision: Int64, _ database: Database
+    ) throws {
+        let (words, startedBy) = (joined(line.words), joined(line.startedBy))
+        try database.execute(
+            sql: """
+                UPDATE read SET count = count + ?, last = ?, revision = ? WHERE id = (
+                    SELECT id FROM read WHERE secret = ? AND program = ? AND isProgramCertain = ? AND words = ?
+                        AND startedBy = ? AND terminal IS ? AND unit IS ? AND rule IS ? AND outcome = ? AND first > ?
+                    ORDER BY id DESC LIMIT 1)
+                """,
+            arguments: [
+                count, last, revision, line.secret, line.program, line.isProgramCertain, words, startedBy,
+                line.terminal, line.unit, line.rule, line.outcome.rawValue, last - together,
+            ])
+        guard database.changesCount == 0 else { return }
+        try database.execute(
+            sql: "INSERT INTO read VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                revision, line.first, last, count, line.secret, line.program, line.isProgramCertain, line.process,
+                words, startedBy, line.terminal, line.unit, line.rule, line.outcome.rawValue,
+            ])
+    }
+
+    /// What one is to look for in the log.
+    public struct Search: Sendable {
+        /// A store, a folder or a secret; nil: all.
+        public var place: String?
+        /// A program, by its path or the last part of it.
+        public var program: String?
+        /// Nothing that was last read before, in seconds since 1970.
+        public var since: Int64?
+        /// Only what has changed after this revision.
+        public var after: Int64?
+
+        /// Looks for everything.
+        public init(place: String? = nil, program: String? = nil, since: Int64? = nil, after: Int64? = nil) {
+            (self.place, self.program, self.since, self.after) = (place, program, since, after)
+        }
+    }
+
+    /// The lines that are looked for, the oldest first.
+    public func lines(_ search: Search = Search()) throws -> [AccessLine] {
+        try queue.read { database in
+            let rows = try Row.fetchCursor(
+                database,
+                sql: """
+                    SELECT * FROM read WHERE revision > ?1 AND last >= ?2
+                        AND (?3 IS NULL OR secret = ?3 OR substr(secret, 1, length(?3) + 1) = ?3 || '/')
+                        AND (?4 IS NULL OR program = ?4 OR substr(program, -length(?4) - 1) = '/' || ?4)
+                        ORDER BY revision
+                    """,
+                arguments: [search.after ?? 0, search.since ?? 0, search.place, search.program])
+            var lines: [AccessLine] = []
+            while let row = try rows.next() { if let line = AccessLine(row) { lines.append(line) } }
+            return lines
+        }
+    }
+
+    /// Whether a program's file is another one than when it was last asked about; notes that it is now.
+    func hasChanged(_ program: Program) -> Bool {
+        (try? queue.write { database in
+            let known = try String.fetchOne(
+                database, sql: "SELECT fingerprint FROM program WHERE path = ?", arguments: [program.path])
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO program VALUES (?, ?)",
+                arguments: [program.path, program.fingerprint])
+            return known.map { $0 != program.fingerprint } ?? false
+        }) ?? false
+    }
+
+    /// What is between words in the file; SQLite's texts hold no NUL.
+    fileprivate static let separator: Character = "\u{1F}"
+
+    private static func joined(_ words: [String]) -> String {
+        words.map { String($0.map { $0 == separator ? " " : $0 }) }.joined(separator: String(separator))
+    }
+}
+
+extension AccessLine {
+    /// nil for a row that is not ours.
+    init?(_ row: Row) {
+        guard let outcome = AccessOutcome(rawValue: row["outcome"] ?? "") else { return nil }
+        func words(_ name: String) -> [String] {
+            ((row[name] as String?) ?? "").split(separator: AccessDatabase.separator).map(String.init)
+        }
+        (revision, first, last) = (row["revision"] ?? 0, row["first"] ?? 0, row["last"] ?? 0)
+        (count, secret, program) = (row["count"] ?? 0, row["secret"] ?? "", row["program"] ?? "")
+        (isProgramCertain, process) = (row["isProgramCertain"] ?? false, row["process"] ?? 0)
+        (self.words, startedBy) = (words("words"), words("startedBy"))
+        (terminal, unit, rule) = (row["terminal"], row["unit"], row["rule"])
+        self.outcome = outcome
+    }
+}

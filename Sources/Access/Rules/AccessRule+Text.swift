@@ -1,0 +1,123 @@
+import Settings
+
+/// Why the words of a rule make none: a sentence's end.
+struct RuleObjection: Error {
+    var message: String
+}
+
+extension AccessRule {
+    /// Reads a rule as the configuration file has it: `allow`, `ask` or `deny`, and words: a program's path, `under A,B`,
+    /// `unit U`, `when terminal` or `when none`, and for `ask` also `for TIME` or `every-time`. Words with spaces in them
+    /// stand in single quotes.
+    init(key: String, text: String) throws(RuleObjection) {
+        switch key {
+        case "allow": self.init(.allow)
+        case "ask": self.init(.ask(.untilLock))
+        case "deny": self.init(.deny)
+        default: throw RuleObjection(message: "it must be allow, ask or deny")
+        }
+        var words = try Self.words(text)[...]
+        while let word = words.popFirst() {
+            func next() throws(RuleObjection) -> String {
+                guard let next = words.popFirst() else {
+                    throw RuleObjection(message: "something is missing behind '\(word)'")
+                }
+                return next
+            }
+            try take(word, next)
+        }
+    }
+
+    private mutating func take(
+        _ word: String, _ next: () throws(RuleObjection) -> String
+    ) throws(RuleObjection) {
+        func once(_ isTaken: Bool) throws(RuleObjection) {
+            if isTaken { throw RuleObjection(message: "'\(word)' says something twice") }
+        }
+        switch word {
+        case "under":
+            try once(!under.isEmpty)
+            under = try next().split(separator: ",").map(String.init)
+            if under.isEmpty { throw RuleObjection(message: "behind 'under' programs must stand, such as claude,codex") }
+        case "unit":
+            try once(unit != nil)
+            unit = try next()
+        case "when":
+            try once(hasTerminal != nil)
+            switch try next() {
+            case "terminal": hasTerminal = true
+            case "none": hasTerminal = false
+            default: throw RuleObjection(message: "behind 'when' there must be 'terminal' or 'none'")
+            }
+        case "for":
+            guard outcome == .ask(.untilLock), let time = SettingKind<Duration>.duration.parseText(try next()),
+                time > .zero
+            else { throw RuleObjection(message: "'for' needs a time, such as 10m, and belongs to ask, once") }
+            outcome = .ask(.lasting(time))
+        case "every-time":
+            guard outcome == .ask(.untilLock) else {
+                throw RuleObjection(message: "'every-time' belongs to ask, and not beside 'for'")
+            }
+            outcome = .ask(.everyTime)
+        case let path where path.hasPrefix("/"):
+            try once(program != nil)
+            program = path
+        default:
+            throw RuleObjection(
+                message: "'\(word)' is none of: a program's path, under, unit, when, for, every-time")
+        }
+    }
+
+    private static func words(_ text: String) throws(RuleObjection) -> [String] {
+        var words: [String] = []
+        var word: String?
+        var isQuoted = false
+        for character in text {
+            switch character {
+            case "'":
+                isQuoted.toggle()
+                word = word ?? ""
+            case " " where !isQuoted, "\t" where !isQuoted:
+                if let whole = word { words.append(whole) }
+                word = nil
+            default: word = (word ?? "") + String(character)
+            }
+        }
+        guard !isQuoted else { throw RuleObjection(message: "a quote is not closed") }
+        if let whole = word { words.append(whole) }
+        return words
+    }
+
+    /// `allow`, `ask` or `deny`.
+    public var key: String {
+        switch outcome {
+        case .allow: "allow"
+        case .ask: "ask"
+        case .deny: "deny"
+        }
+    }
+
+    /// The words behind the key.
+    public var words: String {
+        var words = [program].compactMap(\.self).map(Self.quoted)
+        if !under.isEmpty { words += ["under", Self.quoted(under.joined(separator: ","))] }
+        if let unit { words += ["unit", Self.quoted(unit)] }
+        if let hasTerminal { words += ["when", hasTerminal ? "terminal" : "none"] }
+        switch outcome {
+        case .ask(.everyTime): words.append("every-time")
+        case .ask(.lasting(let time)): words += ["for", SettingKind<Duration>.duration.text(of: time)]
+        default: break
+        }
+        return words.joined(separator: " ")
+    }
+
+    /// The whole rule, as people read it.
+    public var text: String { words.isEmpty ? key : "\(key) \(words)" }
+
+    private static func quoted(_ word: String) -> String {
+        word.contains(" ") || word.contains("\t") ? "'\(word)'" : word
+    }
+
+    /// As the configuration file has it.
+    public var item: AccessSection.Item { AccessSection.Item(key: key, value: words) }
+}

@@ -1,0 +1,21 @@
+import Settings
+import Stores
+import SystemPackage
+
+/// The place of rules that a user means: STORE, STORE/FOLDER or STORE/SECRET, as the mount shows it.
+public enum AccessPlace {
+    /// - Throws: one sentence where it lies in no store.
+    public static func named(_ text: String, environment: [String: String]) throws(DaemonError) -> String {
+        let opener = try StoreOpener(environment: environment)
+        let words = FilePath(text).lexicallyNormalized().string
+        // Also of a store that is no longer there.
+        if opener.configuration.accessSections.contains(where: { $0.place == words }) { return words }
+        let place = try TypedPlace(text, in: opener.registry, environment: environment)
+        guard !place.path.isEmpty else { return place.store.name }
+        guard let root = try? place.store.root(for: .reading, environment: environment) else {
+            return "\(place.store.name)/\(place.path)"
+        }
+        let backing = VisibleName.backingPath(of: place.path, in: root)
+        return "\(place.store.name)/\(VisibleName.visiblePath(of: backing, in: root))"
+    }
+}

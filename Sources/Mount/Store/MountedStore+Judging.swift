@@ -1,0 +1,49 @@
+import Access
+import Fuse
+import Stores
+import SystemPackage
+
+/// Who may read is asked here, before anything is decrypted. Lists of recipients are no secrets.
+extension MountedStore {
+    /// Judges an open for reading.
+    func judge(_ node: Node, _ caller: Caller) -> Judgement {
+        guard let judge = judge(of: node) else { return .allowed }
+        guard let secret = visiblePlace(of: node) else { return .refused }
+        return judge.judge(caller.processID, reading: secret)
+    }
+
+    /// Whether a thread may read at once.
+    func mayRead(_ node: Node, _ thread: Int32) -> Bool {
+        guard let judge = judge(of: node) else { return true }
+        guard let secret = visiblePlace(of: node) else { return false }
+        return judge.allows(thread, reading: secret)
+    }
+
+    /// The judge, where one has a say.
+    private func judge(of node: Node) -> (any ReadJudge)? {
+        guard let judge = mount.options.judge, judge.isWatching else { return nil }
+        if let path = tree.backingPath(of: node), Store.isRecipientFile(path) { return nil }
+        return judge
+    }
+
+    /// STORE/PATH. What has no name any more, and is open still, may have been under any rule of the store: nil.
+    private func visiblePlace(of node: Node) -> String? {
+        tree.visiblePath(of: node).map { $0.isEmpty ? store.name : "\(store.name)/\($0)" }
+    }
+
+    /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it: EXDEV. mv(1)
+    /// then copies, and is judged as any other reader.
+    func checkMove(
+        _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
+        for caller: Caller
+    ) throws(Errno) {
+        guard let judge = mount.options.judge, judge.isWatching,
+            let from = visiblePlace(of: source), let to = visiblePlace(of: destination)
+        else { return }
+        let (one, other) = ("\(from)/\(oldName)", "\(to)/\(newName)")
+        let moves = flags.contains(.exchange) ? [(one, other), (other, one)] : [(one, other)]
+        for (place, target) in moves {
+            guard judge.allows(caller.processID, moving: place, to: target) else { throw .improperLink }
+        }
+    }
+}

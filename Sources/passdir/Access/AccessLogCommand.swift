@@ -1,0 +1,115 @@
+import Access
+import ArgumentParser
+import Daemon
+import Glibc
+import Settings
+import Stores
+import System
+import SystemPackage
+
+/// `passdir access log`: who read what.
+struct AccessLogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show which programs have read, or were refused, which secrets.",
+        discussion: """
+            One line per read: when, what became of it, the secret, the program, the first two words of its command, what \
+            started it, its terminal or unit, and the rule. Like reads within a minute are one line with a count. The log is \
+            kept while there are rules, or always with access.log = true; it never holds a content.
+
+            Examples:
+              passdir access log work/aws --since 2h
+              passdir access log --program python3 --json | jq -r .secret
+              passdir access log --follow
+            """
+    )
+
+    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount; everything by default.", completion: PlaceCompletion.places)
+    var path: String?
+
+    @Option(help: "Only this program: a path, or the last part of it.", completion: .file())
+    var program: String?
+
+    @Option(help: ArgumentHelp("Only what was read since: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
+    var since: String?
+
+    @Flag(help: "Show reads as they happen, until Ctrl-C.")
+    var follow = false
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    /// How often the file is looked into.
+    private static let interval = Duration.milliseconds(200)
+
+    private struct Line: Encodable {
+        var first: Timestamp
+        var last: Timestamp
+        var count: Int
+        var outcome: AccessOutcome
+        var secret: String
+        var program: String
+        var isProgramCertain: Bool
+        var process: Int32
+        var words: [String]
+        var startedBy: [String]
+        var terminal: String?
+        var unit: String?
+        var rule: String?
+    }
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let file = Daemon.accessLog(environment: environment)
+        var search = AccessDatabase.Search(
+            place: try path.map { try AccessPlace.named($0, environment: environment) }, program: program,
+            since: try since.map(Self.seconds))
+        // So that what was read just now is in it.
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        _ = try? client.access()
+        if !follow, !file.exists {
+            if !json { Output.notice("nothing has been logged") }
+            return
+        }
+        let database = try AccessDatabase(file: file)
+        if follow, since == nil { search.after = try database.lines().last?.revision }
+        repeat {
+            for line in try database.lines(search) {
+                search.after = line.revision
+                if json { Output.print(json: Self.report(line)) } else { Output.print(Self.text(line)) }
+            }
+            if follow { PosixThread.sleep(for: Self.interval) }
+        } while follow
+    }
+
+    private static func seconds(_ typed: String) throws -> Int64 {
+        if let time = SettingKind<Duration>.duration.parseText(typed) {
+            return Timestamp.now().seconds - Int64(time / .seconds(1))
+        }
+        guard let moment = Timestamp(typed: typed) else {
+            throw CommandFailure("--since needs a time, such as 2h or 2026-11-24, not \(typed)")
+        }
+        return moment.seconds
+    }
+
+    private static func report(_ line: AccessLine) -> Line {
+        Line(
+            first: Timestamp(seconds: line.first), last: Timestamp(seconds: line.last), count: line.count,
+            outcome: line.outcome, secret: line.secret, program: line.program,
+            isProgramCertain: line.isProgramCertain, process: line.process, words: line.words,
+            startedBy: line.startedBy, terminal: line.terminal, unit: line.unit, rule: line.rule)
+    }
+
+    private static func text(_ line: AccessLine) -> String {
+        var parts = [
+            "\(Timestamp(seconds: line.last).local)", line.outcome.rawValue, line.secret,
+            line.program + (line.isProgramCertain ? "" : " (uncertain)"),
+        ]
+        if line.count > 1 { parts[1] += " \(line.count)x" }
+        if !line.words.isEmpty { parts.append("(\(line.words.joined(separator: " ")))") }
+        if !line.startedBy.isEmpty { parts.append("by \(line.startedBy.joined(separator: " by "))") }
+        parts.append(line.terminal ?? line.unit ?? "no terminal")
+        parts.append(line.rule.map { "rule \($0)" } ?? "no rule")
+        return parts.joined(separator: "  ")
+    }
+}

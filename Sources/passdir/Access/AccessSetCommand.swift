@@ -1,0 +1,128 @@
+import Access
+import ArgumentParser
+import Daemon
+import Settings
+import Stores
+import SystemPackage
+
+/// `passdir access set`: adds a rule, or replaces the one for the same readers.
+struct AccessSetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Set who may read a store, a folder or a secret.",
+        discussion: """
+            A rule for the same readers is replaced. A new rule that denies goes before the others of its place, one for every \
+            program behind them, any other in between; edit the configuration file for another order. Rules take effect at \
+            once, for what is opened from then on.
+
+            With --ask, you are asked through pinentry, in the reader's terminal or on your desktop; the answer holds for that \
+            program and everything in PLACE: once, or until lock.
+
+            Examples:
+              passdir access set work/aws --ask
+              passdir access set work/aws --allow /usr/bin/aws --when terminal
+              passdir access set work --deny-under claude,codex,cursor
+              passdir access set private --ask --every-time
+            """
+    )
+
+    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.", completion: PlaceCompletion.places)
+    var place: String
+
+    @OptionGroup var readers: RuleReaders
+
+    @Flag(help: "These readers may read.")
+    var allow = false
+
+    @Flag(help: "You are asked before these readers may read.")
+    var ask = false
+
+    @Flag(help: "These readers may not read.")
+    var deny = false
+
+    @Option(help: ArgumentHelp("Short for --deny --under.", valueName: "a,b"))
+    var denyUnder: String?
+
+    @Flag(help: "With --ask: your agreement holds for one run of the program.")
+    var everyTime = false
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("With --ask: how long your agreement holds.", valueName: "time"))
+    var lasting: String?
+
+    func validate() throws {
+        guard [allow, ask, deny, denyUnder != nil].count(where: \.self) == 1 else {
+            throw ValidationError("Say one of --allow, --ask, --deny and --deny-under.")
+        }
+        guard ask || !everyTime && lasting == nil else {
+            throw ValidationError("--every-time and --for belong to --ask.")
+        }
+        guard !everyTime || lasting == nil else { throw ValidationError("Say --every-time or --for, not both.") }
+        guard denyUnder == nil || readers.under == nil else {
+            throw ValidationError("Say --deny-under or --under, not both.")
+        }
+    }
+
+    func run() throws {
+        let context = try StoreContext()
+        let place = try AccessPlace.named(self.place, environment: CallerEnvironment.variables())
+        var readers = readers
+        if let denyUnder { readers.under = denyUnder }
+        let rule = try readers.rule(try outcome())
+        if rule.outcome == .allow, let program = rule.program { try ProgramArgument.checkCanBeAllowed(program) }
+        try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
+            try AccessRules.adding(rule, to: items, at: place)
+        }
+        context.daemon.reload()
+        Output.success("\(place): \(rule.text)")
+    }
+
+    private func outcome() throws -> AccessRule.Outcome {
+        if allow { return .allow }
+        guard ask else { return .deny }
+        if everyTime { return .ask(.everyTime) }
+        guard let lasting else { return .ask(.untilLock) }
+        guard let time = SettingKind<Duration>.duration.parseText(lasting), time > .zero else {
+            throw CommandFailure("--for needs a time, such as 10m, not \(lasting)")
+        }
+        return .ask(.lasting(time))
+    }
+}
+
+/// `passdir access unset`: takes rules away.
+struct AccessUnsetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unset",
+        abstract: "Remove the rules of a place, or the one for some readers.",
+        discussion: """
+            Without a program or an option, all rules of PLACE are removed; the rules of the folders above it and of what is \
+            in it stay.
+
+            Examples:
+              passdir access unset work/aws
+              passdir access unset work/aws /usr/bin/aws --when terminal
+            """
+    )
+
+    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.", completion: PlaceCompletion.places)
+    var place: String
+
+    @OptionGroup var readers: RuleReaders
+
+    func run() throws {
+        let context = try StoreContext()
+        let place = try AccessPlace.named(self.place, environment: CallerEnvironment.variables())
+        let rule = try readers.rule(.deny)
+        var removed = 0
+        try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
+            let kept = try AccessRules.removing(readersOf: rule, from: items, at: place)
+            removed = items.count - kept.count
+            return kept
+        }
+        guard removed > 0 else {
+            throw CommandFailure(
+                rule.isForAll ? "there are no rules of \(place)" : "there is no rule of \(place) for these readers")
+        }
+        context.daemon.reload()
+        Output.success("\(place): \(removed == 1 ? "1 rule" : "\(removed) rules") removed")
+    }
+}

@@ -1,0 +1,101 @@
+import Access
+import ArgumentParser
+import Daemon
+import Glibc
+import Settings
+import Stores
+import SystemPackage
+
+/// `passdir access test`: which rule decides, and why.
+struct AccessTestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Show which rule decides for a program.",
+        discussion: """
+            Nothing is read, and nobody is asked. The reader is either a process that runs, or one that you describe; it has a \
+            terminal unless you say --when none. The exit status is 0 if it may read, or you would be asked, and 1 if not.
+
+            Examples:
+              passdir access test work/aws/key --as /usr/bin/python3
+              passdir access test work/aws/key --as cat --under claude
+              passdir access test work/aws/key --process $$
+            """
+    )
+
+    @Argument(help: "The secret: STORE/PATH, or a path in the mount.", completion: PlaceCompletion.places)
+    var place: String
+
+    @Option(name: .customLong("as"), help: "The program: a path, or a name in PATH.", completion: .file())
+    var program: String?
+
+    @Option(help: ArgumentHelp("Programs that it is started below, the nearest first.", valueName: "a,b"))
+    var under: String?
+
+    @Option(help: "The unit or scope of systemd that it runs in.")
+    var unit: String?
+
+    @Option(help: "terminal or none.", completion: .list(["terminal", "none"]))
+    var when: String?
+
+    @Option(help: ArgumentHelp("A process that runs, in place of all these.", valueName: "pid"))
+    var process: Int32?
+
+    @Flag(help: "Print one JSON object: {\"secret\", \"outcome\", \"rule\", \"reader\"}.")
+    var json = false
+
+    private struct Report: Encodable {
+        var secret: String
+        var outcome: String
+        var rule: String?
+        var reader: String
+    }
+
+    func validate() throws {
+        guard (program == nil) != (process == nil) else { throw ValidationError("Say --as or --process.") }
+        guard when.map({ ["terminal", "none"].contains($0) }) ?? true else {
+            throw ValidationError("--when is terminal or none.")
+        }
+    }
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
+        let rules = try AccessOptions(configuration).rules
+        let secret = try AccessPlace.named(place, environment: environment)
+        let reader = try reader()
+        let decision = rules.decide(reader, at: secret)
+        let outcome = Self.word(decision.outcome)
+        if json {
+            Output.print(
+                json: Report(secret: secret, outcome: outcome, rule: decision.rule?.text, reader: reader.title))
+        } else {
+            let why: String =
+                switch (decision.rule, rules.governing(secret)) {
+                case (let rule?, _): "by the rule \"\(rule.text)\", the first that fits"
+                case (nil, let place?): "no rule of \(place) or above it fits"
+                case (nil, nil): "there are no rules for it"
+                }
+            Output.print("\(outcome): \(reader.title) reads \(secret): \(why)")
+        }
+        if decision.outcome == .deny { throw ExitCode.failure }
+    }
+
+    private static func word(_ outcome: AccessRule.Outcome) -> String {
+        switch outcome {
+        case .allow: "allow"
+        case .ask: "ask"
+        case .deny: "deny"
+        }
+    }
+
+    private func reader() throws -> Access.Reader {
+        if let process {
+            guard kill(process, 0) == 0 || errno == EPERM else { throw CommandFailure("there is no process \(process)") }
+            return Access.Reader(ofThread: process)
+        }
+        return Access.Reader(
+            supposing: try ProgramArgument.path(program ?? ""),
+            below: under.map { $0.split(separator: ",").map(String.init) } ?? [], unit: unit,
+            hasTerminal: when != "none")
+    }
+}

@@ -1,0 +1,71 @@
+import Access
+import ArgumentParser
+import Glibc
+import Settings
+import Stores
+import System
+import SystemPackage
+
+/// Whom a rule is for.
+struct RuleReaders: ParsableArguments {
+    @Argument(
+        help: "The program that reads: a path, or a name in PATH. Of a script it is the interpreter.",
+        completion: .file())
+    var program: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Programs, by name or path: for what is started below them, and for themselves.", valueName: "a,b"))
+    var under: String?
+
+    @Option(help: "A unit or scope of systemd; * stands for any part of its name.")
+    var unit: String?
+
+    @Option(help: "terminal or none: for readers with a terminal, or without one.", completion: .list(["terminal", "none"]))
+    var when: String?
+
+    /// A rule for these readers.
+    func rule(_ outcome: AccessRule.Outcome) throws -> AccessRule {
+        let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
+        if under != nil, names.isEmpty { throw CommandFailure("--under needs names of programs, such as claude,codex") }
+        let terminal: Bool?
+        switch when {
+        case nil: terminal = nil
+        case "terminal": terminal = true
+        case "none": terminal = false
+        case let other?: throw CommandFailure("--when is terminal or none, not \(other)")
+        }
+        return AccessRule(
+            outcome, program: try program.map(ProgramArgument.path), under: names, unit: unit,
+            hasTerminal: terminal)
+    }
+}
+
+/// A program that was typed.
+enum ProgramArgument {
+    /// Its path.
+    static func path(_ typed: String) throws -> String {
+        if typed.contains("/") { return FilePath(typed).absolute.string }
+        let folders = (CallerEnvironment.variables()["PATH"] ?? "").split(separator: ":")
+        for folder in folders where folder.hasPrefix("/") {
+            let file = "\(folder)/\(typed)"
+            if access(file, X_OK) == 0 { return file }
+        }
+        throw CommandFailure("there is no program \(typed) in PATH; name it by its path")
+    }
+
+    /// Refuses what no process runs as its program.
+    static func checkCanBeAllowed(_ path: String) throws {
+        guard let file = try? OwnedDescriptor(opening: FilePath(path), O_RDONLY | O_NONBLOCK) else {
+            throw CommandFailure("there is no program \(path) that can be read")
+        }
+        var start = [UInt8](repeating: 0, count: 256)
+        let count = max(0, read(file.raw, &start, start.count))
+        guard start.prefix(count).starts(with: "#!".utf8) else { return }
+        let line = String(decoding: start[2..<count].prefix { $0 != 10 }, as: UTF8.self)
+        let words = line.split(separator: " ").map(String.init)
+        throw CommandFailure(
+            "\(path) is a script: what reads is its interpreter, \(words.joined(separator: " ")), and a rule for that is a rule "
+                + "for every script; narrow it with --unit or --when")
+    }
+}

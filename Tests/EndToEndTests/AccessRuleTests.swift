@@ -1,0 +1,187 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Who may read, with real programs.
+@Suite struct AccessRuleTests {
+    /// A mounted store with a secret, and the ways to it; the mount is gone at the end.
+    private func withMount(
+        _ secrets: [String: String] = ["aws/key": "MARK\n"], settings: [String: String] = [:],
+        _ body: (TestHome) throws -> Void
+    ) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            for (path, text) in secrets.sorted(by: { $0.key < $1.key }) { try store.insert(path, text) }
+            try home.addStores([store])
+            try home.configure(settings)
+            try home.mount()
+            try body(home)
+            try home.unmount()
+        }
+    }
+
+    private func set(_ home: TestHome, _ words: String...) throws {
+        try home.succeed(["passdir", "access", "set"] + words)
+    }
+
+    /// An agent that is denied, by its name or path, reads by none of many ways; looking goes on, and so do others.
+    @Test func nothingBelowADeniedProgramReads() throws {
+        try withMount { home in
+            let folder = home.visible("work/aws").string
+            let secret = "\(folder)/key"
+            // A program of its own: a copy of bash.
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            try set(home, "work/aws", "--deny-under", "agent")
+            let python = """
+                import mmap, os, shutil, sys
+                way, path = sys.argv[1:]
+                def out(b): sys.stdout.buffer.write(b)
+                if way == "read": out(open(path, "rb").read())
+                if way == "mmap":
+                    f = open(path, "rb"); out(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:])
+                if way == "readwrite": out(os.read(os.open(path, os.O_RDWR), 99))
+                if way == "sendfile":
+                    f = os.open(path, os.O_RDONLY); os.sendfile(os.memfd_create("m"), f, 0, 99); out(b"MARK")
+                if way == "path": out(open("/proc/self/fd/%d" % os.open(path, os.O_PATH), "rb").read())
+                if way == "folder":
+                    d = os.open(os.path.dirname(path), os.O_RDONLY); out(os.read(os.open("key", os.O_RDONLY, dir_fd=d), 99))
+                if way == "thread":
+                    import threading
+                    t = threading.Thread(target=lambda: out(open(path, "rb").read())); t.start(); t.join()
+                """
+            try home.write(python, to: "ways.py")
+            let script = home.path("ways.py").string
+            let ways = [
+                "cat '\(secret)'", "cp '\(secret)' copy && cat copy", "sh -c \"cat '\(secret)'\"", "grep -r . '\(folder)'",
+                "mv '\(secret)' '\(home.visible("work/other").string)' && cat '\(home.visible("work/other").string)'",
+                "mv '\(folder)' '\(home.visible("work/free").string)' && cat '\(home.visible("work/free").string)/key'",
+                "nohup cat '\(secret)'", "(setsid --wait cat '\(secret)')", "exec cat '\(secret)'",
+                // The parent is gone, its process group is not.
+                "(sh -c \"sleep 0.1; cat '\(secret)' > orphan\" & ) ; sleep 0.6; cat orphan",
+                "exec 9< '\(folder)'; sh -c 'cat /proc/self/fd/9/key'",
+                "unshare -Ur --fork --pid --mount-proc cat '\(secret)'",
+                "passdir restore work/aws/key --at HEAD --show",
+            ] + ["read", "mmap", "readwrite", "sendfile", "path", "folder", "thread"].map {
+                "python3 '\(script)' \($0) '\(secret)'"
+            }
+            for way in ways {
+                let tried = try home.run([agent, "-c", way + "; true"])
+                #expect(!tried.output.contains("MARK"), "\(way): \(tried)")
+                #expect(!tried.errors.isEmpty, "\(way): \(tried)")
+            }
+            let looked = try home.run([agent, "-c", "ls -l '\(folder)'; stat '\(secret)'; echo new > '\(home.visible("work/new").string)'"])
+            #expect(looked.exitCode == 0 && looked.output.contains("key"), "\(looked)")
+            #expect(try home.succeed(["cat", secret]) == Array("MARK\n".utf8))
+            // What was read by others is in memory now, and yet not the agent's.
+            #expect(try home.run([agent, "-c", "cat '\(secret)'; true"]).output == "")
+
+            let log = try home.passdir("access", "log", "--json").output
+            #expect(log.contains("\"outcome\":\"denied\"") && log.contains("\"program\":\"\(agent)\""), "\(log)")
+            #expect(log.contains("\"outcome\":\"allowed\""), "\(log)")
+            #expect(!log.contains("MARK"))
+        }
+    }
+
+    /// Each program is judged as the file that it runs: not what it says of itself, not what lies at its path now.
+    @Test func aProgramIsTheFileThatItRuns() throws {
+        try withMount { home in
+            let secret = home.visible("work/aws/key").string
+            let tool = home.path("tool").string
+            try home.succeed(["cp", "/bin/cat", tool])
+            try set(home, "work", "--deny")
+            try set(home, "work", "--allow", tool)
+            #expect(try home.succeed([tool, secret]) == Array("MARK\n".utf8))
+            // Another program under its name, by a link, and as a script.
+            for way in ["cat '\(secret)'", "exec -a '\(tool)' cat '\(secret)'", "bash -c 'read x < \(secret); echo $x'"] {
+                let tried = try home.run(["bash", "-c", way])
+                #expect(!tried.output.contains("MARK") && tried.errors.contains("Permission denied"), "\(way): \(tried)")
+            }
+            try home.succeed(["ln", "-s", tool, home.path("link").string])
+            #expect(try home.succeed([home.path("link").string, secret]) == Array("MARK\n".utf8))
+            // Replaced while it runs: what runs is no longer what lies there.
+            let replaced = """
+                exec 3< <(sleep 0.5; echo '\(secret)'); '\(tool)' /dev/fd/3 > /dev/null
+                cp '\(tool)' new; mkfifo gate
+                ( '\(tool)' gate '\(secret)' ) > out 2> err & sleep 0.3; mv new '\(tool)'; echo go > gate; wait
+                cat out err
+                """
+            let tried = try home.run(["bash", "-c", replaced])
+            #expect(!tried.output.contains("MARK") && tried.output.contains("Permission denied"), "\(tried)")
+            #expect(try home.succeed([tool, secret]) == Array("MARK\n".utf8))
+            // A mount namespace in which another program has that path.
+            let other = try home.run([
+                "unshare", "-Urm", "sh", "-c", "mount --bind /bin/head '\(tool)' && '\(tool)' '\(secret)'",
+            ])
+            #expect(!other.output.contains("MARK") && !other.errors.isEmpty, "\(other)")
+            let log = try home.passdir("access", "log", "--program", "tool").output
+            #expect(log.contains("(uncertain)") && log.contains("allowed"), "\(log)")
+        }
+    }
+
+    /// A rule that cannot be read leaves the older ones in force, and is told of everywhere.
+    @Test func aBrokenRuleKeepsTheOldOnes() throws {
+        try withMount { home in
+            let secret = home.visible("work/aws/key").string
+            try set(home, "work", "--deny", "/bin/cat")
+            #expect(try home.run(["cat", secret]).exitCode == 1)
+            let file = home.path("config/passdir/config")
+            let good = try home.text(of: "config/passdir/config")
+            try home.write(good.replacing("deny = ", with: "deny = nobody "), to: "config/passdir/config")
+            try home.waitUntil("the broken rule is told") { try home.passdir("status").output.contains("cannot be read") }
+            #expect(try home.run(["cat", secret]).exitCode == 1)
+            #expect(try home.run(["head", secret]).output == "MARK\n")
+            #expect(try home.passdir("status", "--json").output.contains("the rule 'deny nobody"))
+            let shown = try home.passdir("access")
+            #expect(shown.exitCode == 1 && shown.output.contains("older rules") && shown.output.contains("deny /bin/cat"), "\(shown)")
+            #expect(try home.passdir("access", "test", "work/aws/key", "--as", "cat").errors.contains("\(file):"))
+            try home.write(good, to: "config/passdir/config")
+            try home.succeed(["passdir", "access", "unset", "work"])
+            #expect(try home.run(["cat", secret]).output == "MARK\n")
+            #expect(try home.passdir("access").output.hasPrefix("no rules"))
+        }
+    }
+
+    /// The commands show what holds.
+    @Test func rulesAreSetShownTestedAndFollowARename() throws {
+        try withMount { home in
+            try set(home, "work/aws", "--ask")
+            try set(home, "work/aws", "cat", "--allow", "--when", "terminal")
+            try set(home, "work", "--deny-under", "claude,codex")
+            let rules = try home.passdir("access").output
+            #expect(rules.contains("1  work/aws  allow /") && rules.contains("2  work/aws  ask\n3  work  deny under claude,codex"), "\(rules)")
+            func test(_ words: String...) throws -> String {
+                try home.run(["passdir", "access", "test"] + words).output
+            }
+            #expect(try test("work/aws/key", "--as", "cat").hasPrefix("allow"))
+            #expect(try test("work/aws/key", "--as", "cat", "--when", "none").hasPrefix("ask"))
+            #expect(try test("work/other", "--as", "cat", "--under", "sh,claude").hasPrefix("deny"))
+            #expect(try test("work/other", "--as", "cat", "--json").contains("\"outcome\":\"allow\""))
+            let script = try home.run(["passdir", "access", "set", "work", "--allow", home.path("script").string])
+            #expect(script.exitCode == 1)
+            try home.write("#!/bin/sh\n", to: "script", mode: [.ownerReadWriteExecute])
+            let refused = try home.run(["passdir", "access", "set", "work", "--allow", home.path("script").string])
+            #expect(refused.errors.contains("is a script") && refused.errors.contains("/bin/sh"), "\(refused)")
+            try home.succeed(["passdir", "store", "rename", "work", "job"])
+            #expect(try home.passdir("access").output.contains("job/aws  ask"))
+        }
+    }
+
+    /// Without rules nothing is looked up and nothing is written.
+    @Test func withoutRulesThereIsNoLog() throws {
+        try withMount { home in
+            try home.succeed(["cat", home.visible("work/aws/key").string])
+            #expect(try home.passdir("access", "log").output == "nothing has been logged\n")
+            #expect(!home.path("state/passdir/access.sqlite").exists)
+            try home.configure(["access.log": "true"])
+            try home.waitUntil("reads are noted") {
+                try home.succeed(["cat", home.visible("work/aws/key").string])
+                return try home.passdir("access", "log").output.contains("work/aws/key")
+            }
+            let log = try home.passdir("access", "log", "work/aws", "--json").output
+            #expect(log.contains("no rule") || log.contains("\"words\":[\"cat\""), "\(log)")
+        }
+    }
+}
