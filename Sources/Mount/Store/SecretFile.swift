@@ -37,6 +37,8 @@ final class SecretFile: Sendable {
         private(set) var isOnlyTruncated = false
         /// Open handles.
         var handles = 0
+        /// Those of `handles` that no program has: saves that are tried again, and texts that are given up.
+        var ownHandles = 0
         /// A decryption on its way.
         var decryption: SharedDecryption?
         /// Why the last save failed; nil when none did.
@@ -129,6 +131,9 @@ extension SecretFile.State {
     var isLoaded: Bool { mode != .absent }
     /// Edited and to be saved; a scratch file never is.
     var isDirty: Bool { !isScratch && version != savedVersion }
+
+    /// Whether a program has it open.
+    var isOpenInProgram: Bool { handles > ownHandles }
 
     /// Nobody has it open, and what is in memory is on disk, too.
     var isIdle: Bool { handles == 0 && !isDirty && !isScratch && isLoaded }
