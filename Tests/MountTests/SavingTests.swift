@@ -2,6 +2,7 @@ import Fuse
 import Glibc
 import OpenPGP
 import Stores
+import Synchronization
 import SystemPackage
 import TestKit
 import Testing
@@ -82,6 +83,25 @@ import Testing
             #expect(mount.filesystem.unsaved.isEmpty)
             #expect(try mount.names() == (isOnDisk ? ["a"] : []))
             if isOnDisk { #expect(try mount.read("work/a") == "old") }
+        }
+    }
+
+    /// A save that is tried again at that moment is no program that has the file open.
+    @Test func whatIsTriedAgainMeanwhileIsGivenUp() throws {
+        try TestMount.with { mount in
+            let isOver = Atomic(false)
+            let retry = Background {
+                while !isOver.load(ordering: .acquiring) { mount.filesystem.retryFailedSaves() }
+            }
+            defer {
+                isOver.store(true, ordering: .releasing)
+                _ = try? retry.value()
+            }
+            for round in 0..<8 {
+                try mount.write(mount.keys.ann.fingerprint, "work/.gpg-id")
+                try mount.saveInVain("work/\(round)", list: "work/.gpg-id")
+                #expect(mount.filesystem.discardUnsaved(ofStore: "work", "\(round)") == ["\(round)"])
+            }
         }
     }
 

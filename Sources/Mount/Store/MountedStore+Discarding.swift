@@ -9,7 +9,7 @@ extension MountedStore {
         var discarded: [String] = []
         for node in failedNodes {
             guard let place = tree.visiblePath(of: node), path == nil || path == place.string,
-                let parent = tree.parent(of: node), let file = beginHandle(node)
+                let parent = tree.parent(of: node), let file = beginHandle(node, isOwn: true)
             else { continue }
             switch discard(node, file, evenIfOpen: path == nil) {
             case .isOpen: break
@@ -21,7 +21,7 @@ extension MountedStore {
                     parent: parent.inode, child: node.inode, name: name)
             }
             unmarkIfSaved(node, file)
-            endHandle(node, file)
+            endHandle(node, file, isOwn: true)
         }
         return discarded
     }
@@ -34,7 +34,7 @@ extension MountedStore {
                 let path = tree.backingPath(of: node)
                 let isOnDisk = path.map { self.isOnDisk($0) } ?? false
                 let isDone = file.state.withLock { state in
-                    guard evenIfOpen || state.handles == 1 else { return false }
+                    guard evenIfOpen || !state.isOpenInProgram else { return false }
                     state.abandonEdits()
                     // Whoever has it open, or opens it, reads on in what lies on disk.
                     if isOnDisk { state.drop() }

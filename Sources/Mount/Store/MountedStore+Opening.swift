@@ -90,16 +90,21 @@ extension MountedStore {
     }
 
     /// The content of a secret with one more handle; nil when the node is none.
-    func beginHandle(_ node: Node) -> SecretFile? {
+    /// - Parameter isOwn: for work that the mount does of itself: no program has the file open because of it.
+    func beginHandle(_ node: Node, isOwn: Bool = false) -> SecretFile? {
         let file = node.beginUse(mount.scratchMemory)
-        file?.state.withLock { $0.handles += 1 }
+        file?.state.withLock { state in
+            state.handles += 1
+            if isOwn { state.ownHandles += 1 }
+        }
         return file
     }
 
     /// One handle less; after the last one a saved content is kept for a while, or forgotten, here and in the kernel.
-    func endHandle(_ node: Node, _ file: SecretFile) {
+    func endHandle(_ node: Node, _ file: SecretFile, isOwn: Bool = false) {
         let count = file.state.withLock { state -> Int? in
             state.handles -= 1
+            if isOwn { state.ownHandles -= 1 }
             return state.isIdle ? state.count : nil
         }
         if let count, !keep(node, count) { forget(node, file) }

@@ -80,10 +80,10 @@ extension MountedStore {
     func saveAll(_ nodes: [Node]) -> Int {
         var count = 0
         for node in nodes {
-            guard let file = beginHandle(node) else { continue }
+            guard let file = beginHandle(node, isOwn: true) else { continue }
             if !isUnusedProbe(node, file), (try? save(node, file)) != nil { count += 1 }
             // Where nobody has it open, the plaintext is forgotten as after a close.
-            endHandle(node, file)
+            endHandle(node, file, isOwn: true)
         }
         return count
     }

@@ -41,6 +41,8 @@ final class SecretFile: Sendable {
         var writers = 0
         /// How often it was wiped by a lock: what was open then reads no more.
         private(set) var wipes: UInt64 = 0
+        /// Those of `handles` that no program has: saves that are tried again, and texts that are given up.
+        var ownHandles = 0
         /// A decryption on its way.
         var decryption: SharedDecryption?
         /// Why the last save failed; nil when none did.
@@ -133,6 +135,9 @@ extension SecretFile.State {
     var isLoaded: Bool { mode != .absent }
     /// Edited and to be saved; a scratch file never is.
     var isDirty: Bool { !isScratch && version != savedVersion }
+
+    /// Whether a program has it open.
+    var isOpenInProgram: Bool { handles > ownHandles }
 
     /// Nobody has it open, and what is in memory is on disk, too.
     var isIdle: Bool { handles == 0 && !isDirty && !isScratch && isLoaded }
