@@ -2,7 +2,6 @@ import Access
 import Dispatch
 import Fuse
 import Git
-import Access
 import Glibc
 import Logging
 import Mount
@@ -313,12 +312,6 @@ extension MountService: ControlService {
                 return report
             })
     }
-
-    func lock(stores names: [String]?) throws(ControlError) -> String? {
-        try locking.lock(names, because: .command)
-    }
-
-    func unlock(stores names: [String]?) throws(ControlError) { try locking.unlock(names) }
 
     func reload(pushing: String?, reopening: String?) throws(ControlError) {
         if let pushing { stores.saveAndPush(pushing, limit: .seconds(30)) }

@@ -115,6 +115,11 @@ import Testing
                 cat ~/errors; is none; cat ~/mnt/work/a
                 """
             let result = try run(script, home)
+            // Where gpg asked, the prompt goes on: gpg-agent 2.2 leaves it open.
+            try pinentry.release()
+            try home.waitUntil("the prompt is gone") {
+                try home.run(["pgrep", "-f", home.path("pinentry").string]).exitCode == 1
+            }
             #expect(
                 result.exitCode == 0, "\(result.errors)\((try? home.text(of: "state/passdir/log")) ?? "")")
             #expect(result.output.contains("Connection timed out") && result.output.hasSuffix("text\n"))

@@ -57,6 +57,29 @@ import Testing
         }
     }
 
+    /// A change of recipients has to read what is below: it is kept, and made as soon as that may be read.
+    @Test func aListThatIsSavedMeanwhileCountsWhenUnlocked() throws {
+        try TestHome.guarded { home in
+            let keys = try ["a@example.org", "b@example.org"].map { try home.makeKey($0) }
+            let store = try home.makeStore("work", recipients: [keys[0]])
+            try store.insert("a", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "lock"])
+            let list = home.visible("work/.gpg-id").string
+            let text = keys.map { $0.fingerprint + "\n" }.joined()
+            let saving = try home.run(["tee", list], input: Array(text.utf8))
+            #expect(saving.errors.contains("Permission denied"), "\(saving)")
+            #expect(try home.text(of: "work/.gpg-id") != text)
+            let unsaved = try home.status().store("work").unsaved
+            #expect(unsaved.map(\.error) == ["work is locked; passdir unlock work"])
+            try home.succeed(["passdir", "unlock"])
+            try home.waitUntil("the list is saved") { try home.text(of: "work/.gpg-id") == text }
+            #expect(try home.status().store("work").unsaved.isEmpty)
+            try home.unmount()
+        }
+    }
+
     /// Holds:
     /// - After `passdir lock` gpg-agent has forgotten the passphrases (`lock.agent`), and the next open asks for one: who
     ///   enters it unlocks the store. With `lock.agent = false` it has not, and `passdir unlock` is what unlocks.

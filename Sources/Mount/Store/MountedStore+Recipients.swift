@@ -16,8 +16,6 @@ extension MountedStore {
     func saveRecipients(
         _ snapshot: Snapshot, at path: FilePath, _ file: SecretFile
     ) throws(StoreError) {
-        // What is below would have to be read.
-        if lock.isLocked { throw lockedError }
         let now = try store.appliedList(of: path.removingLastComponent())
         let tried = file.state.withLock { $0.triedFrom } ?? now
         do throws(StoreError) {
@@ -42,6 +40,8 @@ extension MountedStore {
     private func changeRecipients(
         _ snapshot: Snapshot, at path: FilePath, from tried: AppliedList, modified: FileTime? = nil
     ) throws(StoreError) -> FileStatus {
+        // What is below would have to be read.
+        if lock.isLocked { throw lockedError }
         guard let change = changeRecipients else {
             throw StoreError(.system(.permissionDenied), "\(path.string) cannot be changed here.")
         }
@@ -65,6 +65,7 @@ extension MountedStore {
         }
         let gone = try Errno.catching { () throws(StoreError) in
             if try !store.secrets(below: path, nested: false).isEmpty {
+                if lock.isLocked { throw lockedError }
                 try changeRecipients(
                     path, try store.inheritedFile(of: path).bytes, try store.appliedList(of: path))
             }
@@ -101,7 +102,9 @@ extension MountedStore {
             let path = move.destination
             // Who stopped it is told, and it leaves nothing to be done.
             if error.code != .aborted || error.place != nil {
-                note(error.message, about: path, at: path, keptAt: error.place)
+                note(
+                    error.message, about: path, at: path, keptAt: error.place,
+                    isOfLock: error.code == .locked)
             }
             throw Errno(error)
         }

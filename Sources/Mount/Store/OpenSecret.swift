@@ -57,15 +57,14 @@ struct OpenSecret: OpenFile {
 
     func read(at offset: Int, count: Int, _ reply: (UnsafeRawBufferPointer) -> Void) throws(Errno) {
         // A lock that comes after this look has the kernel drop the page, which waits for this reply.
-        let isSecret = !store.lock.isLocked || !store.isRecipientFile(node)
-        if isSecret, store.lock.isLocked { throw .permissionDenied }
+        if store.lock.isLocked, !store.isRecipientFile(node) { throw .permissionDenied }
         // Pages of a file that is mapped are read for writers, too: the kernel has checked the mode.
         try file.state.withLock { (state) throws(Errno) in
             guard state.isLoaded, state.wipes == wipes else { throw .permissionDenied }
             state.noteRead(of: content)
             state.read(at: offset, count: count, reply)
         }
-        if isSecret { store.mount.options.locks.noteRead() }
+        store.mount.options.locks.noteRead()
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
