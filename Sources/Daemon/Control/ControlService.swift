@@ -64,7 +64,9 @@ extension ControlService {
     /// A service without stores has nothing to take back.
     public func abortSave(store: String) -> AbortedSave? { nil }
     /// A service without stores has no rules.
-    public func access() -> AccessReport { AccessReport(rules: [], locked: [], isLogging: false, problem: nil) }
+    public func access() -> AccessReport {
+        AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
+    }
     /// A service without stores has no rules.
     public func mayRead(_ secret: String, process: Int32) -> Bool { true }
     /// A service without stores has nothing to do.
