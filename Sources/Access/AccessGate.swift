@@ -21,7 +21,9 @@ public final class AccessGate: ReadJudge {
     /// - Parameters:
     ///   - log: the file in which it is noted who reads; made when something is.
     ///   - notify: tells a person on the desktop; returns at once.
-    public init(log: FilePath, notify: @escaping @Sendable (_ title: String, _ body: String) -> Void = { _, _ in }) {
+    public init(
+        log: FilePath, notify: @escaping @Sendable (_ title: String, _ body: String) -> Void = { _, _ in }
+    ) {
         let log = AccessLog(file: log, notify: notify)
         self.log = log
         questions = Questions { log.hasChanged($0) }
@@ -40,8 +42,10 @@ public final class AccessGate: ReadJudge {
     /// What is in force.
     public var options: AccessOptions { inForce.withLock { $0.options } }
 
+    /// Whether there are rules, or reads are noted.
     public var isWatching: Bool { watches.load(ordering: .acquiring) }
 
+    /// Judges one open for reading; returns at once.
     public func judge(_ thread: Int32, reading secret: String) -> Judgement {
         guard isWatching else { return .allowed }
         let options = options
@@ -117,6 +121,7 @@ public final class AccessGate: ReadJudge {
     /// Writes the rest of the log, and notes nothing from then on.
     public func close() { log.close() }
 
+    /// Whether a secret may be read without a question; noted only then.
     public func allows(_ thread: Int32, reading secret: String) -> Bool {
         guard isWatching else { return true }
         guard options.concerns(secret) else { return true }
@@ -127,6 +132,7 @@ public final class AccessGate: ReadJudge {
         return true
     }
 
+    /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
         let rules = options.rules
         guard !rules.isEmpty else { return true }

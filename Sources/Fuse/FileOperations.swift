@@ -11,8 +11,9 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
             .opened(
                 OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false), opened, flags)
         }
-        if let request, let opened = Server.of(request).filesystem.openAtOnce(
-            inode, flags: flags, for: Request.thread(of: request))
+        if let request,
+            let opened = Server.of(request).filesystem.openAtOnce(
+                inode, flags: flags, for: Request.thread(of: request))
         {
             return Server.of(request).answer(request) { () throws(Errno) in answer(opened) }
         }

@@ -116,7 +116,9 @@ public final class Configuration: Sendable {
         let state = state.withLock { $0 }
         var found: [AccessSection] = []
         for header in state.sections where header.name == AccessSection.name {
-            guard let place = header.subsection, !found.contains(where: { $0.place == place }) else { continue }
+            guard let place = header.subsection, !found.contains(where: { $0.place == place }) else {
+                continue
+            }
             let values = state.entries.filter { AccessSection.holds($0) && $0.subsection == place }
             found.append(
                 AccessSection(

@@ -78,6 +78,15 @@ extension Catalogue {
             "damaged state", "SQLite", .state, "state.sqlite.damaged*", .personal, .stores,
             "A state that could not be read, set aside"),
         item(
+            "access log", "SQLite", .state, "access.sqlite", .personal, .access,
+            "Which programs read which secrets; never a content"),
+        item(
+            "access log journal", "SQLite", .state, "access.sqlite-*", .personal, .access,
+            "SQLite's write-ahead log of the access log"),
+        item(
+            "damaged access log", "SQLite", .state, "access.sqlite.damaged*", .personal, .access,
+            "An access log that could not be read, set aside"),
+        item(
             "operations", "folder", .state, "operations", .none, .stores,
             "The journal of operations on stores"),
         item(

@@ -10,7 +10,9 @@ public struct ProcessFolder: ~Copyable, Sendable {
     /// nil where no such process is to be seen.
     /// - Parameter id: of a process or of one of its threads.
     public init?(_ id: Int32) {
-        guard id > 0, let opened = try? OwnedDescriptor(opening: FilePath("/proc/\(id)"), O_RDONLY | O_DIRECTORY) else {
+        guard id > 0,
+            let opened = try? OwnedDescriptor(opening: FilePath("/proc/\(id)"), O_RDONLY | O_DIRECTORY)
+        else {
             return nil
         }
         descriptor = opened
@@ -85,7 +87,9 @@ public struct ProcessFacts: Sendable, Equatable {
 
     /// The path of its terminal; nil where it has none, or one of an unusual kind.
     public var terminal: String? {
-        let (major, minor) = (terminalNumber >> 8 & 0xFFF, terminalNumber & 0xFF | terminalNumber >> 12 & 0xFFF00)
+        let (major, minor) = (
+            terminalNumber >> 8 & 0xFFF, terminalNumber & 0xFF | terminalNumber >> 12 & 0xFFF00
+        )
         // Pseudo-terminals, and the consoles before the serial lines; devices.txt of Linux.
         return switch major {
         case 136...143: "/dev/pts/\((major - 136) << 8 + minor)"

@@ -25,7 +25,8 @@ struct Passdir: ParsableCommand {
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
             DiscardCommand.self, LockCommand.self, UnlockCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
-            AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self, AuditCommand.self,
+            AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
+            AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self,
         ]
     )

@@ -67,7 +67,8 @@ struct RestoreCommand: ParsableCommand {
             try CommandRead.isAllowed(
                 secret, process: getppid(), environment: CallerEnvironment.variables())
         else {
-            throw CommandFailure("\(secret) may not be read: passdir access log \(ShellWord.quoted(secret)) says why")
+            throw CommandFailure(
+                "\(secret) may not be read: passdir access log \(ShellWord.quoted(secret)) says why")
         }
         Output.write(secret: try history.plaintext(of: file))
     }

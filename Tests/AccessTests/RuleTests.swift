@@ -11,7 +11,8 @@ import Testing
             place: place, file: "config", line: 1,
             rules: rules.enumerated().map { number, rule in
                 let words = rule.split(separator: " ", maxSplits: 1).map(String.init)
-                return AccessSection.Item(key: words[0], value: words.count > 1 ? words[1] : "", line: number + 2)
+                return AccessSection.Item(
+                    key: words[0], value: words.count > 1 ? words[1] : "", line: number + 2)
             })
     }
 
@@ -20,7 +21,8 @@ import Testing
         hasTerminal: Bool = true, isAtItsPath: Bool = true
     ) -> Reader {
         Reader(
-            program: path.map { Program(path: $0, fingerprint: "", isAtItsPath: isAtItsPath) }, saidNames: said,
+            program: path.map { Program(path: $0, fingerprint: "", isAtItsPath: isAtItsPath) },
+            saidNames: said,
             ancestors: names.map { .init(process: 2, program: Program(path: "/opt/\($0)", fingerprint: "")) },
             units: units, hasTerminal: hasTerminal)
     }
@@ -29,11 +31,14 @@ import Testing
     @Test func aRuleIsForThoseThatItNames() throws {
         let table: [(rule: String, reader: Reader, isFor: Bool)] = [
             ("allow", .unknown, true), ("deny", .unknown, true), ("ask", reader(), true),
-            ("allow /bin/sh", reader(), true), ("allow /bin/cat", reader(), false), ("deny /bin/cat", reader(), false),
+            ("allow /bin/sh", reader(), true), ("allow /bin/cat", reader(), false),
+            ("deny /bin/cat", reader(), false),
             // In doubt nobody is let in.
-            ("allow /bin/sh", .unknown, false), ("deny /bin/sh", .unknown, true), ("ask /bin/sh", .unknown, true),
+            ("allow /bin/sh", .unknown, false), ("deny /bin/sh", .unknown, true),
+            ("ask /bin/sh", .unknown, true),
             ("allow /bin/sh", reader(nil), false), ("deny /bin/sh", reader(nil), true),
-            ("allow /bin/sh", reader(isAtItsPath: false), false), ("deny /bin/sh", reader(isAtItsPath: false), true),
+            ("allow /bin/sh", reader(isAtItsPath: false), false),
+            ("deny /bin/sh", reader(isAtItsPath: false), true),
             ("deny under claude", reader(below: ["sh", "claude", "bash"]), true),
             ("deny under claude,codex", reader(below: ["codex"]), true),
             ("deny under claude", reader("/opt/claude"), true),
@@ -64,7 +69,8 @@ import Testing
 
     @Test func theLongestPlaceDecidesAndInItTheFirstRule() throws {
         let rules = try AccessRules([
-            section("work", ["deny under claude", "allow /bin/sh"]), section("work/aws", ["allow when none", "ask"]),
+            section("work", ["deny under claude", "allow /bin/sh"]),
+            section("work/aws", ["allow when none", "ask"]),
             section("work/aws/root", ["ask /bin/cat every-time"]),
         ])
         func outcome(_ place: String, _ reader: Reader) -> String {
@@ -90,8 +96,12 @@ import Testing
             "ask for 10m every-time", "allow /a /b", "ask 'open", "deny when none when none",
         ]
         for rule in broken {
-            let sentence = #expect(throws: SettingsError.self, "\(rule)") { try AccessRules([section("work", [rule])]) }
-            #expect(sentence?.line == 2 && sentence?.message.contains(rule) == true, "\(rule): \(String(describing: sentence))")
+            let sentence = #expect(throws: SettingsError.self, "\(rule)") {
+                try AccessRules([section("work", [rule])])
+            }
+            #expect(
+                sentence?.line == 2 && sentence?.message.contains(rule) == true,
+                "\(rule): \(String(describing: sentence))")
         }
         for place in ["/work", "work/", "work//a", "work/../home", ""] {
             #expect(throws: SettingsError.self) { try AccessRules([section(place, ["deny"])]) }
@@ -105,10 +115,14 @@ import Testing
             (AccessRule(.allow, program: "/usr/bin/aws"), "allow /usr/bin/aws, ask"),
             (AccessRule(.deny, under: ["claude"]), "deny under claude, allow /usr/bin/aws, ask"),
             (AccessRule(.ask(.everyTime)), "deny under claude, allow /usr/bin/aws, ask every-time"),
-            (AccessRule(.deny, program: "/usr/bin/aws"), "deny under claude, deny /usr/bin/aws, ask every-time"),
+            (
+                AccessRule(.deny, program: "/usr/bin/aws"),
+                "deny under claude, deny /usr/bin/aws, ask every-time"
+            ),
         ] {
             items = try AccessRules.adding(rule, to: items, at: "work")
-            let text = items.map { $0.value.isEmpty ? $0.key : "\($0.key) \($0.value)" }.joined(separator: ", ")
+            let text = items.map { $0.value.isEmpty ? $0.key : "\($0.key) \($0.value)" }.joined(
+                separator: ", ")
             #expect(text == all)
         }
         let fewer = try AccessRules.removing(
@@ -118,7 +132,8 @@ import Testing
     }
 
     @Test func unitsAreReadFromControlGroups() {
-        let text = "1:name=systemd:/old.service\n0::/user.slice/user-1.slice/user@1.service/app.slice/app-x-2.scope\n"
+        let text =
+            "1:name=systemd:/old.service\n0::/user.slice/user-1.slice/user@1.service/app.slice/app-x-2.scope\n"
         #expect(Reader.units(Array(text.utf8)) == ["user@1.service", "app-x-2.scope"])
         #expect(Reader.units(Array("0::/\n".utf8)).isEmpty)
     }
@@ -129,8 +144,10 @@ import Testing
         let reader = Reader(program: Program(path: evil, fingerprint: ""), folder: evil, words: [evil, evil])
         let placed = PlacedRule(place: "work", rule: AccessRule(.ask(.untilLock)))
         let text = QuestionText("work/\(evil)", reader, placed, hasChanged: true)
-        #expect(text.lines.allSatisfy { line in line.utf8.allSatisfy { $0 >= 0x20 } && line.utf8.count < 1000 })
-        #expect(text.lines[1].contains("%25%0A") == false && text.lines[1].contains("%250Ab"), "\(text.lines)")
+        #expect(
+            text.lines.allSatisfy { line in line.utf8.allSatisfy { $0 >= 0x20 } && line.utf8.count < 1000 })
+        #expect(
+            text.lines[1].contains("%25%0A") == false && text.lines[1].contains("%250Ab"), "\(text.lines)")
         #expect(text.lines.contains("SETNOTOK Allow once"))
     }
 }

@@ -26,7 +26,9 @@ import Testing
         try home.succeed(["passdir", "access", "set"] + words)
     }
 
-    /// An agent that is denied, by its name or path, reads by none of many ways; looking goes on, and so do others.
+    /// Holds:
+    /// - What runs below a program that the rules deny reads neither by an open of its own, a mapping, a copy or a rename, nor by a
+    ///   descriptor of the folder, another session or a namespace of its own; looking goes on.
     @Test func nothingBelowADeniedProgramReads() throws {
         try withMount { home in
             let folder = home.visible("work/aws").string
@@ -54,38 +56,54 @@ import Testing
                 """
             try home.write(python, to: "ways.py")
             let script = home.path("ways.py").string
-            let ways = [
-                "cat '\(secret)'", "cp '\(secret)' copy && cat copy", "sh -c \"cat '\(secret)'\"", "grep -r . '\(folder)'",
-                "mv '\(secret)' '\(home.visible("work/other").string)' && cat '\(home.visible("work/other").string)'",
-                "mv '\(folder)' '\(home.visible("work/free").string)' && cat '\(home.visible("work/free").string)/key'",
-                "nohup cat '\(secret)'", "(setsid --wait cat '\(secret)')", "exec cat '\(secret)'",
-                // The parent is gone, its process group is not.
-                "(sh -c \"sleep 0.1; cat '\(secret)' > orphan\" & ) ; sleep 0.6; cat orphan",
-                "exec 9< '\(folder)'; sh -c 'cat /proc/self/fd/9/key'",
-                "unshare -Ur --fork --pid --mount-proc cat '\(secret)'",
-                "passdir restore work/aws/key --at HEAD --show",
-            ] + ["read", "mmap", "readwrite", "sendfile", "path", "folder", "thread"].map {
-                "python3 '\(script)' \($0) '\(secret)'"
-            }
+            let ways =
+                [
+                    "cat '\(secret)'", "cp '\(secret)' copy && cat copy", "sh -c \"cat '\(secret)'\"",
+                    "grep -r . '\(folder)'",
+                    "mv '\(secret)' '\(home.visible("work/other").string)' && cat '\(home.visible("work/other").string)'",
+                    "mv '\(folder)' '\(home.visible("work/free").string)' && cat '\(home.visible("work/free").string)/key'",
+                    "nohup cat '\(secret)'", "(setsid --wait cat '\(secret)')",
+                    // The parent is gone, its process group is not.
+                    "(sh -c \"sleep 0.1; cat '\(secret)' > orphan\" & ) ; sleep 0.6; cat orphan",
+                    "exec 9< '\(folder)'; sh -c 'cat /proc/self/fd/9/key'",
+                    "unshare -Ur --fork --pid --mount-proc cat '\(secret)'",
+                    "passdir restore work/aws/key --at HEAD --show",
+                ]
+                + ["read", "mmap", "readwrite", "sendfile", "path", "folder", "thread"].map {
+                    "python3 '\(script)' \($0) '\(secret)'"
+                }
             for way in ways {
                 let tried = try home.run([agent, "-c", way + "; true"])
                 #expect(!tried.output.contains("MARK"), "\(way): \(tried)")
                 #expect(!tried.errors.isEmpty, "\(way): \(tried)")
             }
-            let looked = try home.run([agent, "-c", "ls -l '\(folder)'; stat '\(secret)'; echo new > '\(home.visible("work/new").string)'"])
+            // What gets through, as docs/security.md says.
+            let through = [
+                "exec cat '\(secret)'",
+                "(setsid sh -c \"sleep 0.1; cat '\(secret)' > far\" & ); sleep 0.6; cat far",
+            ]
+            for way in through {
+                #expect(try home.run([agent, "-c", way]).output == "MARK\n", "\(way)")
+            }
+            let looked = try home.run([
+                agent, "-c",
+                "ls -l '\(folder)'; stat '\(secret)'; echo new > '\(home.visible("work/new").string)'",
+            ])
             #expect(looked.exitCode == 0 && looked.output.contains("key"), "\(looked)")
             #expect(try home.succeed(["cat", secret]) == Array("MARK\n".utf8))
             // What was read by others is in memory now, and yet not the agent's.
             #expect(try home.run([agent, "-c", "cat '\(secret)'; true"]).output == "")
 
             let log = try home.passdir("access", "log", "--json").output
-            #expect(log.contains("\"outcome\":\"denied\"") && log.contains("\"program\":\"\(agent)\""), "\(log)")
+            #expect(
+                log.contains("\"outcome\":\"denied\"") && log.contains("\"program\":\"\(agent)\""), "\(log)")
             #expect(log.contains("\"outcome\":\"allowed\""), "\(log)")
             #expect(!log.contains("MARK"))
         }
     }
 
-    /// Each program is judged as the file that it runs: not what it says of itself, not what lies at its path now.
+    /// Holds:
+    /// - A rule that allows a program lets in the file at its path only, whatever a process calls itself.
     @Test func aProgramIsTheFileThatItRuns() throws {
         try withMount { home in
             let secret = home.visible("work/aws/key").string
@@ -95,9 +113,14 @@ import Testing
             try set(home, "work", "--allow", tool)
             #expect(try home.succeed([tool, secret]) == Array("MARK\n".utf8))
             // Another program under its name, by a link, and as a script.
-            for way in ["cat '\(secret)'", "exec -a '\(tool)' cat '\(secret)'", "bash -c 'read x < \(secret); echo $x'"] {
+            for way in [
+                "cat '\(secret)'", "exec -a '\(tool)' cat '\(secret)'",
+                "bash -c 'read x < \(secret); echo $x'",
+            ] {
                 let tried = try home.run(["bash", "-c", way])
-                #expect(!tried.output.contains("MARK") && tried.errors.contains("Permission denied"), "\(way): \(tried)")
+                #expect(
+                    !tried.output.contains("MARK") && tried.errors.contains("Permission denied"),
+                    "\(way): \(tried)")
             }
             try home.succeed(["ln", "-s", tool, home.path("link").string])
             #expect(try home.succeed([home.path("link").string, secret]) == Array("MARK\n".utf8))
@@ -121,7 +144,8 @@ import Testing
         }
     }
 
-    /// A rule that cannot be read leaves the older ones in force, and is told of everywhere.
+    /// Holds:
+    /// - A rule that cannot be read changes nothing, and is told.
     @Test func aBrokenRuleKeepsTheOldOnes() throws {
         try withMount { home in
             let secret = home.visible("work/aws/key").string
@@ -130,13 +154,18 @@ import Testing
             let file = home.path("config/passdir/config")
             let good = try home.text(of: "config/passdir/config")
             try home.write(good.replacing("deny = ", with: "deny = nobody "), to: "config/passdir/config")
-            try home.waitUntil("the broken rule is told") { try home.passdir("status").output.contains("cannot be read") }
+            try home.waitUntil("the broken rule is told") {
+                try home.passdir("status").output.contains("cannot be read")
+            }
             #expect(try home.run(["cat", secret]).exitCode == 1)
             #expect(try home.run(["head", secret]).output == "MARK\n")
             #expect(try home.passdir("status", "--json").output.contains("the rule 'deny nobody"))
             let shown = try home.passdir("access")
-            #expect(shown.exitCode == 1 && shown.output.contains("older rules") && shown.output.contains("deny /bin/cat"), "\(shown)")
-            #expect(try home.passdir("access", "test", "work/aws/key", "--as", "cat").errors.contains("\(file):"))
+            #expect(
+                shown.exitCode == 1 && shown.output.contains("older rules")
+                    && shown.output.contains("deny /bin/cat"), "\(shown)")
+            #expect(
+                try home.passdir("access", "test", "work/aws/key", "--as", "cat").errors.contains("\(file):"))
             try home.write(good, to: "config/passdir/config")
             try home.succeed(["passdir", "access", "unset", "work"])
             #expect(try home.run(["cat", secret]).output == "MARK\n")
@@ -151,7 +180,9 @@ import Testing
             try set(home, "work/aws", "cat", "--allow", "--when", "terminal")
             try set(home, "work", "--deny-under", "claude,codex")
             let rules = try home.passdir("access").output
-            #expect(rules.contains("1  work/aws  allow /") && rules.contains("2  work/aws  ask\n3  work  deny under claude,codex"), "\(rules)")
+            #expect(
+                rules.contains("1  work/aws  allow /")
+                    && rules.contains("2  work/aws  ask\n3  work  deny under claude,codex"), "\(rules)")
             func test(_ words: String...) throws -> String {
                 try home.run(["passdir", "access", "test"] + words).output
             }
@@ -159,11 +190,16 @@ import Testing
             #expect(try test("work/aws/key", "--as", "cat", "--when", "none").hasPrefix("ask"))
             #expect(try test("work/other", "--as", "cat", "--under", "sh,claude").hasPrefix("deny"))
             #expect(try test("work/other", "--as", "cat", "--json").contains("\"outcome\":\"allow\""))
-            let script = try home.run(["passdir", "access", "set", "work", "--allow", home.path("script").string])
+            let script = try home.run([
+                "passdir", "access", "set", "work", "--allow", home.path("script").string,
+            ])
             #expect(script.exitCode == 1)
             try home.write("#!/bin/sh\n", to: "script", mode: [.ownerReadWriteExecute])
-            let refused = try home.run(["passdir", "access", "set", "work", "--allow", home.path("script").string])
-            #expect(refused.errors.contains("is a script") && refused.errors.contains("/bin/sh"), "\(refused)")
+            let refused = try home.run([
+                "passdir", "access", "set", "work", "--allow", home.path("script").string,
+            ])
+            #expect(
+                refused.errors.contains("is a script") && refused.errors.contains("/bin/sh"), "\(refused)")
             try home.succeed(["passdir", "store", "rename", "work", "job"])
             #expect(try home.passdir("access").output.contains("job/aws  ask"))
         }
@@ -174,7 +210,7 @@ import Testing
         try withMount { home in
             try home.succeed(["cat", home.visible("work/aws/key").string])
             #expect(try home.passdir("access", "log").output == "nothing has been logged\n")
-            #expect(!home.path("state/passdir/access.sqlite").exists)
+            #expect(!FileCalls.exists(home.path("state/passdir/access.sqlite")))
             try home.configure(["access.log": "true"])
             try home.waitUntil("reads are noted") {
                 try home.succeed(["cat", home.visible("work/aws/key").string])

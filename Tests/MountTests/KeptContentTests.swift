@@ -21,7 +21,9 @@ import Testing
     /// Opens without a decryption, reads and closes; nil where a decryption is needed.
     private func readAtOnce(_ mount: TestMount, _ path: String) throws -> (text: String, fromPages: Bool)? {
         let entry = try mount.look(path)
-        guard let opened = mount.filesystem.openAtOnce(entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: getpid())
+        guard
+            let opened = mount.filesystem.openAtOnce(
+                entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: getpid())
         else {
             mount.forget(entry)
             return nil

@@ -58,7 +58,9 @@ struct PinentryConversation: ~Copyable {
             guard say("OPTION \(option)=\(value)"), receive(&reader) != .end else { return .nobody }
         }
         for line in ["OPTION grab", "SETTIMEOUT \(limit)"] + question.lines {
-            guard line.utf8.count < Self.lineLength, say(line), receive(&reader) != .end else { return .nobody }
+            guard line.utf8.count < Self.lineLength, say(line), receive(&reader) != .end else {
+                return .nobody
+            }
         }
         guard say("CONFIRM") else { return .nobody }
         switch receive(&reader) {
@@ -122,7 +124,9 @@ struct PinentryConversation: ~Copyable {
                 pollfd(fd: output.raw, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: ending, events: Int16(POLLIN), revents: 0),
             ]
-            guard (try? Poll.wait(for: &entries, until: deadline)) == true, entries[1].revents == 0 else { return nil }
+            guard (try? Poll.wait(for: &entries, until: deadline)) == true, entries[1].revents == 0 else {
+                return nil
+            }
             var chunk = [UInt8](repeating: 0, count: 1024)
             let count = read(output.raw, &chunk, chunk.count)
             if count > 0 {

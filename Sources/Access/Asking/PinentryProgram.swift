@@ -23,12 +23,15 @@ enum PinentryProgram {
     }
 
     private static func configured(_ file: FilePath) -> String? {
-        guard let bytes = try? OwnedDescriptor(opening: file, O_RDONLY | O_NONBLOCK).readAll(atMost: 65_536) else {
+        guard let bytes = try? OwnedDescriptor(opening: file, O_RDONLY | O_NONBLOCK).readAll(atMost: 65_536)
+        else {
             return nil
         }
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
-            guard words.count == 2, words[0] == "pinentry-program" || words[0] == "--pinentry-program" else { continue }
+            guard words.count == 2, words[0] == "pinentry-program" || words[0] == "--pinentry-program" else {
+                continue
+            }
             let path = words[1].drop { $0 == " " || $0 == "\t" }
             let trimmed = String(path.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }.reversed())
             if !trimmed.isEmpty { return trimmed }

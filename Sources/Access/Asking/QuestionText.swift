@@ -16,7 +16,9 @@ struct QuestionText: Sendable, Equatable {
     ///   - hasChanged: whether the program's file is another one than when it was last asked about.
     init(_ secret: String, _ reader: Reader, _ placed: PlacedRule, hasChanged: Bool) {
         var text = ["\(Self.shown(reader.title)) wants to read \(Self.shown(secret))."]
-        if secret != placed.place { text.append("The answer is for everything in \(Self.shown(placed.place)).") }
+        if secret != placed.place {
+            text.append("The answer is for everything in \(Self.shown(placed.place)).")
+        }
         if reader.isUnknown { text.append("Its process cannot be seen from here.") }
         if let program = reader.program, !program.isAtItsPath {
             text.append("Another file, or none, lies at that path now.")
@@ -25,13 +27,15 @@ struct QuestionText: Sendable, Equatable {
         if !reader.words.isEmpty {
             text.append("Its command begins: \(Self.shown(reader.words.joined(separator: " ")))")
         }
-        let starters = (reader.startedBy.isEmpty ? Array(reader.ancestors.prefix(3)) : reader.startedBy).prefix(6)
+        let starters = (reader.startedBy.isEmpty ? Array(reader.ancestors.prefix(3)) : reader.startedBy)
+            .prefix(6)
         if !starters.isEmpty {
             text.append("Started by: " + starters.map { Self.shown($0.title) }.joined(separator: ", by "))
         }
         if let unit = reader.units.last { text.append("In the unit: \(Self.shown(unit))") }
         if let folder = reader.folder { text.append("In the folder: \(Self.shown(folder))") }
-        text.append(reader.hasTerminal ? "On the terminal: \(reader.terminal ?? "unknown")" : "Without a terminal.")
+        text.append(
+            reader.hasTerminal ? "On the terminal: \(reader.terminal ?? "unknown")" : "Without a terminal.")
         text.append("Process: \(reader.process)")
         let agreed: String
         switch placed.rule.outcome {

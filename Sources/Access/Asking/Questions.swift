@@ -29,12 +29,14 @@ final class Questions: Sendable {
         let ending: Pipe
 
         init(
-            _ key: Key, _ secret: String, _ reader: Reader, _ thread: Int32, until deadline: ContinuousClock.Instant
+            _ key: Key, _ secret: String, _ reader: Reader, _ thread: Int32,
+            until deadline: ContinuousClock.Instant
         ) throws(Errno) {
             (self.key, self.secret, self.reader, self.thread) = (key, secret, reader, thread)
             self.deadline = deadline
             place = Questions.place(of: thread)
-            screen = place.environment["WAYLAND_DISPLAY"] ?? place.environment["DISPLAY"] ?? place.terminal ?? ""
+            screen =
+                place.environment["WAYLAND_DISPLAY"] ?? place.environment["DISPLAY"] ?? place.terminal ?? ""
             ending = try Pipe()
         }
     }
@@ -71,7 +73,9 @@ final class Questions: Sendable {
             rule: rule, program: reader.program, process: reader.program == nil ? reader.process : 0,
             secret: reader.isUnknown ? secret : "")
         // Made outside the lock, as it looks at the reader; one that is not needed is let go.
-        let isKnown = state.withLock { state in state.waiting.contains { $0.question.key == key && !$0.isEnding } }
+        let isKnown = state.withLock { state in
+            state.waiting.contains { $0.question.key == key && !$0.isEnding }
+        }
         let fresh = isKnown ? nil : try Question(key, secret, reader, thread, until: .now + limit)
         let number: Int? = state.withLock { state in
             state.next += 1
@@ -130,7 +134,9 @@ final class Questions: Sendable {
 
     private func finish(_ question: Question, _ answer: Answer) {
         let waiters: [Int: @Sendable (Answer) -> Void] = state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0.question === question }) else { return [:] }
+            guard let index = state.waiting.firstIndex(where: { $0.question === question }) else {
+                return [:]
+            }
             return state.waiting.remove(at: index).waiters
         }
         for (_, body) in waiters.sorted(by: { $0.key < $1.key }) { body(answer) }
@@ -159,7 +165,8 @@ final class Questions: Sendable {
         guard var place = PromptPlace.of(process: thread) else { return own }
         let displays = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"]
         let isOnDesktop = displays.prefix(2).contains { place.environment[$0]?.isEmpty == false }
-        guard isOnDesktop, displays.prefix(2).contains(where: { own.environment[$0]?.isEmpty == false }) else {
+        guard isOnDesktop, displays.prefix(2).contains(where: { own.environment[$0]?.isEmpty == false })
+        else {
             return place
         }
         for name in displays { place.environment[name] = own.environment[name] }

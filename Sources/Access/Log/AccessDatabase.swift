@@ -58,16 +58,18 @@ public final class AccessDatabase: Sendable {
     func firstReads(in lines: [AccessLine]) -> [AccessLine] {
         var seen: Set<[String]> = []
         let candidates = lines.filter { $0.outcome.isRead && seen.insert([$0.secret, $0.program]).inserted }
-        return (try? queue.read { database in
-            try candidates.filter { line in
-                try !(Bool.fetchOne(
-                    database,
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM read WHERE secret = ? AND program = ?
-                            AND outcome IN ('allowed', 'agreed'))
-                        """, arguments: [line.secret, line.program]) ?? false)
-            }
-        }) ?? []
+        return
+            (try? queue.read { database in
+                try candidates.filter { line in
+                    try
+                        !(Bool.fetchOne(
+                            database,
+                            sql: """
+                                SELECT EXISTS (SELECT 1 FROM read WHERE secret = ? AND program = ?
+                                    AND outcome IN ('allowed', 'agreed'))
+                                """, arguments: [line.secret, line.program]) ?? false)
+                }
+            }) ?? []
     }
 
     /// Adds lines; those that are like one of the last minute raise its count.
@@ -115,7 +117,8 @@ public final class AccessDatabase: Sendable {
         try database.execute(
             sql: "INSERT INTO read VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             arguments: [
-                revision, line.first, last, count, line.secret, line.program, line.isProgramCertain, line.process,
+                revision, line.first, last, count, line.secret, line.program, line.isProgramCertain,
+                line.process,
                 words, startedBy, line.terminal, line.unit, line.rule, line.outcome.rawValue,
             ])
     }

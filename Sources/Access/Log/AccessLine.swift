@@ -71,7 +71,9 @@ public struct AccessLine: Sendable, Equatable, Codable {
 
     var kind: Kind {
         Kind(
-            parts: [secret, program, terminal, unit, rule, outcome.rawValue, isProgramCertain ? "certain" : nil]
+            parts: [
+                secret, program, terminal, unit, rule, outcome.rawValue, isProgramCertain ? "certain" : nil,
+            ]
                 + words.map(\.self) + [nil] + startedBy.map(\.self))
     }
 }

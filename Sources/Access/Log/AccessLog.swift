@@ -11,7 +11,8 @@ public final class AccessLog: Sendable {
 
     private struct Queue {
         var options = AccessOptions()
-        var events: [(reader: Reader, secret: String, decision: Decision, outcome: AccessOutcome, time: Int64)] = []
+        var events:
+            [(reader: Reader, secret: String, decision: Decision, outcome: AccessOutcome, time: Int64)] = []
         var hasThread = false
         /// How many are in the file, of all that came.
         var (written, added) = (0, 0)

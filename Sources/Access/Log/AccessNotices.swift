@@ -27,7 +27,9 @@ final class AccessNotices: Sendable {
                 once: "\(line.program)\n\(line.rule ?? "")\n\(line.outcome)")
         }
         for line in firsts {
-            tell("\(line.program) has read \(line.secret) for the first time", once: "\(line.program)\n\(line.secret)")
+            tell(
+                "\(line.program) has read \(line.secret) for the first time",
+                once: "\(line.program)\n\(line.secret)")
         }
     }
 

@@ -20,7 +20,9 @@ public struct Program: Sendable, Hashable, Codable {
 
     /// nil where it may not be known: the process is another user's, or protected.
     init?(of folder: borrowing ProcessFolder) {
-        guard let target = folder.target(of: "exe"), let facts = folder.targetFacts(of: "exe") else { return nil }
+        guard let target = folder.target(of: "exe"), let facts = folder.targetFacts(of: "exe") else {
+            return nil
+        }
         let mark = " (deleted)"
         var path = String(decoding: target, as: UTF8.self)
         fingerprint = Self.fingerprint(facts)

@@ -50,7 +50,9 @@ public struct Reader: Sendable, Equatable {
         ancestors: [Ancestor] = [], leaders: [Ancestor] = [], units: [String] = [], hasTerminal: Bool = false,
         terminal: String? = nil, folder: String? = nil, words: [String] = [], ancestorsInSession: Int = 0
     ) {
-        (self.process, self.startTime, self.program, self.saidNames) = (process, startTime, program, saidNames)
+        (self.process, self.startTime, self.program, self.saidNames) = (
+            process, startTime, program, saidNames
+        )
         (self.ancestors, self.leaders, self.units) = (ancestors, leaders, units)
         (self.hasTerminal, self.terminal, self.folder) = (hasTerminal, terminal, folder)
         (self.words, self.ancestorsInSession) = (words, ancestorsInSession)

@@ -83,7 +83,9 @@ extension Reader {
 
     private static func number(_ key: String, in status: [UInt8]) -> Int32? {
         let text = String(decoding: status, as: UTF8.self)
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(key + ":") }) else { return nil }
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(key + ":") }) else {
+            return nil
+        }
         return Int32(line.dropFirst(key.count + 1).drop { $0 == "\t" || $0 == " " })
     }
 

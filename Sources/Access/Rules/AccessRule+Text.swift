@@ -38,7 +38,9 @@ extension AccessRule {
         case "under":
             try once(!under.isEmpty)
             under = try next().split(separator: ",").map(String.init)
-            if under.isEmpty { throw RuleObjection(message: "behind 'under' programs must stand, such as claude,codex") }
+            if under.isEmpty {
+                throw RuleObjection(message: "behind 'under' programs must stand, such as claude,codex")
+            }
         case "unit":
             try once(unit != nil)
             unit = try next()
@@ -50,7 +52,8 @@ extension AccessRule {
             default: throw RuleObjection(message: "behind 'when' there must be 'terminal' or 'none'")
             }
         case "for":
-            guard outcome == .ask(.untilLock), let time = SettingKind<Duration>.duration.parseText(try next()),
+            guard outcome == .ask(.untilLock),
+                let time = SettingKind<Duration>.duration.parseText(try next()),
                 time > .zero
             else { throw RuleObjection(message: "'for' needs a time, such as 10m, and belongs to ask, once") }
             outcome = .ask(.lasting(time))

@@ -48,7 +48,8 @@ extension AccessRules {
             } catch {
                 throw SettingsError(
                     code: .value,
-                    message: "the rule '\(item.key) \(item.value)' of \(place) cannot be read: \(error.message)")
+                    message:
+                        "the rule '\(item.key) \(item.value)' of \(place) cannot be read: \(error.message)")
             }
         }
         return rules

@@ -45,7 +45,8 @@ public struct AccessRules: Sendable, Equatable {
                 } catch {
                     throw SettingsError(
                         code: .value,
-                        message: "the rule '\(item.key) \(item.value)' of \(section.place) cannot be read: \(error.message)",
+                        message:
+                            "the rule '\(item.key) \(item.value)' of \(section.place) cannot be read: \(error.message)",
                         file: section.file, line: item.line)
                 }
             }
@@ -63,7 +64,8 @@ public struct AccessRules: Sendable, Equatable {
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
             throw SettingsError(
                 code: .value,
-                message: "'\(section.place)' is no place: write STORE, STORE/FOLDER or STORE/FOLDER/SECRET, without a "
+                message:
+                    "'\(section.place)' is no place: write STORE, STORE/FOLDER or STORE/FOLDER/SECRET, without a "
                     + "slash at the end",
                 file: section.file, line: section.line)
         }

@@ -82,7 +82,9 @@ extension ControlService {
     public func unlock(stores: [String]?) throws(ControlError) {}
 
     /// A service without stores has no rules.
-    public func access() -> AccessReport { AccessReport(rules: [], locked: [], isLogging: false, problem: nil) }
+    public func access() -> AccessReport {
+        AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
+    }
     /// A service without stores has no rules.
     public func mayRead(_ secret: String, process: Int32) -> Bool { true }
     /// A service without stores has nothing to do.

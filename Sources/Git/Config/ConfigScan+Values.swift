@@ -17,7 +17,8 @@ extension ConfigScan {
         result += text[copied...]
         // Where the sections are now that they hold nothing any more.
         let emptied = ConfigScan(result)
-        guard let index = emptied.sections.firstIndex(where: { $0.name == name && $0.subsection == subsection })
+        guard
+            let index = emptied.sections.firstIndex(where: { $0.name == name && $0.subsection == subsection })
         else {
             if let last = result.last, last != UInt8(ascii: "\n") { result.append(UInt8(ascii: "\n")) }
             let place = subsection.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
@@ -34,7 +35,9 @@ extension ConfigScan {
     /// Where a line begins; of what follows a header in its line, the place itself.
     private func lineStart(_ place: Int) -> Int {
         var start = place
-        while start > 0, text[start - 1] == UInt8(ascii: " ") || text[start - 1] == UInt8(ascii: "\t") { start -= 1 }
+        while start > 0, text[start - 1] == UInt8(ascii: " ") || text[start - 1] == UInt8(ascii: "\t") {
+            start -= 1
+        }
         return start == 0 || text[start - 1] == UInt8(ascii: "\n") ? start : place
     }
 
@@ -46,7 +49,8 @@ extension ConfigScan {
     /// A value as it is written: what would be read as something else is quoted.
     private static func quoted(_ value: String) -> String {
         let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        let isPlain = value == escaped && value.utf8.allSatisfy { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: ";") }
+        let isPlain =
+            value == escaped && value.utf8.allSatisfy { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: ";") }
             && value.first != " " && value.last != " "
         return isPlain ? value : "\"\(escaped)\""
     }

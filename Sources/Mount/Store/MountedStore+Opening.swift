@@ -56,7 +56,8 @@ extension MountedStore {
                 return reply.give(.failure(error))
             }
             if flags.truncates {
-                return reply.give(Result { () throws(Errno) in try self.openEmptied(node, file, flags, caller) })
+                return reply.give(
+                    Result { () throws(Errno) in try self.openEmptied(node, file, flags, caller) })
             }
             self.openLoaded(node, file, flags, caller).whenGiven { reply.give($0) }
         }

@@ -43,7 +43,10 @@ struct AccessShowCommand: ParsableCommand {
             """
     )
 
-    @Flag(help: "Print one JSON object: {\"rules\": [{\"place\", \"rule\"}], \"locked\", \"isLogging\", \"problem\"}.")
+    @Flag(
+        help:
+            "Print one JSON object: {\"rules\": [{\"place\", \"rule\"}], \"locked\", \"isLogging\", \"problem\"}."
+    )
     var json = false
 
     func run() throws {
@@ -61,7 +64,9 @@ struct AccessShowCommand: ParsableCommand {
     }
 
     private func tell(_ report: AccessReport) {
-        var lines = report.rules.enumerated().map { number, rule in "\(number + 1)  \(rule.place)  \(rule.rule)" }
+        var lines = report.rules.enumerated().map { number, rule in
+            "\(number + 1)  \(rule.place)  \(rule.rule)"
+        }
         if lines.isEmpty { lines.append("no rules: every program of yours may read") }
         for store in report.locked { lines.append("locked  \(store)") }
         if !report.isLogging { lines.append("log     off") }

@@ -24,13 +24,17 @@ struct AccessLogCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount; everything by default.", completion: PlaceCompletion.places)
+    @Argument(
+        help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount; everything by default.",
+        completion: PlaceCompletion.places)
     var path: String?
 
     @Option(help: "Only this program: a path, or the last part of it.", completion: .file())
     var program: String?
 
-    @Option(help: ArgumentHelp("Only what was read since: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
+    @Option(
+        help: ArgumentHelp(
+            "Only what was read since: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
     var since: String?
 
     @Flag(help: "Show reads as they happen, until Ctrl-C.")

@@ -26,7 +26,9 @@ struct AccessSetCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.", completion: PlaceCompletion.places)
+    @Argument(
+        help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.",
+        completion: PlaceCompletion.places)
     var place: String
 
     @OptionGroup var readers: RuleReaders
@@ -46,7 +48,9 @@ struct AccessSetCommand: ParsableCommand {
     @Flag(help: "With --ask: your agreement holds for one run of the program.")
     var everyTime = false
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("With --ask: how long your agreement holds.", valueName: "time"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("With --ask: how long your agreement holds.", valueName: "time"))
     var lasting: String?
 
     func validate() throws {
@@ -56,7 +60,9 @@ struct AccessSetCommand: ParsableCommand {
         guard ask || !everyTime && lasting == nil else {
             throw ValidationError("--every-time and --for belong to --ask.")
         }
-        guard !everyTime || lasting == nil else { throw ValidationError("Say --every-time or --for, not both.") }
+        guard !everyTime || lasting == nil else {
+            throw ValidationError("Say --every-time or --for, not both.")
+        }
         guard denyUnder == nil || readers.under == nil else {
             throw ValidationError("Say --deny-under or --under, not both.")
         }
@@ -68,7 +74,9 @@ struct AccessSetCommand: ParsableCommand {
         var readers = readers
         if let denyUnder { readers.under = denyUnder }
         let rule = try readers.rule(try outcome())
-        if rule.outcome == .allow, let program = rule.program { try ProgramArgument.checkCanBeAllowed(program) }
+        if rule.outcome == .allow, let program = rule.program {
+            try ProgramArgument.checkCanBeAllowed(program)
+        }
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
             try AccessRules.adding(rule, to: items, at: place)
         }
@@ -103,7 +111,9 @@ struct AccessUnsetCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.", completion: PlaceCompletion.places)
+    @Argument(
+        help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.",
+        completion: PlaceCompletion.places)
     var place: String
 
     @OptionGroup var readers: RuleReaders
@@ -120,7 +130,8 @@ struct AccessUnsetCommand: ParsableCommand {
         }
         guard removed > 0 else {
             throw CommandFailure(
-                rule.isForAll ? "there are no rules of \(place)" : "there is no rule of \(place) for these readers")
+                rule.isForAll
+                    ? "there are no rules of \(place)" : "there is no rule of \(place) for these readers")
         }
         context.daemon.reload()
         Output.success("\(place): \(removed == 1 ? "1 rule" : "\(removed) rules") removed")

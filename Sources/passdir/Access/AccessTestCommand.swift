@@ -67,7 +67,8 @@ struct AccessTestCommand: ParsableCommand {
         let outcome = Self.word(decision.outcome)
         if json {
             Output.print(
-                json: Report(secret: secret, outcome: outcome, rule: decision.rule?.text, reader: reader.title))
+                json: Report(
+                    secret: secret, outcome: outcome, rule: decision.rule?.text, reader: reader.title))
         } else {
             let why: String =
                 switch (decision.rule, rules.governing(secret)) {
@@ -90,7 +91,9 @@ struct AccessTestCommand: ParsableCommand {
 
     private func reader() throws -> Access.Reader {
         if let process {
-            guard kill(process, 0) == 0 || errno == EPERM else { throw CommandFailure("there is no process \(process)") }
+            guard kill(process, 0) == 0 || errno == EPERM else {
+                throw CommandFailure("there is no process \(process)")
+            }
             return Access.Reader(ofThread: process)
         }
         return Access.Reader(

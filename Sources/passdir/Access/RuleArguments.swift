@@ -15,19 +15,24 @@ struct RuleReaders: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Programs, by name or path: for what is started below them, and for themselves.", valueName: "a,b"))
+            "Programs, by name or path: for what is started below them, and for themselves.", valueName: "a,b"
+        ))
     var under: String?
 
     @Option(help: "A unit or scope of systemd; * stands for any part of its name.")
     var unit: String?
 
-    @Option(help: "terminal or none: for readers with a terminal, or without one.", completion: .list(["terminal", "none"]))
+    @Option(
+        help: "terminal or none: for readers with a terminal, or without one.",
+        completion: .list(["terminal", "none"]))
     var when: String?
 
     /// A rule for these readers.
     func rule(_ outcome: AccessRule.Outcome) throws -> AccessRule {
         let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
-        if under != nil, names.isEmpty { throw CommandFailure("--under needs names of programs, such as claude,codex") }
+        if under != nil, names.isEmpty {
+            throw CommandFailure("--under needs names of programs, such as claude,codex")
+        }
         let terminal: Bool?
         switch when {
         case nil: terminal = nil

@@ -131,7 +131,8 @@ extension MountModel {
         let what = "rename \(path(from, oldName)) \(path(to, newName)) \(keeps)"
         let isDone = try compare(what, expected) { () throws(Errno) in
             try filesystem.rename(
-                from: from.inode, Name(oldName)!, to: to.inode, Name(newName)!, flags: keeps ? .noReplace : [],
+                from: from.inode, Name(oldName)!, to: to.inode, Name(newName)!,
+                flags: keeps ? .noReplace : [],
                 for: Caller(processID: getpid()))
         }
         guard isDone, let node = from.children[oldName] else { return }

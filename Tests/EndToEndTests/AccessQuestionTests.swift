@@ -1,0 +1,171 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// A person is asked who may read.
+@Suite struct AccessQuestionTests {
+    /// A pinentry that writes down what it is told, waits for the file `go`, and answers CONFIRM with what the file `answer` holds.
+    private func usePinentry(_ home: TestHome, _ answer: String, waits: Bool = false) throws {
+        try home.write(answer + "\n", to: "answer")
+        if !waits { try home.write("", to: "go") }
+        try home.write(
+            """
+            #!/bin/sh
+            echo 'OK Pleased to meet you'
+            while read -r word rest; do
+                echo "$word $rest" >> '\(home.path("told"))'
+                case "$word" in
+                CONFIRM) while [ ! -e '\(home.path("go"))' ]; do sleep 0.02; done; cat '\(home.path("answer"))' ;;
+                BYE) echo OK; exit 0 ;;
+                *) echo OK ;;
+                esac
+            done
+
+            """, to: "pinentry", mode: [.ownerReadWriteExecute])
+        try home.write("pinentry-program \(home.path("pinentry"))\n", to: "gnupg/gpg-agent.conf")
+    }
+
+    private func questions(_ home: TestHome) -> Int {
+        (try? home.text(of: "told"))?.split(separator: "\n").count { $0.hasPrefix("CONFIRM") } ?? 0
+    }
+
+    private func withMount(
+        _ secrets: [String], settings: [String: String] = [:], _ body: (TestHome) throws -> Void
+    ) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            for path in secrets { try store.insert(path, "MARK\n") }
+            try home.addStores([store])
+            try home.configure(settings)
+            try usePinentry(home, "OK")
+            try home.mount()
+            try body(home)
+            try home.unmount()
+        }
+    }
+
+    /// Holds what each answer is worth.
+    @Test func anAnswerHoldsAsLongAsItSays() throws {
+        try withMount(["aws/key", "aws/other", "free"]) { home in
+            let (key, other) = (home.visible("work/aws/key").string, home.visible("work/aws/other").string)
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            // No: for every file that this run opens, and for the same program a while.
+            try usePinentry(home, "ERR 83886179 cancelled")
+            let refused = try home.run(["cat", key, other])
+            #expect(refused.exitCode == 1 && refused.output == "" && questions(home) == 1, "\(refused)")
+            #expect(try home.run(["cat", key]).exitCode == 1 && questions(home) == 1)
+            // Once: for this run.
+            try usePinentry(home, "ERR 83886194 not confirmed")
+            #expect(
+                try home.run(["grep", "-rh", ".", home.visible("work/aws").string]).output == "MARK\nMARK\n")
+            #expect(questions(home) == 2)
+            #expect(try home.run(["grep", "-rh", ".", home.visible("work/aws").string]).exitCode == 0)
+            #expect(questions(home) == 3)
+            // Until lock: for the program.
+            try usePinentry(home, "OK")
+            for _ in 0..<3 { #expect(try home.run(["head", "-q", key, other]).output == "MARK\nMARK\n") }
+            #expect(questions(home) == 4)
+            #expect(try home.run(["tail", home.visible("work/free").string]).output == "MARK\n")
+            #expect(questions(home) == 4)
+            // Looking asks nothing.
+            try home.succeed(["ls", "-lR", home.visible("work").string])
+            #expect(questions(home) == 4)
+            // A command of ours reads for who has started it.
+            #expect(
+                try home.run(["sh", "-c", "passdir restore work/aws/key --at HEAD --show; true"]).output
+                    == "MARK\n")
+            #expect(questions(home) == 5)
+            let told = try home.text(of: "told")
+            #expect(
+                told.contains("wants to read work/aws/key.%0AThe answer is for everything in work/aws."),
+                "\(told)")
+            #expect(told.contains("SETOK Allow until lock") && told.contains("SETCANCEL Refuse"), "\(told)")
+
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask", "--every-time"])
+            for number in 6...7 {
+                #expect(try home.run(["head", "-q", key, other]).output == "MARK\nMARK\n")
+                #expect(questions(home) == number)
+            }
+            let log = try home.passdir("access", "log", "--json").output
+            #expect(
+                log.contains("\"outcome\":\"declined\"") && log.contains("\"outcome\":\"agreed\""), "\(log)")
+        }
+    }
+
+    /// Many readers see one question, which holds up nothing else; who gives up is gone, and so is a question that nobody waits
+    /// for.
+    @Test func manyReadersSeeOneQuestion() throws {
+        try withMount(["aws/key", "free"]) { home in
+            let key = home.visible("work/aws/key").string
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            unlink(home.path("go").string)
+            let readers = try (0..<50).map { _ in try home.start(["cat", key]) }
+            try home.waitUntil("one question is asked") { questions(home) == 1 }
+            for reader in readers { try home.waitUntilBlocked(reader) }
+            #expect(try home.run(["cat", home.visible("work/free").string]).output == "MARK\n")
+            try home.succeed([
+                "sh", "-c",
+                "ls -l '\(home.visible("work/aws").string)'; echo new > '\(home.visible("work/new").string)'",
+            ])
+            kill(readers[0].pid, SIGKILL)
+            kill(readers[1].pid, SIGINT)
+            for reader in readers.prefix(2) { #expect(try reader.wait(limit: .seconds(20)).exitCode != 0) }
+            try home.write("", to: "go")
+            for reader in readers.dropFirst(2) {
+                #expect(try reader.wait(limit: .seconds(20)).output == "MARK\n")
+            }
+            #expect(questions(home) == 1)
+
+            unlink(home.path("go").string)
+            let last = try home.start(["head", key])
+            try home.waitUntil("another question is asked") { questions(home) == 2 }
+            kill(last.pid, SIGKILL)
+            #expect(try last.wait(limit: .seconds(20)).exitCode != 0)
+            try home.waitUntil("the question that nobody waits for is gone") {
+                try home.run(["pgrep", "-f", home.path("pinentry").string]).exitCode == 1
+            }
+            #expect(
+                try home.passdir("access", "log", "--json").output.contains("\"outcome\":\"interrupted\""))
+        }
+    }
+
+    /// Nobody answers: EACCES within access.timeout.
+    @Test func nobodyAnswers() throws {
+        try withMount(["key"], settings: ["access.timeout": "1s"]) { home in
+            try home.succeed(["passdir", "access", "set", "work", "--ask"])
+            unlink(home.path("go").string)
+            let tried = try home.run(["cat", home.visible("work/key").string], limit: .seconds(10))
+            #expect(tried.exitCode == 1 && tried.errors.contains("Permission denied"), "\(tried)")
+            #expect(try home.passdir("access", "log").output.contains("unanswered"))
+        }
+    }
+
+    /// pinentry-curses asks in the reader's own terminal, while the daemon has none.
+    @Test func theQuestionComesInTheReadersTerminal() throws {
+        try withMount(["key"]) { home in
+            let found = try home.run(["sh", "-c", "command -v pinentry-curses"])
+            try #require(found.exitCode == 0, "pinentry-curses is a package that the tests need")
+            try home.write(
+                "pinentry-program \(found.output)", to: "gnupg/gpg-agent.conf")
+            try home.succeed(["passdir", "access", "set", "work", "--ask"])
+            let secret = home.visible("work/key").string
+            let agreed = try home.onTerminal(
+                ["cat", secret], [TerminalStep(at: "Refuse", type: "\r")],
+                extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
+            #expect(agreed.exitCode == 0 && agreed.output.contains("MARK"), "\(agreed.output)")
+            #expect(agreed.output.contains("wants to read") && agreed.output.contains("Allow until lock"))
+            // The third button refuses.
+            let refused = try home.onTerminal(
+                ["head", secret], [TerminalStep(at: "Refuse", type: "\t\t\r")],
+                extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
+            #expect(refused.exitCode == 1 && !refused.output.contains("MARK"), "\(refused.output)")
+            // Ctrl-C ends the question.
+            let ended = try home.onTerminal(
+                ["tail", secret], [TerminalStep(at: "Refuse", type: "\u{3}")],
+                extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
+            #expect(ended.exitCode != 0 && !ended.output.contains("MARK"), "\(ended.output)")
+        }
+    }
+}
