@@ -25,7 +25,7 @@ import Testing
             done
 
             """, to: "pinentry", mode: [.ownerReadWriteExecute])
-        try home.write("pinentry-program \(home.path("pinentry"))\n", to: "gnupg/gpg-agent.conf")
+        try home.configureAgent("pinentry-program \(home.path("pinentry"))\n")
         try home.succeed(["gpgconf", "--kill", "gpg-agent"])
     }
 

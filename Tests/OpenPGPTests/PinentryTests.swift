@@ -20,7 +20,7 @@ final class PinentryHome: Sendable {
         let path = home.path
         try File.write(
             "pinentry-program \(path)/pinentry\n"
-                + "default-cache-ttl 0\nmax-cache-ttl 0\nallow-loopback-pinentry\n",
+                + "default-cache-ttl 0\nmax-cache-ttl 0\nallow-loopback-pinentry\ns2k-count 65536\n",
             to: "\(path)/gpg-agent.conf")
         let script = """
             #!/bin/sh

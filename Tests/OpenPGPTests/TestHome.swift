@@ -18,7 +18,8 @@ final class TestHome: Sendable {
 
     init(agent: String = "", configuration: String = "") throws {
         directory = try TemporaryDirectory()
-        try File.write("allow-loopback-pinentry\n\(agent)\n", to: "\(path)/gpg-agent.conf")
+        // Without a count, an agent measures for seconds how often it can hash, before it protects a key.
+        try File.write("allow-loopback-pinentry\ns2k-count 65536\n\(agent)\n", to: "\(path)/gpg-agent.conf")
         try File.write(configuration, to: "\(path)/gpg.conf")
         Self.cleanUp
         Self.all.withLock { $0.append(self) }

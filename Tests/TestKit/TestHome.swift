@@ -46,6 +46,15 @@ public final class TestHome: Sendable {
             \tdefaultBranch = main
 
             """, to: ".gitconfig")
+        try configureAgent("")
+    }
+
+    /// Writes gpg-agent's configuration.
+    ///
+    /// Without a count of its own, each agent measures for four seconds how often it can hash, before it protects the first
+    /// key with a passphrase.
+    public func configureAgent(_ lines: String) throws {
+        try write("s2k-count 65536\n" + lines, to: "gnupg/gpg-agent.conf")
     }
 
     /// Runs a test in a home of its own; fails when the test leaves something behind.

@@ -52,7 +52,7 @@ extension TestHome {
             done
 
             """, to: "pinentry", mode: [.ownerReadWriteExecute])
-        try write("pinentry-program \(path("pinentry"))\n", to: "gnupg/gpg-agent.conf")
+        try configureAgent("pinentry-program \(path("pinentry"))\n")
         try succeed(["gpgconf", "--homedir", path("gnupg").string, "--kill", "gpg-agent"])
         return TestPinentry(home: self)
     }

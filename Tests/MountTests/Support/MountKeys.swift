@@ -25,7 +25,7 @@ struct MountKeys: Sendable {
         Self.open.withLock { [home] in $0 = home }
         atexit { MountKeys.open.withLock { try? $0?.close() } }
         // What asks for a passphrase fails at once.
-        try home.write("pinentry-program /bin/false\nallow-loopback-pinentry\n", to: "gnupg/gpg-agent.conf")
+        try home.configureAgent("pinentry-program /bin/false\nallow-loopback-pinentry\n")
         ann = try home.makeKey("ann@example.org")
         bob = try home.makeKey("bob@example.org")
         expired = try home.makeExpiredKey("old@example.org")
