@@ -358,7 +358,7 @@ extension TestMount {
     fileprivate func openAtOnce(_ path: String) -> Opened? {
         guard let entry = try? look(path) else { return nil }
         defer { forget(entry) }
-        return filesystem.openAtOnce(entry.inode, flags: OpenFlags(rawValue: O_RDONLY))
+        return filesystem.openAtOnce(entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: 0)
     }
 
     /// Opens for reading, and waits for nothing. The look-up stays until the mount ends.
