@@ -11,6 +11,7 @@ of its own under /tmp.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
 import math
@@ -193,6 +194,16 @@ def measure(trees, options):
         "pass show": statistics.median(milliseconds(lambda: run("pass", "show", name)) for name in few),
     }
     trees.unmount_passdir()
+    rows["the same by four readers, cold"] = {}
+    for readers in 4, 1:
+        mount = trees.mount_passdir()
+        # The first read of a mount learns which keys there are.
+        read_all(mount, trees.names[-1:])
+        with concurrent.futures.ThreadPoolExecutor(readers) as pool:
+            shares = [few[number::readers] for number in range(readers)]
+            name = "passdir" if readers == 4 else "one reader"
+            rows["the same by four readers, cold"][name] = milliseconds(lambda: list(pool.map(lambda share: read_all(mount, share), shares)))
+        trees.unmount_passdir()
     mount = trees.mount_passdir()
     rows["grep -r, cold"] = {"passdir": milliseconds(lambda: WHOLE["grep -r"](mount))}
     if options.pass_grep:

@@ -45,7 +45,8 @@ static inline guint64 passdir_secret_modified(gpointer item)
     return secret_retrievable_get_modified(SECRET_RETRIEVABLE(item));
 }
 
-/// No service answers on the bus, or there is no bus: G_DBUS_ERROR and G_IO_ERROR are macros that call functions.
+/// No service answers on the bus, there is no bus, or the service has no collection to keep an item in (gnome-keyring where
+/// nobody ever logged in with a password): SECRET_ERROR, G_DBUS_ERROR and G_IO_ERROR are macros that call functions.
 static inline int passdir_secret_is_absent(const GError *error)
 {
     return g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN)
@@ -54,7 +55,10 @@ static inline int passdir_secret_is_absent(const GError *error)
         || g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_DISCONNECTED)
         || g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SPAWN_SERVICE_NOT_FOUND)
         || g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED)
-        || g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
+        || g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND)
+        || g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_OBJECT)
+        || g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_METHOD)
+        || g_error_matches(error, SECRET_ERROR, SECRET_ERROR_NO_SUCH_OBJECT);
 }
 
 #endif

@@ -83,7 +83,8 @@ public enum Catalogue {
         owner: .stores, kind: .duration)
     /// The limit of a push or fetch.
     public static let pushTimeout = Setting<Duration>(
-        "push.timeout", default: .seconds(60), description: "How long a push or fetch may take",
+        "push.timeout", default: .seconds(60),
+        description: "How long a server may be silent during a push or fetch",
         owner: .sync, kind: .duration)
     /// The time to commit and push at unmount.
     public static let unmountTimeout = Setting<Duration>(

@@ -61,7 +61,9 @@ struct CredentialSetCommand: ParsableCommand {
             : try Terminal.standardInput()
         guard let secret else { throw CommandFailure("nothing was given, nothing was changed") }
         try context.credentials.save(secret, as: key, expires: end)
-        Output.print("kept in: \(context.credentials.place)")
+        // Not where it was to be kept: a place that turned out to take nothing was passed over.
+        let place = try context.credentials.entries()[key]?.place
+        Output.print("kept in: \(place ?? context.credentials.place)")
     }
 }
 
