@@ -78,8 +78,9 @@ public final class AccessGate: ReadJudge {
             log.note(known.reader, secret, decision, .interrupted)
         }
         do throws(Errno) {
-            let withdraw = try questions.ask(secret, known.reader, thread: thread, by: rule, within: limit) {
-                [consents, log] answer in
+            let withdraw = try questions.ask(
+                secret, known.reader, thread: thread, about: .rule(rule), within: limit
+            ) { [consents, log] answer in
                 // Whoever runs another program by now has not been agreed to.
                 let isSame = known.reader.isUnknown || known.isStillThere
                 consents.keep(answer, rule, known.reader)
@@ -164,5 +165,23 @@ public final class AccessGate: ReadJudge {
             decisions.byPlace[place] = decision
         }
         return decision
+    }
+}
+
+extension AccessGate: Consent {
+    /// As the protocol says; where nobody can be asked, or answers within `access.timeout`, the answer is no.
+    public func askToUnlock(
+        _ question: UnlockQuestion, answer: @escaping @Sendable (UnlockAnswer) -> Void
+    ) -> @Sendable () -> Void {
+        let known = readers.find(question.caller)
+        do throws(Errno) {
+            return try questions.ask(
+                "\(question.store)/\(question.path)", known.reader, thread: question.caller,
+                about: .unlock(store: question.store), within: options.timeout
+            ) { said in answer(said == .agreed ? .granted : .refused) }
+        } catch {
+            answer(.refused)
+            return {}
+        }
     }
 }

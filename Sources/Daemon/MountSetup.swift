@@ -35,6 +35,7 @@ struct MountSetup {
         }
         gate.use(try AccessOptions(configuration))
         options.judge = gate
+        options.consent = gate
         options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(

@@ -94,6 +94,28 @@ import Testing
         }
     }
 
+    /// A key without a passphrase: a person says whether a locked store is read again, once for all who wait.
+    @Test func aLockedStoreIsUnlockedByAnAnswer() throws {
+        try withMount(["one", "two"]) { home in
+            let paths = ["one", "two"].map { home.visible("work/\($0)").string }
+            try home.succeed(["passdir", "lock"])
+            try usePinentry(home, "ERR 83886179 cancelled")
+            let refused = try home.run(["cat", paths[0]])
+            #expect(refused.exitCode == 1 && questions(home) == 1, "\(refused)")
+            #expect(try home.passdir("status").output.contains("work is locked; passdir unlock work"))
+            try usePinentry(home, "OK", waits: true)
+            unlink(home.path("go").string)
+            let readers = try (0..<20).map { try home.start(["cat", paths[$0 % 2]]) }
+            try home.waitUntil("a question is asked") { questions(home) == 2 }
+            for reader in readers { try home.waitUntilBlocked(reader) }
+            try home.write("", to: "go")
+            for reader in readers { #expect(try reader.wait().output == "MARK\n") }
+            #expect(try home.run(["cat"] + paths).output == "MARK\nMARK\n" && questions(home) == 2)
+            let told = try home.text(of: "told")
+            #expect(told.contains("work is locked.") && told.contains("SETOK Unlock"), "\(told)")
+        }
+    }
+
     /// Many readers see one question, which holds up nothing else; who gives up is gone, and so is a question that nobody waits
     /// for.
     @Test func manyReadersSeeOneQuestion() throws {

@@ -86,7 +86,9 @@ final class Consents: Sendable {
 
     /// Forgets what was said of the secrets of stores.
     func forget(_ isOf: (_ store: String) -> Bool) {
-        func isGone(_ rule: PlacedRule) -> Bool { isOf(String(rule.place.prefix { $0 != "/" })) }
+        func isGone(_ rule: PlacedRule) -> Bool {
+            isOf(String(rule.place.unicodeScalars.prefix { $0 != "/" }))
+        }
         state.withLock { state in
             state.programs = state.programs.filter { !isGone($0.key.rule) }
             state.refusals = state.refusals.filter { !isGone($0.key.rule) }

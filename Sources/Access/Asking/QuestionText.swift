@@ -2,6 +2,14 @@ import OpenPGP
 import System
 import SystemPackage
 
+/// What an answer decides.
+enum QuestionTopic: Hashable, Sendable {
+    /// Whether a program may read, by a rule that asks.
+    case rule(PlacedRule)
+    /// Whether a store that is locked may be read again, by every program that its rules let.
+    case unlock(store: String)
+}
+
 /// What a person is asked. Every name in it may have been chosen by others: what would steer a terminal is shown, not done.
 struct QuestionText: Sendable, Equatable {
     /// The lines that pinentry is told, without the one that asks.
@@ -14,10 +22,14 @@ struct QuestionText: Sendable, Equatable {
     /// - Parameters:
     ///   - secret: the one that was opened.
     ///   - hasChanged: whether the program's file is another one than when it was last asked about.
-    init(_ secret: String, _ reader: Reader, _ placed: PlacedRule, hasChanged: Bool) {
+    init(_ secret: String, _ reader: Reader, _ topic: QuestionTopic, hasChanged: Bool) {
         var text = ["\(Self.shown(reader.title)) wants to read \(Self.shown(secret))."]
-        if secret != placed.place {
+        switch topic {
+        case .rule(let placed) where secret != placed.place:
             text.append("The answer is for everything in \(Self.shown(placed.place)).")
+        case .rule: break
+        case .unlock(let store):
+            text.append("\(Self.shown(store)) is locked. To unlock it is to unlock it for every program.")
         }
         if reader.isUnknown { text.append("Its process cannot be seen from here.") }
         if let program = reader.program, !program.isAtItsPath {
@@ -38,16 +50,22 @@ struct QuestionText: Sendable, Equatable {
             reader.hasTerminal ? "On the terminal: \(reader.terminal ?? "unknown")" : "Without a terminal.")
         text.append("Process: \(reader.process)")
         let agreed: String
-        switch placed.rule.outcome {
-        case .ask(.everyTime), .allow, .deny:
-            agreed = "Allow this run"
+        switch topic {
+        case .unlock:
+            agreed = "Unlock"
             hasOnce = false
-        case .ask(.lasting(let time)):
-            agreed = "Allow for \(Self.words(time))"
-            hasOnce = true
-        case .ask(.untilLock):
-            agreed = "Allow until lock"
-            hasOnce = true
+        case .rule(let placed):
+            switch placed.rule.outcome {
+            case .ask(.everyTime), .allow, .deny:
+                agreed = "Allow this run"
+                hasOnce = false
+            case .ask(.lasting(let time)):
+                agreed = "Allow for \(Self.words(time))"
+                hasOnce = true
+            case .ask(.untilLock):
+                agreed = "Allow until lock"
+                hasOnce = true
+            }
         }
         lines =
             ["SETTITLE passdir", "SETDESC \(Self.escaped(text, limit: 900))", "SETOK \(agreed)"]

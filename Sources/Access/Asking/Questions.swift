@@ -9,7 +9,7 @@ import SystemPackage
 final class Questions: Sendable {
     /// What makes two questions the same.
     struct Key: Hashable {
-        var rule: PlacedRule
+        var topic: QuestionTopic
         /// The program; of one that is not known, the process.
         var program: Program?
         var process: Int32
@@ -66,11 +66,11 @@ final class Questions: Sendable {
     /// - Parameter body: runs with the answer, on another thread, unless the read is withdrawn.
     /// - Returns: what withdraws it.
     func ask(
-        _ secret: String, _ reader: Reader, thread: Int32, by rule: PlacedRule, within limit: Duration,
+        _ secret: String, _ reader: Reader, thread: Int32, about topic: QuestionTopic, within limit: Duration,
         _ body: @escaping @Sendable (Answer) -> Void
     ) throws(Errno) -> @Sendable () -> Void {
         let key = Key(
-            rule: rule, program: reader.program, process: reader.program == nil ? reader.process : 0,
+            topic: topic, program: reader.program, process: reader.program == nil ? reader.process : 0,
             secret: reader.isUnknown ? secret : "")
         // Made outside the lock, as it looks at the reader; one that is not needed is let go.
         let isKnown = state.withLock { state in
@@ -90,7 +90,7 @@ final class Questions: Sendable {
         }
         guard let number else {
             // Answered between the two looks.
-            return try ask(secret, reader, thread: thread, by: rule, within: limit, body)
+            return try ask(secret, reader, thread: thread, about: topic, within: limit, body)
         }
         startNext()
         return { self.withdraw(number) }
@@ -145,7 +145,7 @@ final class Questions: Sendable {
 
     private func ask(_ question: Question) -> Answer {
         let changed = question.reader.program.map(hasChanged) ?? false
-        let text = QuestionText(question.secret, question.reader, question.key.rule, hasChanged: changed)
+        let text = QuestionText(question.secret, question.reader, question.key.topic, hasChanged: changed)
         let program = PinentryProgram.path(ProcessEnvironment.variables())
         do throws(Errno) {
             let conversation = try PinentryConversation(

@@ -32,7 +32,7 @@ public enum UnlockAnswer: Sendable, Equatable {
     case refused
 }
 
-/// Asks nobody, and refuses: `passdir unlock` is what unlocks.
+/// Asks nobody, and refuses.
 public struct NoConsent: Consent {
     /// It has no parts.
     public init() {}
