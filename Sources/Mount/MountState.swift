@@ -39,6 +39,7 @@ final class MountState: Sendable {
     func attributes(
         of node: Node, permissions: UInt16, links: UInt64 = 1, size: Int64 = 0, times: FileStatus? = nil
     ) -> Attributes {
+        node.toldSize.store(size, ordering: .releasing)
         let modified = times?.identity.modified ?? started
         return Attributes(
             inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
@@ -52,6 +53,11 @@ final class MountState: Sendable {
         if let user = changes.userID, user != userID { throw .notPermitted }
         if let group = changes.groupID, group != groupID { throw .notPermitted }
         if let permissions = changes.permissions, permissions & 0o7000 != 0 { throw .notPermitted }
+    }
+
+    /// Before a file is open: the kernel ends a read where it takes the file to end.
+    func correctSize(of node: Node, to size: Int64) {
+        if node.toldSize.load(ordering: .acquiring) != size { forgetAttributes(of: node) }
     }
 
     /// What the kernel was told of the attributes of a node is no longer so. It waits for nothing, so that a request of

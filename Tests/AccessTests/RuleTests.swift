@@ -27,6 +27,16 @@ import Testing
             units: units, hasTerminal: hasTerminal)
     }
 
+    /// A slash with a combining mark behind it is one character to Swift, and two to the file system.
+    @Test func aNameThatBeginsWithACombiningMarkLiesInItsFolder() throws {
+        let rules = try AccessRules([section("work/mail", ["deny"]), section("work", ["ask"])])
+        #expect(rules.governing("work/mail/\u{301}imap") == "work/mail")
+        #expect(rules.governing("work/\u{301}imap") == "work")
+        #expect(rules.decide(reader(), at: "work/mail/\u{301}a/b").outcome == .deny)
+        let below = try AccessRules([section("work/\u{301}a", ["deny"])])
+        #expect(below.places(below: "work") == ["work/\u{301}a"])
+    }
+
     /// Each rule, a reader, and whether it is for that reader.
     @Test func aRuleIsForThoseThatItNames() throws {
         let table: [(rule: String, reader: Reader, isFor: Bool)] = [
@@ -143,7 +153,7 @@ import Testing
         let evil = "/tmp/a\nOK\u{1B}[2J%0Ab"
         let reader = Reader(program: Program(path: evil, fingerprint: ""), folder: evil, words: [evil, evil])
         let placed = PlacedRule(place: "work", rule: AccessRule(.ask(.untilLock)))
-        let text = QuestionText("work/\(evil)", reader, placed, hasChanged: true)
+        let text = QuestionText("work/\(evil)", reader, .rule(placed), hasChanged: true)
         #expect(
             text.lines.allSatisfy { line in line.utf8.allSatisfy { $0 >= 0x20 } && line.utf8.count < 1000 })
         #expect(

@@ -102,6 +102,31 @@ import Testing
         }
     }
 
+    /// A rule for one secret holds for the second version that a conflict leaves beside it; and who may not read makes no file
+    /// that it can read what others save to.
+    @Test func neitherAConflictNorANewFileIsAWayIn() throws {
+        try withMount { home in
+            let key = home.visible("work/aws/key").string
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            try set(home, "work/aws/key", "--deny-under", "agent")
+            let second = key + ".conflict-host-20261125T200000Z"
+            try home.succeed(["cp", key, second])
+            #expect(try home.run(["cat", second]).output == "MARK\n")
+            let read = try home.run([agent, "-c", "cat '\(second)'; true"])
+            #expect(read.output == "" && read.errors.contains("Permission denied"), "\(read)")
+            let moved = try home.run([agent, "-c", "mv '\(second)' '\(key).x'; cat '\(key).x'; true"])
+            #expect(moved.output == "", "\(moved)")
+
+            try set(home, "work", "--deny-under", "agent")
+            let new = home.visible("work/new").string
+            #expect(try home.run([agent, "-c", "exec 3<>'\(new)'"]).errors.contains("Permission denied"))
+            #expect(access(new, F_OK) != 0)
+            try home.succeed([agent, "-c", "echo text > '\(new)'"])
+            #expect(try home.run(["cat", new]).output == "text\n")
+        }
+    }
+
     /// Holds:
     /// - A rule that allows a program lets in the file at its path only, whatever a process calls itself.
     @Test func aProgramIsTheFileThatItRuns() throws {

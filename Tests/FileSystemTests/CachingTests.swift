@@ -67,6 +67,37 @@ import Testing
         }
     }
 
+    /// A read ends where the kernel takes the file to end: that is not what a listing said of what lay there before.
+    @Test func whatIsOpenedHasItsOwnSize() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("t/long", String(repeating: "A", count: 3000))
+            try mounted.store.insert("other", "ten bytes!")
+            let script = """
+                import os
+                store, folder = os.environ["S"], "t"
+                def look():
+                    for entry in os.scandir(folder): entry.stat()
+                def size(name):
+                    with open(folder + "/" + name, "rb") as file: return len(file.read())
+                secret, other, aside = store + "/t/long.gpg", store + "/other.gpg", store + "/aside"
+                for _ in range(5):
+                    open(store + "/t/plain", "w").write("short")
+                    look()
+                    open(store + "/new", "w").write("a much longer content")
+                    os.rename(store + "/new", store + "/t/plain")
+                    assert size("plain") == 21, size("plain")
+                    # What is kept lies there again, and the listing told of another.
+                    assert size("long") == 3000
+                    os.rename(secret, aside); os.rename(other, secret)
+                    look()
+                    os.rename(secret, other); os.rename(aside, secret)
+                    assert size("long") == 3000, size("long")
+                """
+            try mounted.home.succeed(["cp", "/dev/stdin", "disk/sizes.py"], input: Array(script.utf8))
+            try mounted.bash("python3 \"$D/sizes.py\"")
+        }
+    }
+
     /// A mapping and sendfile(2) get the content of now once the file is opened again, listed or not.
     @Test func mappingsAndCopiesFollowOutsideChanges() throws {
         try Mounted.with { mounted in

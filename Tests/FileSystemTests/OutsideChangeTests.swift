@@ -94,6 +94,21 @@ import Testing
         }
     }
 
+    /// A reader below a folder keeps nobody from what takes the folder's place.
+    @Test func aFolderBecomesASecretWhileItIsRead() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("d/x", "one")
+            try mounted.store.insert("e", "another")
+            let reader = try FileDescriptor.open(mounted.folder.pushing("d/x"), .readOnly)
+            defer { try? reader.close() }
+            try mounted.bash("rm -r $S/d; mv $S/e.gpg $S/d.gpg")
+            #expect(try mounted.read("d") == "another")
+            var bytes = [UInt8](repeating: 0, count: 100)
+            let length = try bytes.withUnsafeMutableBytes { try reader.read(fromAbsoluteOffset: 0, into: $0) }
+            #expect(String(decoding: bytes.prefix(length), as: UTF8.self) == "one")
+        }
+    }
+
     /// Holds:
     /// - A file that is open for reading keeps what it opened when the secret is changed outside; who opens it then
     ///   gets the new one.

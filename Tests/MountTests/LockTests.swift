@@ -14,6 +14,16 @@ import Testing
 
 /// Of a locked store nothing is read, and what is not on disk is not lost.
 @Suite struct LockTests {
+    /// A rename that has loaded a content, and was overtaken by a lock, must not save an empty one in its place.
+    @Test func whatIsForgottenIsNotSavedAsEmpty() throws {
+        let file = SecretFile(scratchMemory: ScratchMemory(limit: 1 << 20))
+        let error = #expect(throws: StoreError.self) { try file.snapshot() }
+        #expect(error?.code == .system(.permissionDenied))
+        #expect(throws: Errno.permissionDenied) {
+            try file.state.withLock { (state) throws(Errno) in try state.checkLoaded() }
+        }
+    }
+
     @Test func whatIsLockedIsNotReadAndLooksGoOn() throws {
         try TestMount.withKernel { mount, kernel in
             try mount.encrypt("text", "work/a.gpg")

@@ -60,7 +60,8 @@ public struct AccessRules: Sendable, Equatable {
     }
 
     private static func place(_ section: AccessSection) throws(SettingsError) -> String {
-        let parts = section.place.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = section.place.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+            .map { String($0) }
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else {
             throw SettingsError(
                 code: .value,
@@ -77,7 +78,7 @@ public struct AccessRules: Sendable, Equatable {
 
     /// All rules, in the order in which they are looked at: longer places before shorter ones.
     public var inOrder: [PlacedRule] {
-        places.sorted { ($0.split(separator: "/").count, $1) > ($1.split(separator: "/").count, $0) }
+        places.sorted { ($0.slashCount, $1) > ($1.slashCount, $0) }
             .flatMap { place in rules(of: place).map { PlacedRule(place: place, rule: $0) } }
     }
 
@@ -90,7 +91,7 @@ public struct AccessRules: Sendable, Equatable {
         var rest = secret[...]
         while true {
             if byPlace[String(rest)] != nil { return String(rest) }
-            guard let slash = rest.lastIndex(of: "/") else { return nil }
+            guard let slash = rest.lastSlash else { return nil }
             rest = rest[..<slash]
         }
     }
@@ -103,11 +104,22 @@ public struct AccessRules: Sendable, Equatable {
             if let rule = rules(of: place).first(where: { $0.matches(reader) }) {
                 return Decision(outcome: rule.outcome, rule: PlacedRule(place: place, rule: rule))
             }
-            next = place.lastIndex(of: "/").flatMap { governing(String(place[..<$0])) }
+            next = place[...].lastSlash.flatMap { governing(String(place[..<$0])) }
         }
         return Decision(outcome: .allow, rule: nil)
     }
 
     /// The places with rules below a folder.
-    func places(below folder: String) -> [String] { places.filter { $0.hasPrefix(folder + "/") } }
+    func places(below folder: String) -> [String] {
+        places.filter { $0.utf8.starts(with: (folder + "/").utf8) }
+    }
+}
+
+/// A slash parts names wherever it stands in a path; to `Character` it is another one with a combining mark behind it.
+extension Substring {
+    fileprivate var lastSlash: Index? { utf8.lastIndex(of: UInt8(ascii: "/")) }
+}
+
+extension String {
+    fileprivate var slashCount: Int { utf8.count { $0 == UInt8(ascii: "/") } }
 }

@@ -159,6 +159,7 @@ extension MountedStore {
             guard isAsRead, !isScratch(secret.node) else { return nil }
             try StoreError.wrapping("keep in memory", path) { () throws(Errno) in
                 try secret.file.state.withLock { (state) throws(Errno) in
+                    try state.checkLoaded()
                     state.isScratch = true
                     do throws(Errno) {
                         try secret.file.takeScratchMemory(for: state.count, &state)

@@ -26,9 +26,21 @@ extension MountedStore {
         return judge
     }
 
+    /// Whether a thread may make a file that it can read: others may save to it while the descriptor is open.
+    func mayCreate(_ name: Name, in folder: Node, _ thread: Int32) -> Bool {
+        guard let judge = mount.options.judge, judge.isWatching else { return true }
+        guard let path = tree.visiblePath(of: folder) else { return false }
+        return judge.allows(thread, reading: place(of: path.appending(name)))
+    }
+
     /// STORE/PATH. What has no name any more, and is open still, may have been under any rule of the store: nil.
     private func visiblePlace(of node: Node) -> String? {
-        tree.visiblePath(of: node).map { $0.isEmpty ? store.name : "\(store.name)/\($0)" }
+        tree.visiblePath(of: node).map { place(of: $0) }
+    }
+
+    /// A second version of a file is judged as the file, so that a conflict makes nothing readable.
+    private func place(of path: FilePath) -> String {
+        path.isEmpty ? store.name : "\(store.name)/\(ConflictName.original(of: path) ?? path)"
     }
 
     /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it: EXDEV. mv(1)
@@ -38,9 +50,9 @@ extension MountedStore {
         for caller: Caller
     ) throws(Errno) {
         guard let judge = mount.options.judge, judge.isWatching,
-            let from = visiblePlace(of: source), let to = visiblePlace(of: destination)
+            let from = tree.visiblePath(of: source), let to = tree.visiblePath(of: destination)
         else { return }
-        let (one, other) = ("\(from)/\(oldName)", "\(to)/\(newName)")
+        let (one, other) = (place(of: from.appending(oldName)), place(of: to.appending(newName)))
         let moves = flags.contains(.exchange) ? [(one, other), (other, one)] : [(one, other)]
         for (place, target) in moves {
             guard judge.allows(caller.processID, moving: place, to: target) else { throw .improperLink }

@@ -61,7 +61,7 @@ extension MountedStore {
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
                 // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
-                if known.kind != .directory || !hasUnsavedBelow(known) && !tree.hasOpenFile(below: known) {
+                if known.kind != .directory || !hasUnsavedBelow(known) && !tree.hasWriter(below: known) {
                     tree.detach(known)
                 }
                 throw .noSuchFileOrDirectory
@@ -76,7 +76,7 @@ extension MountedStore {
                 return (known, found.status)
             }
             // A text that is being written below must not lose its path: it could be neither saved nor listed.
-            if known.kind == .directory, tree.hasOpenFile(below: known) { throw .resourceBusy }
+            if known.kind == .directory, tree.hasWriter(below: known) { throw .resourceBusy }
             giveWay(known, in: parent)
         }
         let node = tree.insert(kind(of: found), name: name, backing: found.name, in: parent)
@@ -86,6 +86,31 @@ extension MountedStore {
     /// Whether a secret anywhere below a folder is newer than the disk.
     private func hasUnsavedBelow(_ folder: Node) -> Bool {
         dirtyNodes.contains { tree.isBelow($0, folder) }
+    }
+
+    /// The facts of the file on disk that a node's name stands for; nil where it has no name.
+    /// - Throws: ENOENT where the name stands for nothing, ESTALE where it stands for another file: the kernel goes on with
+    ///   names for a moment (`MountState.timeout`), and looks this one up again then.
+    func statusByName(of node: Node) throws(Errno) -> FileStatus? {
+        try namespace.withLock { _ throws(Errno) in
+            guard let backing = tree.backingPath(of: node),
+                let visible = tree.visiblePath(of: node)?.lastComponent
+            else { return nil }
+            guard let found = try resolve(visible, in: backing.removingLastComponent()) else {
+                throw .noSuchFileOrDirectory
+            }
+            guard found.name == backing.lastComponent, node.matches(found) else { throw .staleNFSFileHandle }
+            return found.status
+        }
+    }
+
+    /// Refuses to open what its name does not stand for any more.
+    func checkName(of node: Node) throws(Errno) {
+        guard node.fileKind == .regular, !node.isOnlyInMemory, try statusByName(of: node) == nil else {
+            return
+        }
+        // What was unlinked and is open still is opened again through /proc. Of anything else another file has the name.
+        if node.secret?.state.withLock({ $0.handles > 0 }) != true { throw .staleNFSFileHandle }
     }
 
     /// What a name stands for on disk, but for what is parked.

@@ -9,6 +9,7 @@ import SystemPackage
 
 extension MountedStore {
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
+        try checkName(of: node)
         switch node.kind {
         case .root, .directory: throw .isDirectory
         case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels
@@ -79,8 +80,9 @@ extension MountedStore {
                 self.load(node, file, caller, permit) { result in
                     do throws(Errno) {
                         try result.get()
-                        reply.give(
-                            .success(try OpenSecret(self, node, file, flags, for: caller, by: permit)))
+                        let opened = try OpenSecret(self, node, file, flags, for: caller, by: permit)
+                        self.mount.correctSize(of: node, to: opened.size)
+                        reply.give(.success(opened))
                     } catch {
                         refuse(error)
                     }
@@ -134,7 +136,8 @@ extension MountedStore {
     func openAtOnce(_ node: Node, _ flags: OpenFlags, for thread: Int32) -> (any OpenFile)? {
         guard let known = node.secret, known.state.withLock({ $0.isLoaded }),
             let permit = mayReadAtOnce(node),
-            let disk = (try? diskStatusIfNamed(node)) ?? nil, let file = beginHandle(node)
+            let disk = (try? node.isOnlyInMemory ? diskStatusIfNamed(node) : statusByName(of: node)) ?? nil,
+            let file = beginHandle(node)
         else { return nil }
         let isReady = file.state.withLock {
             $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
@@ -142,6 +145,7 @@ extension MountedStore {
         if isReady, mayRead(node, thread),
             let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit)
         {
+            mount.correctSize(of: node, to: opened.size)
             return opened
         }
         endHandle(node, file)
@@ -151,7 +155,9 @@ extension MountedStore {
     private func openPlain(_ node: Node, _ flags: OpenFlags) throws(Errno) -> PlainFile {
         guard !flags.isWritable else { throw .permissionDenied }
         guard let path = tree.backingPath(of: node) else { throw .staleNFSFileHandle }
-        return PlainFile(bytes: try store.read(path, limit: mount.options.secretLimit))
+        let bytes = try store.read(path, limit: mount.options.secretLimit)
+        mount.correctSize(of: node, to: Int64(bytes.count))
+        return PlainFile(bytes: bytes)
     }
 
     /// Makes an open secret empty without looking at what it held.
@@ -180,6 +186,7 @@ extension MountedStore {
         let (node, isNew) = try inNamespace(of: folder) { place throws(Errno) -> (Node, Bool) in
             if let known = try findIfPresent(name, in: place) { return (known, false) }
             try checkWritable()
+            if flags.isReadable, !mayCreate(name, in: folder, caller.processID) { throw .permissionDenied }
             do throws(Errno) {
                 return (try make(name, in: place), true)
             } catch .fileExists {

@@ -35,6 +35,7 @@ extension MountedStore {
         try loadWithoutAsking(move.node, file)
         // The version that lies on disk as it is; nil when edits came since.
         let onDisk = try file.state.withLock { (state) throws(Errno) in
+            try state.checkLoaded()
             let onDisk = state.isDirty ? nil : state.version
             state.isScratch = true
             do throws(Errno) {

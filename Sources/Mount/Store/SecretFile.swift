@@ -118,7 +118,11 @@ extension SecretFile {
         do throws(Errno) {
             return try state.withLock { (state) throws(Errno) in try body(&state) }
         } catch {
-            throw StoreError(.system(error), "there is no memory for a copy of the file.")
+            let isForgotten = error == .permissionDenied
+            throw StoreError(
+                .system(error),
+                isForgotten ? "the store was locked meanwhile." : "there is no memory for a copy of the file."
+            )
         }
     }
 }
@@ -257,10 +261,19 @@ extension SecretFile.State {
     }
 
     /// What is to be saved, with the version that it is.
+    /// - Throws: EACCES where there is no content, as a lock has forgotten it since it was loaded: it must not be saved as an
+    ///   empty one.
     func snapshot() throws(Errno) -> Snapshot {
+        try checkLoaded()
         let copy = mode == .clean ? bytes : nil
         let content = if let copy { copy } else { try buffer.snapshot() }
         return Snapshot(bytes: content, version: version, accessed: accessed, modified: modified)
+    }
+
+    /// Refuses to go on without the content that was loaded before.
+    /// - Throws: EACCES.
+    func checkLoaded() throws(Errno) {
+        guard isLoaded else { throw .permissionDenied }
     }
 
     /// A version is on disk.

@@ -45,6 +45,8 @@ final class Node: Sendable {
     /// owns it.
     unowned let subtree: (any Subtree)?
     private let slot: Mutex<Slot>
+    /// The size that was last told of it.
+    let toldSize = Atomic<Int64>(-1)
     // Unsafe because the compiler cannot see it: only Tree touches it, and only under its lock.
     nonisolated(unsafe) var record = Record()
 

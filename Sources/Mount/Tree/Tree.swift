@@ -125,11 +125,11 @@ final class Tree: Sendable {
         }
     }
 
-    /// Whether a secret anywhere below a folder is open, or newer than the disk.
-    func hasOpenFile(below folder: Node) -> Bool {
+    /// Whether a secret anywhere below a folder is open for writing, or newer than the disk.
+    func hasWriter(below folder: Node) -> Bool {
         let files = state.withLock { state in state.nodes.values.filter { $0.secret != nil } }
         return files.contains { node in
-            node.secret?.state.withLock { $0.handles > 0 || $0.isDirty } == true && isBelow(node, folder)
+            node.secret?.state.withLock { $0.writers > 0 || $0.isDirty } == true && isBelow(node, folder)
         }
     }
 
