@@ -33,6 +33,45 @@ public struct ProcessFolder: ~Copyable, Sendable {
         return count < 0 ? nil : Array(bytes[..<count])
     }
 
+    /// Some of the variables that the process was started with; nil where they may not be read, or are too many.
+    ///
+    /// Programs are given tokens and passwords in others: those are gone from memory when this returns.
+    public borrowing func environment(
+        of names: Set<String>, atMost limit: Int = 1 << 20
+    ) -> [String: String]? {
+        guard let file = try? OwnedDescriptor(opening: FilePath("environ"), in: descriptor.raw, O_RDONLY)
+        else { return nil }
+        var buffer = SecretBuffer()
+        var count = 0
+        while true {
+            guard count <= limit, (try? buffer.resize(to: max(16 << 10, 2 * count))) != nil else {
+                return nil
+            }
+            let got = buffer.withUnsafeMutableBytes { bytes in
+                bytes.baseAddress.map { pread(file.raw, $0 + count, bytes.count - count, off_t(count)) } ?? 0
+            }
+            guard got >= 0 else { return nil }
+            guard got > 0 else { break }
+            count += got
+        }
+        return buffer.withUnsafeBytes { bytes in
+            Self.variables(of: names, in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        }
+    }
+
+    private static func variables(
+        of names: Set<String>, in bytes: UnsafeRawBufferPointer
+    ) -> [String: String] {
+        var variables: [String: String] = [:]
+        for entry in bytes.split(separator: 0) {
+            for name in names where variables[name] == nil && entry.starts(with: "\(name)=".utf8) {
+                // As getenv(3), the first counts.
+                variables[name] = String(decoding: entry.dropFirst(name.utf8.count + 1), as: UTF8.self)
+            }
+        }
+        return variables
+    }
+
     /// Where a link of the folder leads, as the kernel tells it; nil where that may not be known.
     public borrowing func target(of link: String) -> [UInt8]? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { target in

@@ -8,6 +8,7 @@ import Testing
     /// Holds:
     /// - `passdir lock` leaves nothing that was read of the store in the daemon's memory or in the kernel's pages, while any
     ///   number of programs read and write, and what they write is saved.
+    /// - Of a reader's environment the daemon keeps what says where to ask for a passphrase, and nothing else.
     @Test(.enabled(if: geteuid() == 0)) func nothingThatWasReadIsLeft() throws {
         let rounds = Soak.count(inSuite: 3)
         try Mounted.with(["commit.delay": "5s"], limit: .seconds(120 + rounds * 5)) { mounted in
@@ -20,7 +21,8 @@ import Testing
                 [
                     "/usr/bin/python3", "-B", Programs.path("lock.py"), mounted.home.mountPoint.string,
                     mounted.home.path("run/passdir/control").string, "\(daemon)", "\(rounds)",
-                ], extra: ["MARK": mounted.marker], limit: .seconds(60 + rounds * 5))
+                ], input: Array(mounted.marker.utf8), extra: ["TOKEN": "of-a-reader-4711"],
+                limit: .seconds(60 + rounds * 5))
             // A program of the test that was killed must leave no daemon that is stopped.
             kill(daemon, SIGCONT)
             #expect(result.exitCode == 0, "\(result.errors)")

@@ -12,7 +12,7 @@ extension PromptPlace {
     public static func of(process id: Int32) -> PromptPlace? {
         guard let folder = ProcessFolder(id), let space = folder.target(of: "ns/mnt"),
             space == FilePath("/proc/self/ns/mnt").linkTarget,
-            let environment = folder.bytes(of: "environ").map(variables)
+            let environment = folder.environment(of: Self.countingNames)
         else { return nil }
         let terminal = terminal(of: folder)
         guard terminal != nil || ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0] != nil })
@@ -29,17 +29,5 @@ extension PromptPlace {
             file.st_rdev == dev_t(facts.terminalNumber), access(path, R_OK | W_OK) == 0
         else { return nil }
         return path
-    }
-
-    private static func variables(_ bytes: [UInt8]) -> [String: String] {
-        var variables: [String: String] = [:]
-        for entry in bytes.split(separator: 0) {
-            let text = String(decoding: entry, as: UTF8.self)
-            guard let split = text.firstIndex(of: "=") else { continue }
-            // As getenv(3), the first counts.
-            let name = String(text[..<split])
-            if variables[name] == nil { variables[name] = String(text[text.index(after: split)...]) }
-        }
-        return variables
     }
 }

@@ -7,7 +7,7 @@ public struct PromptPlace: Sendable, Equatable {
     public var terminal: String?
     /// TERM, of that terminal.
     public var terminalType: String?
-    /// What else the asking program's environment says; only what `names` holds counts.
+    /// What else the asking program's environment says; only what `countingNames` holds counts.
     public var environment: [String: String]
 
     /// A place that is told in so many words.
@@ -37,6 +37,10 @@ public struct PromptPlace: Sendable, Equatable {
         "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_TYPE", "QT_QPA_PLATFORM", "GTK_IM_MODULE",
         "QT_IM_MODULE", "XMODIFIERS", "PINENTRY_USER_DATA", "INSIDE_EMACS", "COLORTERM",
     ]
+
+    /// All that this looks up in an environment.
+    static let countingNames = Set(
+        names + ["DISPLAY", "XAUTHORITY", "TERM", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"])
 
     /// Options of gpg-agent, and of pinentry as far as it knows them, and their values.
     public var options: [(String, String)] {

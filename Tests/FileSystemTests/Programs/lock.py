@@ -1,8 +1,9 @@
 """Locks a store while programs read and write it, and looks for what should be forgotten.
 
-Usage: lock.py MOUNT SOCKET DAEMON ROUNDS
+Usage: lock.py MOUNT SOCKET DAEMON ROUNDS < MARK
 
-In the store `work`, below MOUNT, the secrets `read0` to `read3` hold $MARK. Twenty readers, each with a thread, read them
+In the store `work`, below MOUNT, the secrets `read0` to `read3` hold what standard input says. The daemon looks into the
+environment of programs for a terminal and a display: $TOKEN must not stay with it. Twenty readers, each with a thread, read them
 as they come; five writers save theirs. In each round the store is unlocked, locked over the control socket as soon as the
 marker is in the daemon's memory, and the daemon stopped at the reply: then neither its memory nor the kernel's pages may hold the
 marker. At the end what the writers were told is saved must be there. Only root can look into the daemon.
@@ -24,7 +25,8 @@ import time
 
 mount, control, daemon, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 folder = mount + "/work"
-marker = os.environ["MARK"].encode()
+marker = sys.stdin.buffer.read()
+token = os.environ["TOKEN"].encode()
 libc = ctypes.CDLL(None, use_errno=True)
 is_over = threading.Event()
 problems = []
@@ -47,15 +49,16 @@ def call(method, **parameters):
         problems.append(f"{method}: {reply!r}")
 
 
-def occurrences():
-    """How often the daemon's memory has the marker, also where no core dump would look."""
-    found = 0
+def occurrences(marker):
+    """Where the daemon's memory has a text, also where no core dump would look: the mappings, with what lies around."""
+    found = []
     with open(f"/proc/{daemon}/maps") as maps, open(f"/proc/{daemon}/mem", "rb", 0) as memory:
         for line in maps:
             start, end, access = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+)", line).groups()
             if not access.startswith("rw"):
                 continue
             place, end, tail = int(start, 16), int(end, 16), b""
+            begin = place
             while place < end:
                 try:
                     memory.seek(place)
@@ -65,7 +68,12 @@ def occurrences():
                     break
                 if not piece:
                     break
-                found += (tail + piece).count(marker)
+                text = tail + piece
+                found += [
+                    f"{line.strip()} at {place - len(tail) + match.start() - begin:#x}: "
+                    f"{text[max(0, match.start() - 24):match.end() + 24]!r}"
+                    for match in re.finditer(re.escape(marker), text)
+                ]
                 tail = piece[1 - len(marker):]
                 place += len(piece)
     return found
@@ -136,7 +144,7 @@ for number in range(rounds):
     unsaved = os.open(f"{folder}/unsaved", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.write(unsaved, b"not saved in round %d" % number)
     deadline = time.monotonic() + 30
-    while reads < before + 20 or not resident(pages) or not occurrences():
+    while reads < before + 20 or not resident(pages) or not occurrences(marker):
         if time.monotonic() > deadline:
             problems.append("nothing is there to be forgotten")
             break
@@ -145,10 +153,10 @@ for number in range(rounds):
     call("Lock", stores=["work"])
     times.append((time.monotonic() - start) * 1000)
     os.kill(daemon, signal.SIGSTOP)
-    left, kept = occurrences(), resident(pages)
+    left, kept = occurrences(marker), resident(pages)
     os.kill(daemon, signal.SIGCONT)
     if left:
-        problems.append(f"round {number}: {left} times in the daemon's memory after {times[-1]:.0f} ms")
+        problems.append(f"round {number}: in the daemon's memory after {times[-1]:.0f} ms: " + "; ".join(left))
     if kept:
         problems.append(f"round {number}: {kept} pages in the kernel")
     try:
@@ -175,6 +183,8 @@ for name, text in saved.items():
         found = file.read()
     if found != text:
         problems.append(f"{name}: saved {text!r}, found {found!r}")
+if left := occurrences(token):
+    problems.append("of a reader's environment: " + "; ".join(left))
 for problem in problems:
     print(problem, file=sys.stderr)
 print(*(f"{duration:.1f}" for duration in sorted(times)))
