@@ -78,19 +78,27 @@ public final class AccessGate: ReadJudge {
             log.note(known.reader, secret, decision, .interrupted)
         }
         do throws(Errno) {
-            let withdraw = try questions.ask(
-                secret, known.reader, thread: thread, about: .rule(rule), within: limit
-            ) { [consents, log] answer in
+            let waiter = Questions.Waiter {
+                self.consents.answer(rule, known.reader)
+            } keep: {
+                self.consents.keep($0, rule, known.reader)
+            } body: { [log] answer in
                 // Whoever runs another program by now has not been agreed to.
                 let isSame = known.reader.isUnknown || known.isStillThere
-                consents.keep(answer, rule, known.reader)
                 let isAllowed = isSame && (answer == .agreed || answer == .once)
                 log.note(
                     known.reader, secret, decision,
                     isAllowed ? .agreed : answer == .nobody ? .unanswered : .declined)
                 consent.give(isAllowed)
             }
-            withdrawal.withLock { $0 = withdraw }
+            switch try questions.ask(
+                secret, known.reader, thread: thread, about: .rule(rule), within: limit, waiter)
+            {
+            case .waiting(let withdraw): withdrawal.withLock { $0 = withdraw }
+            case .said(let said):
+                log.note(known.reader, secret, decision, said ? .agreed : .declined)
+                return said ? .allowed : .refused
+            }
         } catch {
             log.note(known.reader, secret, decision, .unanswered)
             return .refused
@@ -175,10 +183,12 @@ extension AccessGate: Consent {
     ) -> @Sendable () -> Void {
         let known = readers.find(question.caller)
         do throws(Errno) {
-            return try questions.ask(
+            let waiter = Questions.Waiter { said in answer(said == .agreed ? .granted : .refused) }
+            let asked = try questions.ask(
                 "\(question.store)/\(question.path)", known.reader, thread: question.caller,
-                about: .unlock(store: question.store), within: options.timeout
-            ) { said in answer(said == .agreed ? .granted : .refused) }
+                about: .unlock(store: question.store), within: options.timeout, waiter)
+            guard case .waiting(let withdraw) = asked else { return {} }
+            return withdraw
         } catch {
             answer(.refused)
             return {}

@@ -116,6 +116,35 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Who found the store locked, and comes to ask when it is unlocked, is not asked.
+    @Test func whoComesToAskAfterTheAnswerIsNotAsked() throws {
+        try withMount(["one"]) { home in
+            let unlock = #"""
+                my $socket = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!;
+                $socket->syswrite("{\"method\":\"org.passdir.Control.Unlock\",\"parameters\":{}}\0");
+                $socket->sysread(my $answer, 1000);
+                exit($answer =~ /error/);
+                """#
+            let answer = try home.succeed(["gpg-connect-agent", "GETINFO pid", "/bye"])
+            let agent = try #require(
+                String(decoding: answer, as: UTF8.self).split(separator: "\n").first.flatMap {
+                    pid_t($0.dropFirst(2))
+                })
+            try home.succeed(["cat", home.visible("work/one").string])
+            try home.succeed(["passdir", "lock"])
+            // The reader has seen the lock, and waits for what the agent says of its key.
+            kill(agent, SIGSTOP)
+            defer { kill(agent, SIGCONT) }
+            let reader = try home.start(["cat", home.visible("work/one").string])
+            try home.waitUntilBlocked(reader)
+            let socket = home.path("run/passdir/control").string
+            try home.succeed(["perl", "-MIO::Socket::UNIX", "-e", unlock, socket])
+            kill(agent, SIGCONT)
+            #expect(try reader.wait().output == "MARK\n" && questions(home) == 0)
+        }
+    }
+
     /// Many readers see one question, which holds up nothing else; who gives up is gone, and so is a question that nobody waits
     /// for.
     @Test func manyReadersSeeOneQuestion() throws {

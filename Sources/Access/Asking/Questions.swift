@@ -41,10 +41,30 @@ final class Questions: Sendable {
         }
     }
 
+    /// A reader who waits for an answer.
+    struct Waiter: Sendable {
+        /// What was answered to reads like this one before; looked at once more before a person is asked.
+        var said: @Sendable () -> Bool? = { nil }
+        /// Notes an answer, so that `said` tells it.
+        var keep: @Sendable (Answer) -> Void = { _ in }
+        /// Runs with the answer, on another thread, unless the read is withdrawn.
+        var body: @Sendable (Answer) -> Void
+    }
+
+    /// What comes of asking.
+    enum Asked {
+        /// A person is asked; the closure withdraws the read.
+        case waiting(withdraw: @Sendable () -> Void)
+        /// The answer was given a moment ago.
+        case said(Bool)
+    }
+
     private struct Waiting {
         var question: Question
         /// By a number each.
-        var waiters: [Int: @Sendable (Answer) -> Void] = [:]
+        var waiters: [Int: Waiter] = [:]
+        /// The waiters for whom the answer has been noted.
+        var kept: Set<Int> = []
         var isAsked = false
         /// Nobody waits any more; whoever comes now asks anew.
         var isEnding = false
@@ -63,12 +83,10 @@ final class Questions: Sendable {
     init(hasChanged: @escaping @Sendable (Program) -> Bool) { self.hasChanged = hasChanged }
 
     /// Has a person asked; returns at once.
-    /// - Parameter body: runs with the answer, on another thread, unless the read is withdrawn.
-    /// - Returns: what withdraws it.
     func ask(
         _ secret: String, _ reader: Reader, thread: Int32, about topic: QuestionTopic, within limit: Duration,
-        _ body: @escaping @Sendable (Answer) -> Void
-    ) throws(Errno) -> @Sendable () -> Void {
+        _ waiter: Waiter
+    ) throws(Errno) -> Asked {
         let key = Key(
             topic: topic, program: reader.program, process: reader.program == nil ? reader.process : 0,
             secret: reader.isUnknown ? secret : "")
@@ -77,23 +95,28 @@ final class Questions: Sendable {
             state.waiting.contains { $0.question.key == key && !$0.isEnding }
         }
         let fresh = isKnown ? nil : try Question(key, secret, reader, thread, until: .now + limit)
+        var said: Bool?
         let number: Int? = state.withLock { state in
             state.next += 1
             if let index = state.waiting.firstIndex(where: { $0.question.key == key && !$0.isEnding }) {
-                state.waiting[index].waiters[state.next] = body
+                state.waiting[index].waiters[state.next] = waiter
             } else if let fresh {
-                state.waiting.append(Waiting(question: fresh, waiters: [state.next: body]))
+                // An answer is noted before its question is gone.
+                said = waiter.said()
+                guard said == nil else { return nil }
+                state.waiting.append(Waiting(question: fresh, waiters: [state.next: waiter]))
             } else {
                 return nil
             }
             return state.next
         }
+        if let said { return .said(said) }
         guard let number else {
             // Answered between the two looks.
-            return try ask(secret, reader, thread: thread, about: topic, within: limit, body)
+            return try ask(secret, reader, thread: thread, about: topic, within: limit, waiter)
         }
         startNext()
-        return { self.withdraw(number) }
+        return .waiting { self.withdraw(number) }
     }
 
     private func withdraw(_ number: Int) {
@@ -133,13 +156,27 @@ final class Questions: Sendable {
     }
 
     private func finish(_ question: Question, _ answer: Answer) {
-        let waiters: [Int: @Sendable (Answer) -> Void] = state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0.question === question }) else {
-                return [:]
+        var waiters: [Waiter] = []
+        while true {
+            // Who comes to wait while the answer is noted for others is told, too.
+            let fresh: [Waiter] = state.withLock { state in
+                guard let index = state.waiting.firstIndex(where: { $0.question === question }) else {
+                    return []
+                }
+                let waiting = state.waiting[index]
+                let fresh = waiting.waiters.filter { !waiting.kept.contains($0.key) }
+                guard fresh.isEmpty else {
+                    state.waiting[index].kept.formUnion(fresh.keys)
+                    return fresh.sorted { $0.key < $1.key }.map(\.value)
+                }
+                state.waiting.remove(at: index)
+                waiters = waiting.waiters.sorted { $0.key < $1.key }.map(\.value)
+                return []
             }
-            return state.waiting.remove(at: index).waiters
+            guard !fresh.isEmpty else { break }
+            for waiter in fresh { waiter.keep(answer) }
         }
-        for (_, body) in waiters.sorted(by: { $0.key < $1.key }) { body(answer) }
+        for waiter in waiters { waiter.body(answer) }
         startNext()
     }
 

@@ -79,12 +79,16 @@ extension MountedStore {
         to node: Node, lockedTimes count: UInt64, _ caller: Caller,
         then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
-        let (wait, isFirst) = question.withLock { question in
+        let asked = question.withLock { question -> (SharedDecryption, isFirst: Bool)? in
+            // Answered since this reader found the store locked.
+            guard lock.isLocked else { return nil }
             if let known = question, !known.isAbandoned { return (known, false) }
             let new = SharedDecryption()
             question = new
             return (new, true)
         }
+        // The permit is void where the store was locked again.
+        guard let (wait, isFirst) = asked else { return body(.success(())) }
         if isFirst { ask(node, lockedTimes: count, caller, wait) }
         wait.wait(caller) { ending in
             switch ending {
@@ -100,12 +104,12 @@ extension MountedStore {
             store: store.name, path: tree.visiblePath(of: node)?.string ?? "", caller: caller.processID)
         let end = mount.options.consent.askToUnlock(about) { answer in
             // An answer that nobody waits for any more counts for nobody.
-            let isAwaited = self.question.withLock { question in
+            let isUnlocked = self.question.withLock { question in
                 guard question === wait, !wait.isAbandoned else { return false }
                 question = nil
-                return true
+                // Before the next reader can ask.
+                return answer == .granted && self.lock.unlock(lockedTimes: count)
             }
-            let isUnlocked = isAwaited && answer == .granted && self.lock.unlock(lockedTimes: count)
             wait.finish(isUnlocked ? .success(()) : .failure(self.lockedError))
         }
         wait.cancellation.whenCancelled(end)
