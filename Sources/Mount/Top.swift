@@ -37,7 +37,7 @@ final class Top: Subtree {
             throw .noSuchFileOrDirectory
         }
         let attributes = try subtree.attributesUnseen(of: node)
-        mount.tree.countLookup(of: node)
+        guard mount.tree.countLookup(of: node) else { throw .noSuchFileOrDirectory }
         return Entry(inode: node.inode, attributes: attributes, entryTimeout: MountState.timeout)
     }
 

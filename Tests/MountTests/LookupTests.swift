@@ -1,5 +1,7 @@
 import Fuse
 import Glibc
+import Synchronization
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -17,6 +19,35 @@ import Testing
             }
         }
         #expect(numbers.count == 1)
+    }
+
+    /// The kernel forgets on one thread what it looks up on another: what a look-up gives must stay known.
+    @Test func aLookUpBesideForgettingGivesWhatIsKnown() throws {
+        try TestMount.with { mount in
+            try mount.save("x", "work/a")
+            let folder = try mount.look("work")
+            let failures = Mutex<[Errno]>([])
+            let running = Monitor(4)
+            for _ in 0..<4 {
+                try PosixThread.start(named: "looks") {
+                    for _ in 0..<400 {
+                        do throws(Errno) {
+                            let entry = try mount.filesystem.lookup(in: folder.inode, name: "a")
+                            defer { mount.filesystem.forget(entry.inode, count: 1) }
+                            _ = try mount.filesystem.attributes(of: entry.inode, handle: nil)
+                        } catch {
+                            failures.withLock { $0.append(error) }
+                        }
+                    }
+                    running.withLock { $0 -= 1 }
+                    running.broadcast()
+                }
+            }
+            running.waiting { count, _ in count == 0 ? .done(()) : .wait(until: nil) }
+            mount.forget(folder)
+            let failed = failures.withLock { $0 }
+            #expect(failed.isEmpty, "\(failed.count) of 1,600: \(failed.first.map { "\($0)" } ?? "")")
+        }
     }
 
     @Test func whatIsForgottenIsStale() throws {

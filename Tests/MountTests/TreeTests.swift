@@ -10,10 +10,11 @@ import Testing
         let tree = Tree()
         let node = tree.insert(.directory, name: Name("a"), backing: Name("a"), in: tree.root)
         node.record.lookups = UInt64(UInt32.max)
-        tree.countLookup(of: node)
+        #expect(tree.countLookup(of: node))
         tree.forget(node.inode, count: 1)
         #expect(try tree.node(node.inode) === node)
         tree.forget(node.inode, count: UInt64(UInt32.max))
         #expect(throws: Errno.staleNFSFileHandle) { try tree.node(node.inode) }
+        #expect(!tree.countLookup(of: node), "what the kernel has forgotten is not given to it again")
     }
 }

@@ -66,13 +66,13 @@ extension MountedStore {
                 }
                 throw .noSuchFileOrDirectory
             }
-            tree.countLookup(of: known)
+            guard tree.countLookup(of: known) else { return try find(name, in: folder, opened) }
             return (known, nil)
         }
         if let known {
             if known.matches(found), backs(known, found.name, name), !hasOutdatedReaders(known, found.status)
             {
-                tree.countLookup(of: known)
+                guard tree.countLookup(of: known) else { return try find(name, in: folder, opened) }
                 return (known, found.status)
             }
             // A text that is being written below must not lose its path: it could be neither saved nor listed.

@@ -16,8 +16,9 @@ extension MountedStore {
             let changed = try root.folder(holding: child)
             try root.makeDirectory(child)
             // A folder that was removed behind our back stays known while something below it is not saved.
-            if let known = self.tree.child(name, of: folder), known.kind == .directory {
+            if let known = self.tree.child(name, of: folder), known.kind == .directory,
                 self.tree.countLookup(of: known)
+            {
                 return (known, changed)
             }
             return (self.tree.insert(.directory, name: name, backing: name, in: folder), changed)

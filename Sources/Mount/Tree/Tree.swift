@@ -182,8 +182,13 @@ final class Tree: Sendable {
     }
 
     /// Counts one more lookup by the kernel.
-    func countLookup(of node: Node) {
-        state.withLock { _ in node.record.lookups += 1 }
+    /// - Returns: false where the kernel has forgotten the node since it was found here: it stands for nothing any more.
+    func countLookup(of node: Node) -> Bool {
+        state.withLock { state in
+            guard state.nodes[node.inode] === node else { return false }
+            node.record.lookups += 1
+            return true
+        }
     }
 
     /// The kernel gives back lookups.

@@ -189,7 +189,7 @@ extension MountModel {
         return keepsReaders(node, in: to) ? nil : .improperLink
     }
 
-    /// Whether all in a folder is for the same readers elsewhere; a file is encrypted anew.
+    /// Whether all in a folder is for the same readers elsewhere; a file is re-encrypted.
     private func keepsReaders(_ node: ModelNode, in folder: ModelNode) -> Bool {
         !node.isFolder || node.readers != nil || node.effectiveReaders == folder.effectiveReaders
     }
