@@ -47,25 +47,38 @@ public final class AccessGate: ReadJudge {
 
     /// Judges one open for reading; returns at once.
     public func judge(_ thread: Int32, reading secret: String) -> Judgement {
-        guard isWatching else { return .allowed }
+        guard isWatching else { return .allowed(.none) }
         let options = options
-        guard options.concerns(secret) else { return .allowed }
+        guard options.concerns(secret) else { return .allowed(.none) }
         let known = readers.find(thread)
         let decision = decide(known, secret)
         switch (decision.outcome, decision.rule) {
         case (.ask, let rule?):
             if let said = consents.answer(rule, known.reader) {
-                log.note(known.reader, secret, decision, said ? .agreed : .declined)
-                return said ? .allowed : .refused
+                return judgement(said, known, secret, decision)
             }
             return ask(thread, known, secret, decision, rule, options.timeout)
         case (.deny, _), (.ask, nil):
             log.note(known.reader, secret, decision, .denied)
             return .refused
         case (.allow, _):
-            log.note(known.reader, secret, decision, .allowed)
-            return .allowed
+            return .allowed(note(known, secret, decision, .allowed))
         }
+    }
+
+    private func note(
+        _ known: KnownReader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome
+    ) -> ReadNote {
+        ReadNote { [log] in log.note(known.reader, secret, decision, $0 ? .locked : outcome) }
+    }
+
+    /// As a person has said before.
+    private func judgement(
+        _ said: Bool, _ known: KnownReader, _ secret: String, _ decision: Decision
+    ) -> Judgement {
+        if said { return .allowed(note(known, secret, decision, .agreed)) }
+        log.note(known.reader, secret, decision, .declined)
+        return .refused
     }
 
     private func ask(
@@ -86,38 +99,41 @@ public final class AccessGate: ReadJudge {
                 // Whoever runs another program by now has not been agreed to.
                 let isSame = known.reader.isUnknown || known.isStillThere
                 let isAllowed = isSame && (answer == .agreed || answer == .once)
-                log.note(
-                    known.reader, secret, decision,
-                    isAllowed ? .agreed : answer == .nobody ? .unanswered : .declined)
+                if !isAllowed {
+                    log.note(
+                        known.reader, secret, decision, answer == .nobody ? .unanswered : .declined)
+                }
                 consent.give(isAllowed)
             }
             switch try questions.ask(
                 secret, known.reader, thread: thread, about: .rule(rule), within: limit, waiter)
             {
             case .waiting(let withdraw): withdrawal.withLock { $0 = withdraw }
-            case .said(let said):
-                log.note(known.reader, secret, decision, said ? .agreed : .declined)
-                return said ? .allowed : .refused
+            case .said(let said): return judgement(said, known, secret, decision)
             }
         } catch {
             log.note(known.reader, secret, decision, .unanswered)
             return .refused
         }
-        return .asked(consent)
+        return .asked(consent, note(known, secret, decision, .agreed))
     }
 
     /// As `judge`, but waits for the answer: for a command.
     public func judgeAndWait(_ process: Int32, reading secret: String) -> Bool {
         switch judge(process, reading: secret) {
-        case .allowed: return true
+        case .allowed(let note):
+            note.read()
+            return true
         case .refused: return false
-        case .asked(let consent):
+        case .asked(let consent, let note):
             let answer = Monitor<Bool?>(nil)
             consent.whenAnswered { said in
                 answer.withLock { $0 = said }
                 answer.signal()
             }
-            return answer.waiting { said, _ in said.map { .done($0) } ?? .wait(until: nil) }
+            let isAllowed = answer.waiting { said, _ in said.map { .done($0) } ?? .wait(until: nil) }
+            if isAllowed { note.read() }
+            return isAllowed
         }
     }
 
@@ -130,15 +146,12 @@ public final class AccessGate: ReadJudge {
     /// Writes the rest of the log, and notes nothing from then on.
     public func close() { log.close() }
 
-    /// Whether a secret may be read without a question; noted only then.
-    public func allows(_ thread: Int32, reading secret: String) -> Bool {
-        guard isWatching else { return true }
-        guard options.concerns(secret) else { return true }
+    /// Whether a secret may be read without a question; nil where it may not.
+    public func allows(_ thread: Int32, reading secret: String) -> ReadNote? {
+        guard isWatching, options.concerns(secret) else { return ReadNote.none }
         let known = readers.find(thread)
         let decision = decide(known, secret)
-        guard let outcome = outcomeAtOnce(decision, known.reader) else { return false }
-        log.note(known.reader, secret, decision, outcome)
-        return true
+        return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0) }
     }
 
     /// Whether a place may get another name; nothing is noted.

@@ -9,19 +9,37 @@ public protocol ReadJudge: Sendable {
     /// Judges one open for reading; returns at once.
     func judge(_ thread: Int32, reading secret: String) -> Judgement
 
-    /// Whether a secret may be read without a question to anybody; the read is noted only then. For what must not wait, and
-    /// asks `judge` otherwise.
-    func allows(_ thread: Int32, reading secret: String) -> Bool
+    /// Whether a secret may be read without a question to anybody; nil where it may not. For what must not wait, and asks
+    /// `judge` otherwise.
+    func allows(_ thread: Int32, reading secret: String) -> ReadNote?
 
     /// Whether a secret, or a folder with all below it, may get another name: where other rules apply there, only if it may be
     /// read. Nobody is asked, and nothing is noted.
     func allows(_ thread: Int32, moving place: String, to other: String) -> Bool
 }
 
-/// What becomes of a read.
+/// What becomes of a read. A refusal is noted already.
 public enum Judgement: Sendable {
-    case allowed
+    case allowed(ReadNote)
     case refused
-    /// A person is asked.
-    case asked(AwaitedConsent)
+    /// A person is asked; the note is for when they agree.
+    case asked(AwaitedConsent, ReadNote)
+}
+
+/// A line of the log that waits for what becomes of a read which may take place.
+public struct ReadNote: Sendable {
+    private let write: (@Sendable (_ isLocked: Bool) -> Void)?
+
+    init(_ write: @escaping @Sendable (_ isLocked: Bool) -> Void) { self.write = write }
+
+    private init() { write = nil }
+
+    /// Of a read that nobody notes.
+    public static let none = ReadNote()
+
+    /// Says that the secret was read.
+    public func read() { write?(false) }
+
+    /// Says that the store was locked.
+    public func refusedByLock() { write?(true) }
 }

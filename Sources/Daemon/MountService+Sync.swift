@@ -20,7 +20,7 @@ extension MountService {
                     "the store \"\(unknown)\" is hidden in the mount and not brought together with its remote: passdir store "
                         + "unhide \(unknown) shows it")
             }
-            throw ControlError(.failed, "there is no store \"\(unknown)\" in the mount")
+            throw ControlError(.failed, UnknownStore.sentence(unknown, among: all.map(\.name)))
         }
         let wanted = all.filter { names?.contains($0.name) ?? true }
         // What can be saved belongs to what is brought together.

@@ -53,7 +53,7 @@ public struct UnmountedStores: Sendable {
         _ names: [String], choosing choice: HistoryChoice?
     ) throws(DaemonError) -> [SyncReport] {
         if let unknown = names.first(where: { name in !stores.contains { $0.name == name } }) {
-            throw DaemonError(message: "there is no store \"\(unknown)\" that a mount would show")
+            throw DaemonError(message: UnknownStore.sentence(unknown, among: stores.map(\.name)))
         }
         let wanted = stores.filter { names.isEmpty || names.contains($0.name) }
         return zip(wanted, ServedStore.synchronize(wanted, choice)).map { store, result in

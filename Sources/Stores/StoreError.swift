@@ -14,7 +14,7 @@ public struct StoreError: WrappingError, Equatable {
         case badSignature
         /// Somebody was added to `.gpg-id` and not confirmed yet (`recipients.confirm`).
         case unconfirmedRecipients
-        /// Secrets that must be encrypted anew cannot be decrypted; these.
+        /// Secrets that must be re-encrypted cannot be decrypted; these.
         case unreadableSecrets([FilePath])
         /// A change of recipients is under way, or was interrupted and waits to be resumed or aborted.
         case changeUnderWay

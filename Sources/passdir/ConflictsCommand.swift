@@ -88,7 +88,7 @@ struct ConflictsSettleCommand: ParsableCommand {
             throw CommandFailure("\(path) is no conflict; 'passdir conflicts' lists them")
         }
         let isSettled = try list.settle(entry, keeping: keep) { try access.commit($0, pushing: $1) }
-        guard !isSettled else { return }
+        guard !isSettled else { return Output.success("\(path) is settled") }
         StandardError.print(
             "passdir: \(path) stays a conflict: a version that was saved meanwhile has that name now")
     }

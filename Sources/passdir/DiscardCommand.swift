@@ -34,6 +34,7 @@ struct DiscardCommand: ParsableCommand {
                     "\(secret.store)/\(secret.path) is open in a program that may still save it: close it there first"
                 )
             }
+            Output.success("the unsaved text of \(secret.store)/\(secret.path) is discarded")
         }
     }
 

@@ -134,7 +134,7 @@ struct KeysImportCommand: ParsableCommand {
     static func tell(_ keys: [KeyPreview]) {
         let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
         let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
-        Output.print(known == 0 ? imported : "\(imported), \(known) known already")
+        Output.success(known == 0 ? imported : "\(imported), \(known) known already")
     }
 
     private static func sentence(for naming: KeyNaming) -> String {
@@ -195,7 +195,7 @@ struct KeysExportCommand: ParsableCommand {
 
     func run() throws {
         let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
-        Output.print(lines: written.map { ".public-keys/\($0)" })
+        Output.notice(lines: written.map { ".public-keys/\($0)" })
     }
 }
 

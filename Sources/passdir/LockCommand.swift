@@ -18,11 +18,13 @@ struct LockCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The stores to lock; all by default.", completion: StoreContext.completion)
+    @Argument(
+        help: "The stores to lock, by name or path; all by default.", completion: StoreContext.completion)
     var stores: [String] = []
 
     func run() throws {
         let environment = CallerEnvironment.variables()
+        let stores = try WholeStores.names(stores, "lock", environment: environment)
         let complaint = try ControlClient(socket: Daemon.controlSocket(environment: environment)).lock(stores)
         Output.success(stores.isEmpty ? "all stores are locked" : Self.sentence(stores))
         if let complaint { throw CommandFailure(complaint) }

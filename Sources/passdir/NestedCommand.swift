@@ -13,10 +13,10 @@ enum NestedCommand {
         guard let command = child(of: Passdir.self, first) else {
             throw unknown(first, Array(arguments.dropFirst()))
         }
-        // A command that has only others below it; one that has a default takes the word for an argument of that.
+        // A command that has only others below it; one that has a default may take the word for an argument of that.
         if let second = arguments.dropFirst().first, !second.hasPrefix("-"), second != "help",
             !command.configuration.subcommands.isEmpty, child(of: command, second) == nil,
-            command.configuration.defaultSubcommand == nil
+            command.configuration.defaultSubcommand.map({ $0 is any CommandWithoutArguments.Type }) ?? true
         {
             throw WrongName(
                 message: "there is no command \"\(first) \(second)\""
@@ -67,7 +67,7 @@ enum NestedCommand {
             guard known.isEmpty else {
                 throw WrongName(
                     message:
-                        "there is no command \"\(known) \(name)\": passdir help \(known) lists those that there are"
+                        "there is no command \"\(known) \(name)\": passdir help \(known) lists all"
                 )
             }
             let paths = paths(to: name, below: Passdir.self)
@@ -102,6 +102,9 @@ enum NestedCommand {
         paths.map { "\(start) \($0)" }.joined(separator: ", ")
     }
 }
+
+/// A command that takes options only.
+protocol CommandWithoutArguments {}
 
 /// A command that there is not.
 struct WrongName: Error {

@@ -23,6 +23,9 @@ enum Output {
         if !quiet.load(ordering: .relaxed) { print(line) }
     }
 
+    /// As `notice`, of several lines.
+    static func notice(lines: some Sequence<String>) { lines.forEach(notice) }
+
     /// The text of a secret, byte for byte.
     static func write(secret: SecretBytes) {
         secret.withUnsafeBytes { write($0) }

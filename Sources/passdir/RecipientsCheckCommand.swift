@@ -52,7 +52,7 @@ struct RecipientsCheckCommand: ParsableCommand {
     private func mend(_ sharing: Sharing) throws -> Bool {
         let planned = try sharing.planFix(path)
         for group in planned.groups {
-            tell("to be encrypted anew for " + group.readers.map(\.key.title).joined(separator: ", ") + ":")
+            tell("to be re-encrypted for " + group.readers.map(\.key.title).joined(separator: ", ") + ":")
             for secret in group.secrets { tell("  " + secret.secret.withoutSuffix.string) }
         }
         for key in planned.foreign {
@@ -62,13 +62,13 @@ struct RecipientsCheckCommand: ParsableCommand {
         if !planned.secrets.isEmpty,
             try Confirmation.mustAsk(
                 unless: yes || !planned.foreign.isEmpty && !Confirmation.isPossible,
-                "--yes encrypts them anew without asking")
+                "--yes re-encrypts them without asking")
         {
             if !planned.foreign.isEmpty {
                 try Confirmation.require("Encrypt to what somebody else added, too?")
                 accepted = Set(planned.foreign.map(\.key.fingerprint))
             }
-            try Confirmation.require("Go on?")
+            try Confirmation.require("Continue?")
         }
         let agreed = accepted
         var count = 0
@@ -81,7 +81,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         }
         sharing.retrySaves()
         Work.tell(outcome)
-        if !json { Output.print("\(count) encrypted anew") }
+        if !json { Output.notice("\(count) re-encrypted") }
         return outcome.skipped.isEmpty && outcome.left.isEmpty
     }
 
@@ -143,6 +143,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
             }
             try sharing.confirm(shown, store: store)
             sharing.retrySaves()
+            Output.success("\(store): you agree to the recipients as they are now")
         }
         guard shown.unusable.isEmpty else {
             let files = shown.unusable.map(\.file).joined(separator: ", ")

@@ -93,26 +93,25 @@ struct ChangeOptions: ParsableArguments {
         let change = planned.change
         // The list may be long: what is asked about comes last.
         if !change.removed.isEmpty {
-            Output.print(lines: change.secrets.map { "  " + $0.withoutSuffix.string })
+            change.secrets.forEach { tell("  " + $0.withoutSuffix.string) }
         }
-        for key in change.added { Output.print("+ " + key.key.title) }
-        for key in change.removed { Output.print("- " + key.key.title) }
+        for key in change.added { tell("+ " + key.key.title) }
+        for key in change.removed { tell("- " + key.key.title) }
         guard !planned.isEmpty else {
-            Output.print("\(planned.place): nothing to change")
+            tell("\(planned.place): nothing to change")
             return
         }
         for key in planned.awaited {
-            Output.print("+ \(key.key.title) is in the list by somebody else: this agrees to it")
+            tell("+ \(key.key.title) is in the list by somebody else: this agrees to it")
         }
-        if planned.removesList { Output.print("- the folder's own .gpg-id") }
+        if planned.removesList { tell("- the folder's own .gpg-id") }
         if !change.isEmpty {
-            Output.print(
-                "\(planned.place): \(change.secrets.count) of \(change.total) secrets are to be "
-                    + "encrypted anew")
+            tell(
+                "\(planned.place): \(change.secrets.count) of \(change.total) secrets will be re-encrypted")
         }
-        if !change.removed.isEmpty { Self.warnOfRemoval(change) }
+        if !change.removed.isEmpty { warnOfRemoval(change) }
         for key in planned.foreign {
-            Output.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
+            tell("! \(key.key.title) was added by somebody else: you have not agreed to it")
         }
         if dryRun { return }
         let consent = try self.consent(to: planned)
@@ -123,6 +122,11 @@ struct ChangeOptions: ParsableArguments {
         }
         sharing.retrySaves()
         Work.tell(outcome)
+    }
+
+    /// What is about to change: with `--dry-run` it is what was asked for.
+    private func tell(_ line: String) {
+        if dryRun { Output.print(line) } else { Output.notice(line) }
     }
 
     /// Asks what has to be asked. Where nobody can be asked, what was not said in the command is refused.
@@ -145,11 +149,11 @@ struct ChangeOptions: ParsableArguments {
             try Confirmation.require("Lock yourself out?")
             consent.isLockedOut = true
         }
-        if canAsk { try Confirmation.require("Go on?") }
+        if canAsk { try Confirmation.require("Continue?") }
         return consent
     }
 
-    private static func warnOfRemoval(_ change: RecipientChange) {
+    private func warnOfRemoval(_ change: RecipientChange) {
         let warning =
             "Whoever is removed can still read every secret in the history of the store, and in copies of it."
         let count = change.secrets.count
@@ -157,7 +161,7 @@ struct ChangeOptions: ParsableArguments {
             count == 0
             ? "the passwords that are in it"
             : count == 1 ? "the password above" : "the \(count) passwords above"
-        Output.print("\(warning) Change \(which) where \(count == 1 ? "it is" : "they are") used.")
+        tell("\(warning) Change \(which) where \(count == 1 ? "it is" : "they are") used.")
     }
 }
 
@@ -237,7 +241,7 @@ struct RecipientsResumeCommand: ParsableCommand {
         for key in change.rest.removed { Output.print("- " + key.key.title) }
         Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
         if try Confirmation.mustAsk(unless: yes, "--yes resumes without asking") {
-            try Confirmation.require("Go on?")
+            try Confirmation.require("Continue?")
         }
         let outcome = try Work.run { cancellation, progress in
             try sharing.resume(change, cancellation: cancellation, progress: progress)
@@ -274,35 +278,35 @@ struct RecipientsAbortCommand: ParsableCommand {
         sharing.retrySaves()
         switch outcome {
         case .undone(let undone): Self.tell(undone)
-        case .wasFinished: Output.print(Self.isComplete)
+        case .wasFinished: Output.success(Self.isComplete)
         }
     }
 
-    private static let isUndone = "the change is taken back: everything is as it was before"
+    private static let isUndone = "the change is undone: everything is as it was before"
     private static let isComplete = "the change was already complete and committed: it stays"
 
     private static func tell(_ save: AbortedSave) {
-        guard save.outcome == .undone else { return Output.print(isComplete) }
-        Output.print(isUndone)
-        if let place = save.keptAt { Output.print("what was to be saved as .gpg-id is kept in \(place)") }
+        guard save.outcome == .undone else { return Output.success(isComplete) }
+        Output.success(isUndone)
+        if let place = save.keptAt { Output.notice("what was to be saved as .gpg-id is kept in \(place)") }
     }
 
     private static func tell(_ undone: Reencryption.Undone) {
         guard !undone.isComplete else {
-            return Output.print(isUndone)
+            return Output.success(isUndone)
         }
-        Output.print("the change is taken back")
+        Output.success("the change is undone")
         for secret in undone.again {
-            Output.print("encrypted again, it was for whom the change added: \(secret.string)")
+            Output.notice("encrypted again, it was for whom the change added: \(secret.string)")
         }
         for secret in undone.left {
-            Output.print("left as it is, for whom the change added: \(secret.string)")
+            Output.notice("left as it is, for whom the change added: \(secret.string)")
         }
         if let list = undone.foreignList {
-            Output.print("\(list.string) was changed or removed by somebody else meanwhile, and stays so")
+            Output.notice("\(list.string) was changed or removed by somebody else meanwhile, and stays so")
         }
         if undone.isStashed {
-            Output.print(
+            Output.notice(
                 "git's stash holds the change: git stash pop would bring it back, git stash drop removes it")
         }
     }

@@ -68,11 +68,11 @@ struct RecipientsSettleCommand: ParsableCommand {
         for list in lists { try settle(list, choice, sharing) }
         try sharing.merge(lists, ofStore: store)
         let drift = try sharing.check(store, days: 0, for: .reading).drift.count
-        Output.print("\(store): merged")
+        Output.success("\(store): merged")
         if drift > 0 {
             Output.print(
                 "\(drift) secrets came from the remote's list and are not for just their recipients: "
-                    + "passdir recipients check --fix \(store) shows them and encrypts them anew")
+                    + "passdir recipients check --fix \(store) shows and re-encrypts them")
         }
     }
 

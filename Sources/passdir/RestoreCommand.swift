@@ -70,7 +70,8 @@ struct RestoreCommand: ParsableCommand {
             throw CommandFailure(
                 "\(secret) may not be read: passdir access log \(ShellWord.quoted(secret)) says why")
         }
-        Output.write(secret: try history.plaintext(of: file))
+        Output.write(
+            secret: try PromptInterruption.during { try history.plaintext(of: file, cancellation: $0) })
     }
 
     private func put(
@@ -78,17 +79,22 @@ struct RestoreCommand: ParsableCommand {
     ) throws {
         var wanted: [(path: FilePath, text: SecretBytes)] = []
         var failed = 0
-        for file in version.files {
-            do throws(StoreHistory.Failure) {
-                let text = try history.plaintext(of: file)
-                if !history.isPresent(file, text) { wanted.append((file.path, text)) }
-            } catch {
-                try pass(over: error, in: version, &failed)
+        try PromptInterruption.during { cancellation in
+            for file in version.files {
+                do throws(StoreHistory.Failure) {
+                    let text = try history.plaintext(of: file, cancellation: cancellation)
+                    if !history.isPresent(file, text, cancellation: cancellation) {
+                        wanted.append((file.path, text))
+                    }
+                } catch {
+                    try pass(over: error, in: version, &failed)
+                }
             }
         }
         let then = "\(version.commit.prefix(10)) (\(Timestamp(seconds: version.time).local))"
         for other in version.others {
-            StandardError.print("passdir: left as it is, only secrets are restored: \(other)")
+            StandardError.print(
+                "passdir: left as it is, only secrets are restored: \(access.store.name)/\(other)")
         }
         guard !wanted.isEmpty else {
             if failed > 0 { throw ExitCode.failure }

@@ -115,9 +115,9 @@ struct StatusText {
         let all = count(progress.total, "secret")
         return switch progress.step {
         case .encrypting:
-            "encrypting \(progress.done) of \(all) anew: passdir recipients abort \(ShellWord.quoted(store)) stops it"
-        case .placing: "putting \(progress.done) of \(all) in place, encrypted anew"
-        case .committing: "committing \(all), encrypted anew"
+            "re-encrypting \(progress.done) of \(all): passdir recipients abort \(ShellWord.quoted(store)) stops it"
+        case .placing: "putting \(progress.done) of \(all) in place, re-encrypted"
+        case .committing: "committing \(all), re-encrypted"
         }
     }
 

@@ -20,7 +20,7 @@ struct SyncCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "The stores to sync; all by default.", completion: StoreContext.completion)
+        help: "The stores to sync, by name or path; all by default.", completion: StoreContext.completion)
     var stores: [String] = []
 
     @Flag(
@@ -50,6 +50,7 @@ struct SyncCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
+        let stores = try WholeStores.names(stores, "sync", environment: environment)
         let choice: HistoryChoice? = theirs ? .theirs : ours ? .ours : nil
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         let progress = SyncProgress(client)
@@ -72,13 +73,13 @@ struct SyncCommand: ParsableCommand {
     private func show(_ reports: [SyncReport]) {
         if json { Output.print(json: reports) }
         for report in reports {
-            for sentence in report.chosen where !json { Output.print("\(report.name): \(sentence)") }
+            for sentence in report.chosen where !json { Output.notice("\(report.name): \(sentence)") }
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
             } else if !json {
                 let count = report.conflicts.count
                 let rest = count == 0 ? "" : ", with \(count) conflict\(count == 1 ? "" : "s") to settle"
-                Output.print("\(report.name): \(report.note ?? "in step")\(rest)")
+                Output.notice("\(report.name): \(report.note ?? "in step")\(rest)")
             }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""

@@ -17,7 +17,8 @@ struct UnlockCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The stores to unlock; all by default.", completion: StoreContext.completion)
+    @Argument(
+        help: "The stores to unlock, by name or path; all by default.", completion: StoreContext.completion)
     var stores: [String] = []
 
     func run() throws {
@@ -28,16 +29,19 @@ struct UnlockCommand: ParsableCommand {
         let sharing = try Sharing(environment: environment)
         var complaints: [String] = []
         var count = 0
-        for name in stores.isEmpty ? sharing.storeNames : stores {
-            let unlocking = try sharing.unlock(store: name)
-            complaints += unlocking.complaints
-            // Who has no key for it is asked for none, and what nobody can read needs no lock.
-            let isOpen = unlocking.listCount > 0 || unlocking.complaints.isEmpty
-            let isLifted = isOpen && locked.contains(name)
-            if isLifted { try client.unlock([name]) }
-            guard isLifted || unlocking.listCount > 0 else { continue }
-            count += 1
-            Output.success("\(name) is unlocked")
+        let stores = try WholeStores.names(stores, "unlock", environment: environment)
+        try PromptInterruption.during { cancellation in
+            for name in stores.isEmpty ? sharing.storeNames : stores {
+                let unlocking = try sharing.unlock(store: name, cancellation: cancellation)
+                complaints += unlocking.complaints
+                // Who has no key for it is asked for none, and what nobody can read needs no lock.
+                let isOpen = unlocking.listCount > 0 || unlocking.complaints.isEmpty
+                let isLifted = isOpen && locked.contains(name)
+                if isLifted { try client.unlock([name]) }
+                guard isLifted || unlocking.listCount > 0 else { continue }
+                count += 1
+                Output.success("\(name) is unlocked")
+            }
         }
         for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
         if let last = complaints.last { throw CommandFailure(last) }

@@ -32,7 +32,7 @@ enum Work {
         }
         if !outcome.left.isEmpty {
             StandardError.print(
-                "passdir: to encrypt these anew, look at them, then run passdir recipients check --fix "
+                "passdir: to re-encrypt these, look at them, then run passdir recipients check --fix "
                     + ShellWord.quoted(outcome.place))
         }
     }

@@ -188,7 +188,7 @@ import Testing
             let shown = try home.passdir("access")
             #expect(
                 shown.exitCode == 1 && shown.output.contains("older rules")
-                    && shown.output.contains("deny /bin/cat"), "\(shown)")
+                    && shown.output.contains("deny /usr/bin/cat"), "\(shown)")
             #expect(
                 try home.passdir("access", "test", "work/aws/key", "--as", "cat").errors.contains("\(file):"))
             try home.write(good, to: "config/passdir/config")

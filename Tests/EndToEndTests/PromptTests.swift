@@ -79,4 +79,31 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// Holds:
+    /// - A signal that ends a command ends the prompt that it has had opened, which would go on taking keys in the terminal.
+    @Test(
+        arguments: [
+            ["unlock", "work"], ["restore", "work/one", "--at", "HEAD", "--show"],
+            ["restore", "work/one", "--at", "HEAD~1"],
+        ], [SIGINT, SIGTERM, SIGHUP])
+    func aCommandThatIsEndedLeavesNoPrompt(_ words: [String], _ signal: Int32) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "sesame")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("one", "text\n")
+            try store.insert("one", "another text\n")
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.block("sesame"))
+            defer { try? pinentry.release() }
+            let command = try home.start(["passdir"] + words)
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+            kill(command.pid, signal)
+            let ended = try command.wait(limit: .seconds(20))
+            #expect(ended.exitCode == 128 + signal && ended.output == "" && ended.errors == "", "\(ended)")
+            try home.waitUntil("the prompt is gone") {
+                try home.run(["pgrep", "-f", home.path("pinentry").string]).exitCode == 1
+            }
+        }
+    }
 }

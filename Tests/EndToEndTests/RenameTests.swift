@@ -24,12 +24,12 @@ import Testing
     }
 
     /// Holds:
-    /// - rename(2) of a secret renames the ciphertext, or, where other recipients apply, encrypts it anew for
+    /// - rename(2) of a secret renames the ciphertext, or, where other recipients apply, re-encrypts it for
     ///   them.
     /// - A rename within a store is committed as one, in pass's words: `Rename A to B.`
     /// - rename(2) over another secret replaces it; with RENAME_NOREPLACE it is EEXIST.
     /// - Renaming from one store to another is EXDEV, and so is renaming a directory to where other
-    ///   recipients apply; mv(1) then copies, and each file is encrypted anew.
+    ///   recipients apply; mv(1) then copies, and each file is re-encrypted.
     @Test func renamingFollowsTheRecipients() throws {
         try mounted { home, store in
             let before = try home.bytes(of: "work/one.gpg")

@@ -92,7 +92,7 @@ import Testing
                 ["passdir", "recipients"] + words,
                 [
                     TerminalStep(
-                        at: "Go on? [y/N] ", run: pushed(attack.script, shared, pull: attack.pull),
+                        at: "Continue? [y/N] ", run: pushed(attack.script, shared, pull: attack.pull),
                         type: "y\n")
                 ])
             if isSynced { try home.unmount() }
@@ -140,14 +140,14 @@ import Testing
             let later = pushed("git mv sub/b.gpg team/later.gpg; git mv -f a.gpg team/t3.gpg", shared)
             let no = try shared.onTerminal(["recipients", "check", "--fix", "work"], answers: "n\n")
             #expect(no.exitCode == 1 && no.output.contains("Nothing was changed"), "\(no.output)")
-            #expect(no.output.contains("to be encrypted anew for ann <ann@example.org> ("))
+            #expect(no.output.contains("to be re-encrypted for ann <ann@example.org> ("))
             #expect(no.output.contains(", eve <eve@example.org> (") && no.output.contains("\n  team/zz1\n"))
             #expect(try shared.secrets(for: shared.eve) == readable)
             try shared.store.git("push", "--quiet")
             let yes = try home.onTerminal(
                 ["passdir", "recipients", "check", "--fix", "work"],
-                [TerminalStep(at: "Go on? [y/N] ", run: later, type: "y\n")])
-            #expect(yes.exitCode == 1 && yes.output.contains("1 encrypted anew"), "\(yes.output)")
+                [TerminalStep(at: "Continue? [y/N] ", run: later, type: "y\n")])
+            #expect(yes.exitCode == 1 && yes.output.contains("1 re-encrypted"), "\(yes.output)")
             #expect(yes.output.contains("after you were asked: team/t3.gpg"), "\(yes.output)")
             #expect(try shared.secrets(for: shared.eve) == readable + ["./team/zz1.gpg"])
         }

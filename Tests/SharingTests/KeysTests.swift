@@ -165,7 +165,7 @@ import Testing
             #expect(try store.recipientKeyIDs(of: "a").count == 1)
             try fixture.recipients("confirm", "work", "--yes")
             let fixed = try check("--fix", "--yes")
-            #expect(fixed.output.contains("2 encrypted anew"))
+            #expect(fixed.output.contains("2 re-encrypted"))
             #expect(try store.recipientKeyIDs(of: "sub/c").count == 2)
             #expect(try store.git("status", "--porcelain") == "")
             let after = try check()
@@ -202,9 +202,9 @@ import Testing
             for name in ["a", "b"] { try store.insert(name, name) }
             let asked = try home.onTerminal(
                 ["passdir", "recipients", "remove", "work", fixture.bob.fingerprint],
-                [TerminalStep(at: "Go on?", type: "n\n")])
+                [TerminalStep(at: "Continue?", type: "n\n")])
             let lines = asked.output.split(separator: "\n").map(String.init)
-            let question = try #require(lines.firstIndex { $0.contains("Go on?") })
+            let question = try #require(lines.firstIndex { $0.contains("Continue?") })
             #expect(
                 lines[question - 1].hasSuffix("Change the 2 passwords above where they are used."), "\(lines)"
             )

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Holds:
-    /// - While a save of a `.gpg-id` encrypts secrets anew, `passdir status` tells how many of how many are done.
+    /// - While a save of a `.gpg-id` re-encrypts secrets, `passdir status` tells how many of how many are done.
     /// - Where `passdir recipients abort` stops that, the save is ECANCELED and not tried again: everything is as it was
     ///   before, and the new list is kept there likewise.
     @Test func aSaveIsWatchedAndStopped() throws {

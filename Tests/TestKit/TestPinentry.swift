@@ -46,6 +46,7 @@ extension TestHome {
             while read -r word rest; do
                 case "$word" in
                 GETPIN) echo asked >> '\(path("prompts"))'; \(reply) ;;
+                GETINFO) test "$rest" != pid || echo "D $$"; echo OK ;;
                 BYE) echo OK; exit 0 ;;
                 *) echo OK ;;
                 esac

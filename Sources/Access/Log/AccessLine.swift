@@ -14,6 +14,8 @@ public enum AccessOutcome: String, Sendable, Codable, CaseIterable {
     case unanswered
     /// The reader waited no longer.
     case interrupted
+    /// It might have read, but the store was locked.
+    case locked
 
     /// Whether the secret was read.
     public var isRead: Bool { self == .allowed || self == .agreed }

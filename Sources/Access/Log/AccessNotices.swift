@@ -20,7 +20,7 @@ final class AccessNotices: Sendable {
             case .denied: why = "the rule \"\(line.rule ?? "")\" denies it"
             case .unanswered: why = "nobody answered the question"
             // Whoever refused or interrupted it knows.
-            case .declined, .interrupted, .allowed, .agreed: continue
+            case .declined, .interrupted, .locked, .allowed, .agreed: continue
             }
             tell(
                 "\(line.program) may not read \(line.secret): \(why)",

@@ -4,6 +4,16 @@ import SystemPackage
 
 /// The place of rules that a user means: STORE, STORE/FOLDER or STORE/SECRET, as the mount shows it.
 public enum AccessPlace {
+    /// Whether a secret, a folder or a store is there under this name.
+    public static func isThere(_ place: String, environment: [String: String]) -> Bool {
+        guard let opener = try? StoreOpener(environment: environment),
+            let typed = try? TypedPlace(place, in: opener.registry, environment: environment),
+            let root = try? typed.store.root(for: .reading, environment: environment)
+        else { return false }
+        guard !typed.path.isEmpty else { return true }
+        return (try? root.status(of: VisibleName.backingPath(of: typed.path, in: root))) != nil
+    }
+
     /// - Throws: one sentence where it lies in no store.
     public static func named(_ text: String, environment: [String: String]) throws(DaemonError) -> String {
         let opener = try StoreOpener(environment: environment)

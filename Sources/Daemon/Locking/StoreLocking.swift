@@ -36,7 +36,7 @@ final class StoreLocking: Sendable {
         filesystem.lock(wanted.compactMap(\.store), because: reason)
         let lockedNames = Set(wanted.map(\.name))
         gate.forgetConsents { lockedNames.contains($0) }
-        log.notice("locked (\(reason.rawValue)): \(wanted.map(\.name).joined(separator: ", "))")
+        log.notice("locked (\(reason.rawValue)): \(lockedNames.sorted().joined(separator: ", "))")
         guard (try? configuration.value(Catalogue.lockAgent)) ?? true else { return nil }
         var isForgotten = true
         var asked: Set<String> = []
@@ -60,7 +60,7 @@ final class StoreLocking: Sendable {
         let stores = wanted.compactMap(\.store)
         guard stores.contains(where: { locks.isLocked($0.identifier) }) else { return }
         filesystem.unlock(stores)
-        log.notice("unlocked: \(wanted.map(\.name).joined(separator: ", "))")
+        log.notice("unlocked: \(Set(wanted.map(\.name)).sorted().joined(separator: ", "))")
         // A list of recipients that was saved meanwhile could not take effect.
         filesystem.retryFailedSaves()
     }
@@ -82,7 +82,7 @@ final class StoreLocking: Sendable {
         let known = stores.known
         guard let names else { return known }
         if let unknown = names.first(where: { name in !known.contains { $0.name == name } }) {
-            throw ControlError(.failed, "there is no store \"\(unknown)\" in the mount")
+            throw ControlError(.failed, UnknownStore.sentence(unknown, among: known.map(\.name)))
         }
         return known.filter { names.contains($0.name) }
     }

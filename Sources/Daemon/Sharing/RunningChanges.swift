@@ -17,7 +17,7 @@ final class RunningChanges: Sendable {
     var progress: Reencryption.Progress? { running.withLock { $0.first?.progress } }
 
     /// Notes that one begins; `end` must follow.
-    /// - Parameter count: of the secrets that are to be encrypted anew.
+    /// - Parameter count: of the secrets that are to be re-encrypted.
     func begin(_ count: Int) -> RunningChange {
         let change = RunningChange(count)
         running.withLock { $0.append(change) }

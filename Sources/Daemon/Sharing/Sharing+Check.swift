@@ -32,7 +32,7 @@ public struct CheckReport: Codable, Sendable, Equatable {
 extension Sharing {
     /// Compares every secret in a folder and below it with its `.gpg-id`, by the packets; no key is needed.
     /// - Parameter days: Keys that expire within so many days are listed.
-    /// - Parameter use: Whether what differs is to be encrypted anew.
+    /// - Parameter use: Whether what differs is to be re-encrypted.
     public func check(_ path: String, days: Int, for use: StoreUse) throws(DaemonError) -> CheckReport {
         let place = try place(path, for: use)
         let found = try drift(place)

@@ -47,7 +47,7 @@ extension Sharing {
     }
 
     /// Makes a folder a password store, as `pass init` does: writes the `.gpg-id` at its top, and commits that where the
-    /// folder has a repository of its own. Nothing that lies there is encrypted anew.
+    /// folder has a repository of its own. Nothing that lies there is re-encrypted.
     /// - Parameter isLockedOut: whether the user has agreed to be able to read nothing of it.
     public func initialize(_ plan: Initialization, isLockedOut: Bool) throws(DaemonError) {
         let (store, file) = (plan.store, Self.newList)

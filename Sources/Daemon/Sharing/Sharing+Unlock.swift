@@ -17,8 +17,11 @@ extension Sharing {
 
     /// Decrypts a secret for each list of recipients of a store, so that gpg-agent asks for the passphrases that it does not know,
     /// in the terminal that GPG_TTY names, and knows them from then on. What they hold is forgotten at once.
+    /// - Parameter cancellation: closes the prompt.
     /// - Throws: what the person who is asked answers, and what keeps the store from being looked at.
-    public func unlock(store name: String) throws(DaemonError) -> Unlocking {
+    public func unlock(
+        store name: String, cancellation: Cancellation? = nil
+    ) throws(DaemonError) -> Unlocking {
         let store = try store(named: name, for: .reading)
         return try DaemonError.wrapping {
             var unlocking = Unlocking()
@@ -27,33 +30,32 @@ extension Sharing {
                 let hidden = Set(try store.unreadable(secrets))
                 var complaint: String?
                 for secret in secrets.lazy.filter({ !hidden.contains($0) }).prefix(Self.mostTries) {
-                    guard let objection = try Self.objection(toReading: secret, in: store) else {
+                    do throws(StoreError) {
+                        _ = try store.plaintext(of: secret, cancellation: cancellation)
                         unlocking.listCount += 1
                         complaint = nil
                         break
+                    } catch {
+                        guard !error.isAPersonsAnswer else { throw error.whileUnlocking(store) }
+                        // A damaged one says nothing about its keys, and one that was just renamed nothing at all.
+                        guard error.code != .system(.noSuchFileOrDirectory) else { continue }
+                        complaint =
+                            complaint ?? "\(store.name)/\(store.visiblePath(of: secret)): \(error.message)"
                     }
-                    complaint = complaint ?? objection
                 }
                 if let complaint { unlocking.complaints.append(complaint) }
             }
             return unlocking
         }
     }
-
-    /// Why a secret cannot be decrypted, as a sentence: a damaged one says nothing about its keys. nil when it can.
-    /// - Throws: what the person who is asked answers.
-    private static func objection(toReading secret: FilePath, in store: Store) throws(StoreError) -> String? {
-        do throws(StoreError) {
-            _ = try store.plaintext(of: secret, cancellation: nil)
-            return nil
-        } catch {
-            guard !error.isAPersonsAnswer else { throw error }
-            return "\(store.name)/\(store.visiblePath(of: secret)): \(error.message)"
-        }
-    }
 }
 
 extension StoreError {
+    /// As a sentence that names the store.
+    fileprivate func whileUnlocking(_ store: Store) -> StoreError {
+        StoreError(code, "\(store.name) cannot be unlocked: \(message)")
+    }
+
     /// Whether somebody was asked for a passphrase, or could not be.
     fileprivate var isAPersonsAnswer: Bool {
         [.badPassphrase, .declined, .timedOut, .noPinentry].contains { code == .openPGP($0) }

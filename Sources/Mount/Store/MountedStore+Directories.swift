@@ -17,7 +17,7 @@ extension MountedStore {
                     name: entry.name, inode: tree.inode(of: entry.name, in: folder),
                     kind: FileKind(entry.kind)))
         }
-        // Last, so that who removes a folder entry by entry finds nothing any more that would have to be encrypted anew.
+        // Last, so that who removes a folder entry by entry finds nothing any more that would have to be re-encrypted.
         if let list = listing.firstIndex(where: { $0.name == Store.recipientFileName }) {
             listing.append(listing.remove(at: list))
         }

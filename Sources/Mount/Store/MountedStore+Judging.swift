@@ -7,15 +7,15 @@ import SystemPackage
 extension MountedStore {
     /// Judges an open for reading.
     func judge(_ node: Node, _ caller: Caller) -> Judgement {
-        guard let judge = judge(of: node) else { return .allowed }
+        guard let judge = judge(of: node) else { return .allowed(.none) }
         guard let secret = visiblePlace(of: node) else { return .refused }
         return judge.judge(caller.processID, reading: secret)
     }
 
-    /// Whether a thread may read at once.
-    func mayRead(_ node: Node, _ thread: Int32) -> Bool {
-        guard let judge = judge(of: node) else { return true }
-        guard let secret = visiblePlace(of: node) else { return false }
+    /// Whether a thread may read at once; nil where it may not.
+    func mayRead(_ node: Node, _ thread: Int32) -> ReadNote? {
+        guard let judge = judge(of: node) else { return ReadNote.none }
+        guard let secret = visiblePlace(of: node) else { return nil }
         return judge.allows(thread, reading: secret)
     }
 
@@ -30,7 +30,9 @@ extension MountedStore {
     func mayCreate(_ name: Name, in folder: Node, _ thread: Int32) -> Bool {
         guard let judge = mount.options.judge, judge.isWatching else { return true }
         guard let path = tree.visiblePath(of: folder) else { return false }
-        return judge.allows(thread, reading: place(of: path.appending(name)))
+        guard let note = judge.allows(thread, reading: place(of: path.appending(name))) else { return false }
+        note.read()
+        return true
     }
 
     /// STORE/PATH. What has no name any more, and is open still, may have been under any rule of the store: nil.

@@ -19,21 +19,21 @@ extension MountedStore {
                 try checkWritable()
                 if !isScratch(node), let path = tree.backingPath(of: node) { try checkCanSave(path) }
             }
-            let judgement = flags.isReadable ? judge(node, caller) : .allowed
-            if case .refused = judgement { throw .permissionDenied }
+            let (consent, note): (AwaitedConsent?, ReadNote)
+            switch flags.isReadable ? judge(node, caller) : .allowed(.none) {
+            case .refused: throw .permissionDenied
+            case .allowed(let whenRead): (consent, note) = (nil, whenRead)
+            case .asked(let asked, let whenRead): (consent, note) = (asked, whenRead)
+            }
             guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
-            if case .asked(let consent) = judgement {
-                return .later(openAgreed(node, file, flags, caller, consent))
-            }
-            guard flags.truncates else {
-                return .later(openLoaded(node, file, flags, caller))
-            }
-            return .now(try openEmptied(node, file, flags, caller))
+            if let consent { return .later(openAgreed(node, file, flags, caller, consent, note)) }
+            guard flags.truncates else { return .later(openLoaded(node, file, flags, caller, note)) }
+            return .now(try openEmptied(node, file, flags, caller, note))
         }
     }
 
     private func openEmptied(
-        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ note: ReadNote
     ) throws(Errno) -> any OpenFile {
         do throws(Errno) {
             try truncate(node, file)
@@ -43,12 +43,14 @@ extension MountedStore {
             endHandle(node, file)
             throw error
         }
+        note.read()
         return OpenSecret(self, node, file, flags, for: caller)
     }
 
     /// Opens when a person agrees that the caller reads it. Until then nothing is decrypted, or emptied.
     private func openAgreed(
-        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ consent: AwaitedConsent
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ consent: AwaitedConsent,
+        _ note: ReadNote
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
         ConsentWait(consent, caller).wait { error in
@@ -58,19 +60,20 @@ extension MountedStore {
             }
             if flags.truncates {
                 return reply.give(
-                    Result { () throws(Errno) in try self.openEmptied(node, file, flags, caller) })
+                    Result { () throws(Errno) in try self.openEmptied(node, file, flags, caller, note) })
             }
-            self.openLoaded(node, file, flags, caller).whenGiven { reply.give($0) }
+            self.openLoaded(node, file, flags, caller, note).whenGiven { reply.give($0) }
         }
         return reply
     }
 
     private func openLoaded(
-        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller
+        _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ note: ReadNote
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
         @Sendable func refuse(_ error: Errno) {
             endHandle(node, file)
+            if error == .permissionDenied, lock.isLocked { note.refusedByLock() } else { note.read() }
             reply.give(.failure(error))
         }
         mayRead(node, caller) { permission in
@@ -82,6 +85,7 @@ extension MountedStore {
                         try result.get()
                         let opened = try OpenSecret(self, node, file, flags, for: caller, by: permit)
                         self.mount.correctSize(of: node, to: opened.size)
+                        note.read()
                         reply.give(.success(opened))
                     } catch {
                         refuse(error)
@@ -142,9 +146,10 @@ extension MountedStore {
         let isReady = file.state.withLock {
             $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
         }
-        if isReady, mayRead(node, thread),
+        if isReady, let note = mayRead(node, thread),
             let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit)
         {
+            note.read()
             mount.correctSize(of: node, to: opened.size)
             return opened
         }

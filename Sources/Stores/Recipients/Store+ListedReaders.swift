@@ -180,7 +180,7 @@ extension Store {
         throw objection
     }
 
-    /// As `checkConfirmed`, whatever the settings say: what is encrypted anew is not for keys nobody agreed to.
+    /// As `checkConfirmed`, whatever the settings say: what is re-encrypted is not for keys nobody agreed to.
     public func checkAgreed(_ list: RecipientList, for secret: FilePath) throws(StoreError) {
         if let objection = objection(to: list, for: secret) { throw objection }
     }

@@ -60,7 +60,7 @@ extension Store {
     }
 
     /// Refuses a change when the list it was worked out from is another one by now, or when git has brought secrets into
-    /// its folder since. What was saved here meanwhile is encrypted anew with the others.
+    /// its folder since. What was saved here meanwhile is re-encrypted with the others.
     func checkCurrent(_ basis: ChangeBasis, of folder: FilePath) throws(StoreError) {
         let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
         guard try appliedList(of: folder) == basis.list else {

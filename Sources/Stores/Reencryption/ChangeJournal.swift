@@ -15,7 +15,7 @@ struct ChangeJournal: Sendable, Equatable {
     static let oldSignature = "signature-old"
 
     enum Phase: String, Sendable {
-        /// Secrets are encrypted anew; nothing outside the staging folder has changed.
+        /// Secrets are re-encrypted; nothing outside the staging folder has changed.
         case staging
         /// Secrets are swapped with their new ciphertexts.
         case placing
@@ -40,7 +40,7 @@ struct ChangeJournal: Sendable, Equatable {
     var skipsUnreadable: Bool
     /// The fingerprints of the keys that the user agreed to when the change began.
     var accepted: [String]
-    /// The secrets that are encrypted anew.
+    /// The secrets that are re-encrypted.
     var planned: [PlannedSecret]
     /// The paths of the secrets, in the same order.
     var secrets: [FilePath] { planned.map(\.path) }
@@ -98,7 +98,7 @@ extension ChangeJournal {
     }
 }
 
-/// A secret of a change, as it was when the user was shown that it would be encrypted anew.
+/// A secret of a change, as it was when the user was shown that it would be re-encrypted.
 struct PlannedSecret: Sendable, Equatable {
     /// Relative to the store.
     var path: FilePath

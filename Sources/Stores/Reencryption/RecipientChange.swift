@@ -3,7 +3,7 @@ public import OpenPGP
 import System
 public import SystemPackage
 
-/// A change of a folder's recipients as it would be made: who comes, who goes, which secrets are encrypted anew.
+/// A change of a folder's recipients as it would be made: who comes, who goes, which secrets are re-encrypted.
 public struct RecipientChange: Sendable {
     /// The folder, relative to the store.
     public var folder: FilePath

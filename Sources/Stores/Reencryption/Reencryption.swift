@@ -3,18 +3,18 @@ public import OpenPGP
 import Synchronization
 public import SystemPackage
 
-/// A change of recipients while it is made: secrets are encrypted anew in the staging folder, then all are put in
+/// A change of recipients while it is made: secrets are re-encrypted in the staging folder, then all are put in
 /// place, then `.gpg-id`, then one commit is made.
 ///
 /// The old `.gpg-id` is in force, and nothing outside the staging folder is touched, until everything is staged.
 /// Killed at any moment, it can be finished (`resume`) or taken back (`abort`). Other programs go on reading and
-/// saving: a secret that changed meanwhile is encrypted anew once more.
+/// saving: a secret that changed meanwhile is re-encrypted once more.
 public final class Reencryption: Sendable {
     /// How far it is.
     public struct Progress: Sendable, Equatable, Codable {
         /// What is being done.
         public enum Step: String, Sendable, Codable {
-            /// Secrets are encrypted anew.
+            /// Secrets are re-encrypted.
             case encrypting
             /// They are put in place.
             case placing
@@ -274,7 +274,7 @@ extension StoreError {
         let more = secrets.count > 3 ? " and \(secrets.count - 3) more" : ""
         return StoreError(
             .unreadableSecrets(secrets),
-            "no secret key here decrypts \(names)\(more), so they cannot be encrypted anew: nothing was changed; "
+            "no secret key here decrypts \(names)\(more), so they cannot be re-encrypted: nothing was changed; "
                 + "--skip-unreadable leaves them as they are.")
     }
 }

@@ -10,7 +10,7 @@ import SystemPackage
 /// (`ChangeNotes`). A folder of this name without notes came from somebody else and is left alone. A `.gitignore` keeps
 /// git away from it, the mount and pass do not show it.
 ///
-/// A secret that is encrypted anew lies there as `INDEX_OLD_NEW`: its place in the journal's list, the identity of
+/// A secret that is re-encrypted lies there as `INDEX_OLD_NEW`: its place in the journal's list, the identity of
 /// the ciphertext that it was made from, and its own. It is put in place by swapping the two files, so that the name
 /// then holds the old ciphertext: the identities tell at any moment which of the two it is.
 final class StagingFolder: Sendable {

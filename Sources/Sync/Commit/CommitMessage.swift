@@ -51,7 +51,7 @@ struct CommitMessage: Equatable {
             ?? false
     }
 
-    /// Whether a commit, by what it says, has only encrypted anew what was there: as ours and those of pass begin.
+    /// Whether a commit, by what it says, has only re-encrypted what was there: as ours and those of pass begin.
     static func isReencryption(_ message: String) -> Bool { message.hasPrefix("Reencrypt password store ") }
 
     /// How pass names a secret: its path without `.gpg`.

@@ -122,7 +122,7 @@ extension CommitWriter {
             else { return }
             var kept: [FilePath] = []
             let changes = try repository.differences(from: parent, to: commit)
-            // A change of recipients: what it encrypted anew is for others than the list that applies again.
+            // A change of recipients: what it re-encrypted is for others than the list that applies again.
             let isForOthers = changes.contains { Store.isRecipientFile($0.path) }
             for change in changes {
                 guard let saved = change.new, change.path.isSecretName,

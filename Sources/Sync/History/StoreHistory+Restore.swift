@@ -43,7 +43,7 @@ extension StoreHistory {
             let reason =
                 (error as? StoreError)?.message ?? (error as? GitError)?.message
                 ?? (error as? Errno).map { "\($0)" } ?? "\(error)"
-            throw Failure(message: "\(secret.string) cannot be restored: \(reason)")
+            throw failure(secret, reason)
         }
     }
 

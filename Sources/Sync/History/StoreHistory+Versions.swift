@@ -79,13 +79,18 @@ extension StoreHistory {
             version.files.sort { $0.path.string < $1.path.string }
             return version
         } catch {
-            throw Failure(message: "\(place.string) cannot be restored: \(error.message).")
+            throw failure(place, "\(error.message).")
         }
     }
 
     private func commit(at point: HistoryPoint) throws(GitError) -> ObjectID {
         switch point {
-        case .named(let name): return try repository.commit(named: name)
+        case .named(let name):
+            do throws(GitError) { return try repository.commit(named: name) } catch {
+                throw GitError(
+                    code: .notFound,
+                    message: "\"\(name)\" is no day, time or commit: passdir log lists the commits")
+            }
         case .at(let time, let typed):
             let log = try repository.log(from: tip)
             guard let found = log.first(where: { $0.author.time <= time }) else {
@@ -105,33 +110,47 @@ extension StoreHistory {
         return secret
     }
 
-    /// The text of a secret as it was. May ask for a passphrase.
-    public func plaintext(of file: Version.File) throws(Failure) -> SecretBytes {
+    /// - Parameter path: as the mount shows it, or on disk.
+    func failure(_ path: FilePath, _ reason: String) -> Failure {
+        Failure(message: "\(store.name)/\(store.visiblePath(of: path)) cannot be restored: \(reason)")
+    }
+
+    /// The text of a secret as it was. May ask for a passphrase, until `cancellation` ends that.
+    public func plaintext(
+        of file: Version.File, cancellation: Cancellation? = nil
+    ) throws(Failure) -> SecretBytes {
         let ciphertext: [UInt8]
         do throws(GitError) {
             ciphertext = try repository.blob(file.blob, atMost: store.options.ciphertextLimit)
         } catch {
-            throw Failure(message: "\(file.path.string) cannot be restored: \(error.message).")
+            throw failure(file.path, "\(error.message).")
         }
-        return try decrypted(ciphertext, file.path)
+        return try decrypted(ciphertext, file.path, cancellation)
     }
 
     /// Whether the secret is now what it was then: nothing would be changed by putting that back.
     /// - Parameter plaintext: the text as it was.
-    public func isPresent(_ file: Version.File, _ plaintext: SecretBytes) -> Bool {
+    public func isPresent(
+        _ file: Version.File, _ plaintext: SecretBytes, cancellation: Cancellation? = nil
+    ) -> Bool {
         guard let now = try? store.read(file.path, limit: store.options.ciphertextLimit) else { return false }
         if (try? Repository.blobID(of: now)) == file.blob { return true }
         // What cannot be read now is replaced.
-        guard let text = try? decrypted(now, file.path), text.count == plaintext.count else { return false }
+        guard let text = try? decrypted(now, file.path, cancellation), text.count == plaintext.count else {
+            return false
+        }
         return text.withUnsafeBytes { one in plaintext.withUnsafeBytes { one.elementsEqual($0) } }
     }
 
-    private func decrypted(_ ciphertext: [UInt8], _ secret: FilePath) throws(Failure) -> SecretBytes {
+    private func decrypted(
+        _ ciphertext: [UInt8], _ secret: FilePath, _ cancellation: Cancellation?
+    ) throws(Failure) -> SecretBytes {
         do throws(OpenPGPError) {
             return try store.engine.decrypt(
-                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout)
+                ciphertext, limit: store.options.secretLimit, timeout: store.options.promptTimeout,
+                cancellation: cancellation)
         } catch {
-            throw Failure(message: "\(secret.string) cannot be restored: \(error.message)")
+            throw failure(secret, error.message)
         }
     }
 }

@@ -31,7 +31,7 @@ struct AccessCommand: ParsableCommand {
 }
 
 /// `passdir access show`: the rules in force.
-struct AccessShowCommand: ParsableCommand {
+struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show the rules in force, in order, and what is locked.",
@@ -71,7 +71,7 @@ struct AccessShowCommand: ParsableCommand {
         for store in report.locked { lines.append("locked  \(store)") }
         if !report.isLogging { lines.append("log     off") }
         if let problem = report.problem {
-            lines.append("error   these are older rules, the configuration is not followed: \(problem)")
+            lines.append("error   the configuration has an error, so these older rules apply: \(problem)")
         }
         Output.print(lines: lines)
     }

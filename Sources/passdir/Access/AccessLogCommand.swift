@@ -111,7 +111,10 @@ struct AccessLogCommand: ParsableCommand {
         ]
         if line.count > 1 { parts[1] += " \(line.count)x" }
         if !line.words.isEmpty { parts.append("(\(line.words.joined(separator: " ")))") }
-        if !line.startedBy.isEmpty { parts.append("by \(line.startedBy.joined(separator: " by "))") }
+        // A shell that runs a script in a shell is told of once.
+        let starters = line.startedBy.enumerated().filter { $0 == 0 || line.startedBy[$0 - 1] != $1 }.map(
+            \.element)
+        if !starters.isEmpty { parts.append("by \(starters.joined(separator: " by "))") }
         parts.append(line.terminal ?? line.unit ?? "no terminal")
         parts.append(line.rule.map { "rule \($0)" } ?? "no rule")
         return parts.joined(separator: "  ")

@@ -82,6 +82,9 @@ struct AccessSetCommand: ParsableCommand {
         }
         context.daemon.reload()
         Output.success("\(place): \(rule.text)")
+        if !AccessPlace.isThere(place, environment: CallerEnvironment.variables()) {
+            StandardError.warn("there is no \(place) yet; the rule applies as soon as there is")
+        }
     }
 
     private func outcome() throws -> AccessRule.Outcome {
@@ -129,9 +132,16 @@ struct AccessUnsetCommand: ParsableCommand {
             return kept
         }
         guard removed > 0 else {
+            let sections = context.registry.configuration.accessSections
+            let rules =
+                sections.first { $0.place == place }?.rules.map { rule in
+                    rule.value.isEmpty ? rule.key : "\(rule.key) \(rule.value)"
+                } ?? []
             throw CommandFailure(
-                rule.isForAll
-                    ? "there are no rules of \(place)" : "there is no rule of \(place) for these readers")
+                rules.isEmpty
+                    ? "\(place) has no rules of its own"
+                    : "\(place) has no rule for these readers; its rules are: \(rules.joined(separator: ", "))"
+            )
         }
         context.daemon.reload()
         Output.success("\(place): \(removed == 1 ? "1 rule" : "\(removed) rules") removed")

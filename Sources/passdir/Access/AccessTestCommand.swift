@@ -40,7 +40,7 @@ struct AccessTestCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A process that runs, in place of all these.", valueName: "pid"))
     var process: Int32?
 
-    @Flag(help: "Print one JSON object: {\"secret\", \"outcome\", \"rule\", \"reader\"}.")
+    @Flag(help: "Print one JSON object: {\"secret\", \"outcome\", \"rule\", \"reader\", \"isLocked\"}.")
     var json = false
 
     private struct Report: Encodable {
@@ -48,6 +48,7 @@ struct AccessTestCommand: ParsableCommand {
         var outcome: String
         var rule: String?
         var reader: String
+        var isLocked: Bool
     }
 
     func validate() throws {
@@ -65,10 +66,14 @@ struct AccessTestCommand: ParsableCommand {
         let reader = try reader()
         let decision = rules.decide(reader, at: secret)
         let outcome = Self.word(decision.outcome)
+        let store = String(secret.unicodeScalars.prefix { $0 != "/" })
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        let isLocked = (try? client.access())?.locked.contains(store) ?? false
         if json {
             Output.print(
                 json: Report(
-                    secret: secret, outcome: outcome, rule: decision.rule?.text, reader: reader.title))
+                    secret: secret, outcome: outcome, rule: decision.rule?.text, reader: reader.title,
+                    isLocked: isLocked))
         } else {
             let why: String =
                 switch (decision.rule, rules.governing(secret)) {
@@ -77,6 +82,9 @@ struct AccessTestCommand: ParsableCommand {
                 case (nil, nil): "there are no rules for it"
                 }
             Output.print("\(outcome): \(reader.title) reads \(secret): \(why)")
+            if isLocked {
+                Output.print("\(store) is locked, so nothing in it is read before it is unlocked")
+            }
         }
         if decision.outcome == .deny { throw ExitCode.failure }
     }

@@ -48,8 +48,16 @@ struct RuleReaders: ParsableArguments {
 
 /// A program that was typed.
 enum ProgramArgument {
-    /// Its path.
+    /// Its path, the same one whichever way its folder was named.
     static func path(_ typed: String) throws -> String {
+        let found = FilePath(try found(typed))
+        guard let name = found.lastComponent,
+            let folder = try? found.removingLastComponent().resolvingLinks()
+        else { return found.string }
+        return folder.appending(name).string
+    }
+
+    private static func found(_ typed: String) throws -> String {
         if typed.contains("/") { return FilePath(typed).absolute.string }
         let folders = (CallerEnvironment.variables()["PATH"] ?? "").split(separator: ":")
         for folder in folders where folder.hasPrefix("/") {

@@ -63,7 +63,7 @@ struct CredentialSetCommand: ParsableCommand {
         try context.credentials.save(secret, as: key, expires: end)
         // Not where it was to be kept: a place that turned out to take nothing was passed over.
         let place = try context.credentials.entries()[key]?.place
-        Output.print("kept in: \(place ?? context.credentials.place)")
+        Output.success("kept in: \(place ?? context.credentials.place)")
     }
 }
 
@@ -90,6 +90,7 @@ struct CredentialForgetCommand: ParsableCommand {
         let words = keys.map(\.kind.rawValue).joined(separator: " and ")
         try Confirmation.require("Forget the \(words) of \"\(store.name)\"?", yes: yes)
         for key in keys { try context.credentials.delete(key) }
+        Output.success("the \(words) of \(store.name) \(keys.count == 1 ? "is" : "are") forgotten")
     }
 }
 

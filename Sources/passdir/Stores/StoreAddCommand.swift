@@ -147,7 +147,7 @@ extension StoreAddCommand {
             isLockedOut = true
         }
         try sharing.initialize(plan, isLockedOut: isLockedOut)
-        Output.print("Password store initialized for \(plan.lines.joined(separator: ", "))")
+        Output.success("Password store initialized for \(plan.lines.joined(separator: ", "))")
     }
 
     /// Where keys are missing that the store's lists name, and its `.public-keys` brings some: shows those, and imports
@@ -255,6 +255,6 @@ extension StoreAdministration.CloneReport {
     /// Tells what was cloned.
     func print(_ name: String) {
         warnings.forEach(StandardError.warn)
-        Output.print("\(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
+        Output.success("added \(name): \(secrets) secret\(secrets == 1 ? "" : "s")")
     }
 }

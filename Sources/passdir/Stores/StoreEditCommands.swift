@@ -106,11 +106,15 @@ struct StoreMoveCommand: ParsableCommand {
 
     func run() throws {
         let context = try StoreContext()
-        let other = try context.registry.configured(before ?? after ?? "")
+        let name = try context.registry.configured(store.name).name
+        let other = try context.registry.configured(before ?? after ?? "").name
+        guard name != other else {
+            throw CommandFailure("\(name) cannot be moved beside itself: name another store")
+        }
         try context.registry.configuration.moveStore(
-            name: try context.registry.configured(store.name).name,
-            to: before == nil ? .after(other.name) : .before(other.name))
+            name: name, to: before == nil ? .after(other) : .before(other))
         context.daemon.reload()
+        Output.success("\(name) comes \(before == nil ? "after" : "before") \(other) now")
     }
 }
 
@@ -134,11 +138,13 @@ struct VisibilityOptions: ParsableArguments {
         if autofill || !mount { values.append(("autofill", text)) }
         try context.registry.configuration.setStore(name: store.name, values: values)
         context.daemon.reload()
-        if !isVisible, isForMount, context.daemon.isRunning {
-            Output.print(
-                "\(store.name) is hidden in the mount: it is not fetched or pushed until passdir store unhide "
-                    + store.name)
-        }
+        let places = [isForMount ? "in the mount" : nil, autofill || !mount ? "for autofill" : nil]
+        let place = places.compactMap(\.self).joined(separator: " and ")
+        guard !isVisible else { return Output.success("\(store.name) is shown \(place)") }
+        let rest =
+            isForMount
+            ? ": it is not fetched or pushed until passdir store unhide \(ShellWord.quoted(store.name))" : ""
+        Output.success("\(store.name) is hidden \(place)\(rest)")
     }
 
     /// What could not be saved is seen, and mended or given up, in the mount only.

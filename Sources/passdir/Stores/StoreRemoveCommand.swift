@@ -103,7 +103,9 @@ struct StoreRemoveCommand: ParsableCommand {
         } else {
             try Confirmation.require("Remove the store \"\(name)\"? Its folder stays.", yes: yes)
         }
-        try context.administration.remove(name, purge: purge, force: force)?.print()
+        let away = try context.administration.remove(name, purge: purge, force: force)
+        away?.print()
+        if away == nil { Output.success("\(name) is removed") }
         if try context.registry.definitions().isEmpty, !context.daemon.isRunning {
             Daemon.giveBackMountPoints(environment: context.environment)
         }

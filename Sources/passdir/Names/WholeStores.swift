@@ -1,0 +1,28 @@
+import Daemon
+import Settings
+import Stores
+import SystemPackage
+
+/// Stores that were typed as arguments: by their names, or as their folders in the mount.
+enum WholeStores {
+    /// The names.
+    /// - Parameter verb: what is done to them, for the sentence about a part of one.
+    static func names(
+        _ typed: [String], _ verb: String, environment: [String: String]
+    ) throws -> [String] {
+        guard typed.contains(where: { $0.contains("/") || $0.hasPrefix(".") }) else { return typed }
+        let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
+        let registry = Registry(configuration, environment: environment)
+        return try typed.map { text in
+            // A plain name may also be that of a store that is configured no longer; the daemon knows.
+            guard text.contains("/") || text.hasPrefix(".") else { return text }
+            let place = try TypedPlace(text, in: registry, environment: environment)
+            guard place.path.isEmpty else {
+                throw CommandFailure(
+                    "\(text) is a part of a store, and 'passdir \(verb)' takes whole ones: passdir \(verb) "
+                        + ShellWord.quoted(place.store.name))
+            }
+            return place.store.name
+        }
+    }
+}
