@@ -182,6 +182,67 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A question ends with the program that it is about: with another one in its place, nobody is asked for that.
+    @Test func aProgramThatExecsWhileAskedIsNotLetIn() throws {
+        try withMount(["aws/key"]) { home in
+            let key = home.visible("work/aws/key").string
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            try usePinentry(home, "OK", waits: true)
+            unlink(home.path("go").string)
+            let program = """
+                import os, sys, threading, time
+                threading.Thread(target=lambda: open(sys.argv[1]).read(), daemon=True).start()
+                while not os.path.exists(sys.argv[2]): time.sleep(0.01)
+                os.execv("/bin/cat", ["cat", sys.argv[1]])
+                """
+            let exec = home.path("exec").string
+            let reader = try home.start(["python3", "-c", program, key, exec])
+            try home.waitUntil("a question is asked") { questions(home) == 1 }
+            try home.write("", to: "exec")
+            // The thread is gone, and cat is asked about anew.
+            try home.waitUntil("another question is asked") { questions(home) == 2 }
+            let told = try home.text(of: "told")
+            #expect(told.contains("python") && told.contains("/cat"), "\(told)")
+            try home.write("ERR 83886179 cancelled\n", to: "answer")
+            try home.write("", to: "go")
+            let ended = try reader.wait(limit: .seconds(20))
+            #expect(ended.output == "" && ended.errors.contains("Permission denied"), "\(ended)")
+            let log = try home.passdir("access", "log", "--json").output
+            #expect(log.contains("\"outcome\":\"interrupted\"") && log.contains("\"outcome\":\"declined\""))
+            #expect(!log.contains("\"outcome\":\"agreed\""), "\(log)")
+        }
+    }
+
+    /// Holds:
+    /// - What was agreed for one run of a program is not for another process that gets its number.
+    @Test(.enabled(if: geteuid() == 0, "only root chooses process ids"))
+    func aProcessIDThatIsUsedAgainIsAnotherRun() throws {
+        try withMount(["aws/key"]) { home in
+            let key = home.visible("work/aws/key").string
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask", "--every-time"])
+            try usePinentry(home, "OK")
+            // Both are the first process of a namespace of their own in turn, started with the number that the first one had.
+            let program = """
+                import os, sys
+                def run(path):
+                    child = os.fork()
+                    if child == 0: os.execv("/bin/cat", ["cat", path])
+                    os.waitpid(child, 0)
+                    return child
+                first = run(sys.argv[1])
+                for _ in range(200):
+                    with open("/proc/sys/kernel/ns_last_pid", "w") as file: file.write(str(first - 1))
+                    if run(sys.argv[1]) == first: sys.exit(0)
+                sys.exit("never the same number")
+                """
+            let result = try home.run(["python3", "-c", program, key])
+            #expect(result.exitCode == 0, "\(result)")
+            let reads = result.output.split(separator: "\n").count
+            #expect(reads >= 2 && questions(home) == reads, "\(reads) reads, \(questions(home)) questions")
+        }
+    }
+
     /// Nobody answers: EACCES within access.timeout.
     @Test func nobodyAnswers() throws {
         try withMount(["key"], settings: ["access.timeout": "1s"]) { home in
