@@ -12,7 +12,8 @@ import SystemPackage
 
 /// The stores of a running mount, as the configuration has them at the moment.
 ///
-/// A store that leaves stays known until the end: what is still open of it is saved and committed when it is closed.
+/// A store that leaves stays known until the end: what is still open of it is saved and committed when it is closed. Its folder is
+/// let go of as soon as nothing is, so that a disk can be unmounted whose stores are hidden.
 final class LiveStores: Sendable {
     private let opening: StoreOpening
     private let filesystem: StoreFilesystem
@@ -245,7 +246,17 @@ final class LiveStores: Sendable {
         guard let store = served.store, let committer = served.committer else { return }
         filesystem.remove(store)
         departed.withLock { $0.append(served) }
-        ActorCall { await committer.leave() }
+        ActorCall {
+            await committer.leave()
+            self.closeDeparted()
+        }
+    }
+
+    /// Lets go of the folders of stores that have left and are not used any more.
+    func closeDeparted() {
+        for case let store? in departed.withLock({ $0 }).map(\.store) where !filesystem.isInUse(store) {
+            store.root.letGo()
+        }
     }
 
     /// Saves, commits and pushes what waits in a store, as far as that is possible in `limit`.

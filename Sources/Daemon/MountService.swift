@@ -179,7 +179,10 @@ final class MountService: Sendable {
             try PosixThread.start(named: "idle") { [weak self] in self?.lockWhereIdle() }
             // On a thread of its own: the disk of a store may be slow to say that it is not there.
             try PosixThread.start(named: "open-again") { [weak self] in
-                self?.regularly { $0.stores.openAgain() }
+                self?.regularly {
+                    $0.stores.openAgain()
+                    $0.stores.closeDeparted()
+                }
             }
         } catch {
             log.error("signals are not handled: \(error)")

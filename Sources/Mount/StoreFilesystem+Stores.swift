@@ -58,6 +58,12 @@ extension StoreFilesystem {
         top.allStores.contains { $0.store === store && !$0.dirtyNodes.isEmpty }
     }
 
+    /// Whether a program has a secret of a store open, or something of it is in memory only.
+    public func isInUse(_ store: Store) -> Bool {
+        holdsUnsaved(of: store)
+            || handles.files.contains { ($0 as? OpenSecret)?.store.store === store }
+    }
+
     /// Shows a store under the name that it has now; files that are open stay so.
     ///
     /// Not from a thread that serves a request: the kernel is told.

@@ -45,13 +45,46 @@ import Testing
             #expect(result.errors.hasSuffix("or give the text up with passdir discard one/mail/imap\n"))
             try home.succeed(["passdir", "discard", "one/mail/imap"])
             try home.succeed(["rm", home.mountPoint.pushing("one/new").string])
-            result = try home.passdir("store", "hide", "one")
+            result = try home.onTerminal(["passdir", "store", "hide", "one"], [])
             #expect(result.exitCode == 0 && result.output.contains("passdir store unhide one"), "\(result)")
             #expect(try names(home) == ["two"])
             #expect(try home.passdir("status").output.contains("hidden   one: not fetched or pushed until"))
             result = try home.passdir("sync", "one")
             #expect(result.exitCode == 1)
             #expect(result.errors.contains("is hidden in the mount"), "\(result.errors)")
+            try home.unmount()
+        }
+    }
+
+    /// The disk of a store that is hidden can be unmounted as soon as no program has a file of it open.
+    @Test(.enabled(if: geteuid() == 0, "only root sees what a daemon has open"))
+    func aHiddenStoreKeepsNoDiskBusy() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("one", recipients: [key])
+            try store.insert("mail/imap", "old\n")
+            try home.addStores([store])
+            try home.succeed(["git", "config", "-f", "config/passdir/config", "save.retry", "1s"])
+            try home.mount()
+            let daemon = try #require(home.daemons().first)
+            let folder = home.path("one").string
+            func open() throws -> [String] {
+                let links = try home.run(["sh", "-c", "ls -l /proc/\(daemon)/fd; cat /proc/\(daemon)/maps"])
+                return links.output.split(separator: "\n").map(String.init).filter { $0.contains(folder) }
+            }
+            let script =
+                "exec 3<>mnt/one/mail/imap; cat <&3; passdir store hide one; while [ ! -e go ]; do sleep 0.05; done; echo new >&3"
+            let editor = try home.start(["bash", "-c", script])
+            try home.waitUntil("it is hidden") { try names(home).isEmpty }
+            #expect(try !open().isEmpty)
+            try home.write("", to: "go")
+            #expect(try editor.wait().exitCode == 0)
+            #expect(try store.show("mail/imap") == Array("old\nnew\n".utf8))
+            try home.waitUntil("it is committed") { try store.git("status", "--porcelain").isEmpty }
+            try home.waitUntil("the folder is let go of") { try open().isEmpty }
+            try home.succeed(["passdir", "store", "unhide", "one"])
+            #expect(
+                try home.succeed(["cat", "mnt/one/mail/imap"]) == Array("old\nnew\n".utf8))
             try home.unmount()
         }
     }

@@ -114,14 +114,15 @@ struct BlockingTests {
             slow.install(mount)
             try await onThread { try Client.write(mount.file("slow"), [1]) }
             let client = Mutex<pthread_t?>(nil)
-            async let outcome = onThread {
+            let opening = try Started {
                 Self.interruptibleOpen(mount.file("slow")) { thread in client.withLock { $0 = thread } }
             }
             let isWaiting = try await onThread { slow.wait(untilWaiting: 1) }
             #expect(isWaiting)
             let thread = try #require(client.withLock { $0 })
             #expect(pthread_kill(thread, SIGUSR1) == 0)
-            #expect(try await outcome == EINTR)
+            let outcome = try await onThread { try opening.value() }
+            #expect(outcome == EINTR)
             #expect(slow.counts.withLock { $0.bodies } == 1)
         }
     }

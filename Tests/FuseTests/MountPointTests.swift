@@ -176,14 +176,15 @@ struct MountPointTests {
                 }
             }
             try await onThread { try Client.write(mount.file("a"), [1]) }
-            async let opened = onThread { try? Client.read(mount.file("a")) }
+            let reading = try Started { try? Client.read(mount.file("a")) }
             try await onThread {
                 #expect(isWaiting.wait(seconds: 20))
                 try Client.write(control.appending("\(minor)/abort"), [0x31], flags: 0)
                 #expect(mount.ended.wait(seconds: 20))
                 wasTold.open()
             }
-            #expect(try await opened == nil)
+            let opened = try await onThread { try reading.value() }
+            #expect(opened == nil)
             #expect(try MountPoint.mounted(at: mount.path) == nil)
         }
     }

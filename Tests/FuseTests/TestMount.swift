@@ -14,6 +14,24 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
     try await PosixThread.run(named: "test") { Result { try body() } }.get()
 }
 
+/// What runs on a thread of its own from the start: a task would wait for Swift's shared threads, which other tests block.
+final class Started<Value: Sendable>: Sendable {
+    private let result = Monitor<Result<Value, any Error>?>(nil)
+
+    init(_ body: @escaping @Sendable () throws -> Value) throws {
+        try PosixThread.start(named: "test") { [result] in
+            let outcome = Result { try body() }
+            result.withLock { $0 = outcome }
+            result.broadcast()
+        }
+    }
+
+    /// What came of it, when it has ended. Not from one of Swift's shared threads.
+    func value() throws -> Value {
+        try result.waiting { result, _ in result.map { .done($0) } ?? .wait(until: nil) }.get()
+    }
+}
+
 /// A directory under /tmp.
 func makeTemporaryDirectory() throws -> FilePath {
     var template = Array("/tmp/pd-XXXXXX".utf8CString)

@@ -58,6 +58,14 @@ public final class Root: Sendable {
     /// Whether the folder was used already.
     public var isOpen: Bool { state.withLock { $0.folder != nil } }
 
+    /// Lets go of the folder, so that its disk can be unmounted; it is opened again when it is used again.
+    public func letGo() {
+        state.withLock { state in
+            state.folder = nil
+            state.former = [:]
+        }
+    }
+
     /// The folder, opened now if need be.
     func folder() throws(Errno) -> Folder {
         let (folder, isNew) = try state.withLock { (state) throws(Errno) -> (Folder, Bool) in
