@@ -280,6 +280,8 @@ final class LiveStores: Sendable {
             for served in self?.all ?? [] {
                 _ = served.start()?.value(until: MonotonicTime(secondsFromNow: 60))
             }
+            // What only starting needed.
+            CodePages.letGo()
         }
     }
 
