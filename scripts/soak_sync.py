@@ -685,14 +685,14 @@ def serve_ssh(world, servers, machine, check):
     with open(world.folder + "/ssh_config", "w") as file:
         file.write(f"UserKnownHostsFile {world.folder}/.ssh/known_hosts\n")
     shown = world.run("ssh-keygen", "-l", "-f", world.folder + "/host.pub").stdout.decode().split()[1]
-    check.expect("is not known", shown, "passdir store trust-host")
+    check.expect("is unknown", shown, "passdir store trust-host")
     done = world.run("passdir", "store", "trust-host", "s", "--fingerprint", "SHA256:wrong", env=machine.env, check=False)
     assert done.returncode == 1, done
     world.run("passdir", "store", "trust-host", "s", "--fingerprint", shown, env=machine.env)
     check.works("sshd with an Ed25519 key")
     servers.end(process)
     process, _, _ = servers.sshd(port, host="host2")
-    check.expect("is not the one that known_hosts has")
+    check.expect("does not match known_hosts")
     servers.end(process)
     process, _, _ = servers.sshd(port)
     check.works("sshd with its old key again")
@@ -717,7 +717,7 @@ def serve_ssh(world, servers, machine, check):
     machine.start(GIT_SSH_COMMAND=f"ssh -F {world.folder}/ssh_config -o BatchMode=yes -i {world.folder}/rsa")
     check.works("an RSA key through the git program")
     log = open(machine.env["XDG_STATE_HOME"] + "/passdir/log").read()
-    assert "the git program talks to" in log, log
+    assert "using the git program for" in log, log
 
 
 def serve_https(world, servers, machine, check):
@@ -736,7 +736,7 @@ def serve_https(world, servers, machine, check):
     answer("wrong")
     world.run("git", "config", "credential.helper", helper, cwd=machine.path)
     world.run("git", "config", "--global", "credential.helper", helper)
-    check.expect("refused the credentials", "not tried again before passdir sync")
+    check.expect("refused the credentials", "not retried until passdir sync")
     asked = open(helper + ".log").read().count("get")
     time.sleep(5)
     assert open(helper + ".log").read().count("get") == asked, "wrong credentials are tried again and again"

@@ -45,7 +45,7 @@ public struct CredentialReport: Codable, Sendable, Equatable {
         let now = Int64(time(nil))
         guard end - now < Self.notice else { return nil }
         return "the \(kind) of \"\(store)\" \(end <= now ? "expired" : "expires") on \(expires): "
-            + "passdir credential set \(ShellWord.quoted(store)) keeps a new one"
+            + "passdir credential set \(ShellWord.quoted(store)) stores a new one"
     }
 
     /// Writes every key, null where there is no value.

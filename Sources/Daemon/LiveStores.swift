@@ -72,7 +72,7 @@ final class LiveStores: Sendable {
                 self.problem.withLock { $0 = nil }
             } catch {
                 self.problem.withLock { $0 = error.message }
-                self.log.error("the configuration is not followed: \(error.message)")
+                self.log.error("the configuration is not applied: \(error.message)")
                 throw error
             }
         }

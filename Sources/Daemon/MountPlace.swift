@@ -12,7 +12,7 @@ enum MountPlace {
             if let mounted = try MountPoint.mounted(at: place) {
                 throw DaemonError(
                     message:
-                        "\(place) is a mount point of \(mounted.type) already: unmount it, or mount elsewhere"
+                        "\(place) is already a mount point of type \(mounted.type): unmount it, or mount elsewhere"
                 )
             }
         } catch let error as MountError {
@@ -23,14 +23,14 @@ enum MountPlace {
             throw DaemonError(message: "\(error)")
         }
         _ = try rethrowing(place.makeFolder()) { (error: Errno) in
-            DaemonError(message: "cannot make the mount point \(place): \(error)")
+            DaemonError(message: "cannot create the mount point \(place): \(error)")
         }
         let resolved = try rethrowing(place.resolvingLinks()) { (error: Errno) in
             DaemonError(message: "cannot use the mount point \(place): \(error)")
         }
         for store in stores where resolved.starts(with: store) || store.starts(with: resolved) {
             throw DaemonError(
-                message: "\(place) and the store in \(store) lie in one another: mount somewhere else")
+                message: "\(place) and the store in \(store) overlap: mount somewhere else")
         }
         try checkIsEmpty(resolved)
     }
@@ -47,8 +47,8 @@ enum MountPlace {
         let more = names.count > 3 ? " and \(names.count - 3) more" : ""
         throw DaemonError(
             message:
-                "\(place) is not empty, and mounting there would hide what is in it: \(shown)\(more). Move that away; what "
-                + "was written there while nothing was mounted is not encrypted")
+                "\(place) is not empty, and mounting there would hide what is in it: \(shown)\(more). Move that "
+                + "away; anything written there while nothing was mounted is not encrypted")
     }
 
     /// Frees the mount point of a daemon that ended without unmounting.

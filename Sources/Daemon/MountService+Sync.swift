@@ -10,15 +10,16 @@ extension MountService {
         stores names: [String]?, choosing choice: HistoryChoice?
     ) throws(ControlError) -> [SyncReport] {
         if choice != nil, names?.count != 1 {
-            throw ControlError(.failed, "which history goes on is chosen for one store at a time; name it")
+            throw ControlError(
+                .failed, "the history to keep is chosen for one store at a time: name the store")
         }
         let all = stores.all
         if let unknown = names?.first(where: { name in !all.contains { $0.name == name } }) {
             if stores.hiddenNames.contains(unknown) {
                 throw ControlError(
                     .failed,
-                    "the store \"\(unknown)\" is hidden in the mount and not brought together with its remote: passdir store "
-                        + "unhide \(unknown) shows it")
+                    "the store \"\(unknown)\" is hidden in the mount and not synced with its remote: passdir "
+                        + "store unhide \(unknown) shows it")
             }
             throw ControlError(.failed, UnknownStore.sentence(unknown, among: all.map(\.name)))
         }
@@ -53,7 +54,7 @@ extension MountService {
 
     func discardUnsaved(store: String, path: String?) -> [String] {
         let discarded = filesystem.discardUnsaved(ofStore: store, path)
-        for name in discarded { log.notice("what could not be saved of \(store)/\(name) was discarded") }
+        for name in discarded { log.notice("discarded the unsaved text of \(store)/\(name)") }
         let lost = (stores.all + unsavedRest).filter { $0.name == store }.flatMap { $0.forgetLost(path) }
         return discarded + lost.filter { !discarded.contains($0) }
     }
@@ -63,7 +64,7 @@ extension MountService {
         let served = stores.all.first { $0.name == name } ?? unsavedRest.first { $0.name == name }
         switch served?.runningChanges.abort() {
         case .undone(let place)?:
-            log.notice("the change of recipients of \(name) by a save of .gpg-id was taken back")
+            log.notice("undid the change of recipients of \(name) that saving .gpg-id had started")
             return AbortedSave(outcome: .undone, keptAt: place?.string)
         case .finished?: return AbortedSave(outcome: .finished, keptAt: nil)
         case .interrupted?, nil: return nil
@@ -80,8 +81,9 @@ extension MountService {
     func notShown(_ store: ServedStore) -> String? {
         guard !stores.all.contains(where: { $0.name == store.name }) else { return nil }
         return stores.hiddenNames.contains(store.name)
-            ? "it is hidden in the mount: passdir store unhide \(ShellWord.quoted(store.name)) shows it, with what is unsaved"
-            : "it is not configured any more: what is unsaved is tried again until passdir unmount --discard-unsaved"
+            ? "it is hidden in the mount: passdir store unhide \(ShellWord.quoted(store.name)) shows it again, "
+                + "with its unsaved secrets"
+            : "it is no longer configured: its unsaved secrets are retried until passdir unmount --discard-unsaved"
     }
 
     /// What of a store is not even saved, so that it cannot be in step, as one sentence without a full stop; nil when there is

@@ -56,8 +56,8 @@ final class MountService: Sendable {
         notification = ServiceNotification(environment: environment)
         guard !setup.definitions.isEmpty else {
             throw DaemonError(
-                message: "there is no store to mount: make one with pass init KEY, or name one with "
-                    + "passdir store add NAME --path FOLDER")
+                message: "there is no store to mount: create one with pass init KEY, or add one with passdir "
+                    + "store add NAME --path FOLDER")
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)
@@ -116,7 +116,7 @@ final class MountService: Sendable {
             }
             try administration.giveIdentities()
         } catch {
-            log.warning("what an earlier passdir left could not be brought in order: \(error)")
+            log.warning("cannot clean up after an earlier passdir: \(error)")
         }
     }
 
@@ -126,8 +126,9 @@ final class MountService: Sendable {
         guard report.mount.isUnmounted != true else {
             throw DaemonError(
                 message:
-                    "the mount at \(report.mount.path) has ended, but its process \(report.mount.pid) has not: programs "
-                    + "still work in it or have files in it open; end them, or let them go elsewhere, then mount again"
+                    "the mount at \(report.mount.path) is gone, but its process \(report.mount.pid) is still "
+                    + "running: programs still work in it or have files in it open; close them, or make "
+                    + "them leave it, then mount again"
             )
         }
         throw DaemonError(
@@ -141,7 +142,7 @@ final class MountService: Sendable {
             try folder.makeFolders()
             return try LearnedState(file: folder.appending("state.sqlite"))
         } catch {
-            log.warning("what was learned cannot be kept in \(folder): \(error)")
+            log.warning("cannot store what passdir learns in \(folder): \(error)")
             return nil
         }
     }
@@ -185,7 +186,7 @@ final class MountService: Sendable {
                 }
             }
         } catch {
-            log.error("signals are not handled: \(error)")
+            log.error("cannot handle signals: \(error)")
         }
         notification.ready()
         session.run()
@@ -206,8 +207,9 @@ final class MountService: Sendable {
             let complaint = watchComplaint.withLock { complaint in
                 let isNew = complaint == nil
                 complaint =
-                    "changes of \(configurationFile) that are not made by passdir are not noticed (\(error)): after such a "
-                    + "change run passdir unmount and passdir mount, or any command of passdir store that changes something."
+                    "changes to \(configurationFile) made outside passdir go unnoticed (\(error)): after such a "
+                    + "change run passdir unmount and passdir mount, or any command of passdir store that "
+                    + "changes something."
                 return isNew ? complaint : nil
             }
             if let complaint { log.warning("\(complaint)") }
@@ -266,7 +268,7 @@ final class MountService: Sendable {
             let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
             DesktopNotification.showAndWait(
                 store.name,
-                "\(first.path)\(more) could not be saved before passdir ended, and the text is lost: \(first.message)"
+                "\(first.path)\(more) could not be saved before passdir exited, and the text is lost: \(first.message)"
             )
         }
     }
@@ -305,7 +307,7 @@ extension MountService: ControlService {
                 isUnmounted: !session.isMounted, hidden: stores.hiddenNames,
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
-                    stores.configurationProblem.map { "the configuration is not followed: \($0)" },
+                    stores.configurationProblem.map { "the configuration is not applied: \($0)" },
                 ].compactMap(\.self)),
             stores: reports.map { store, makeReport in
                 var report = makeReport()
@@ -337,8 +339,9 @@ extension MountService: ControlService {
             }
             throw ControlError(
                 .busy,
-                "\(session.mountPoint) is unmounted already, and process \(getpid()) goes on only for programs that still work "
-                    + "in it or have files in it open: it ends with the last of them")
+                "\(session.mountPoint) is already unmounted; process \(getpid()) keeps running only for "
+                    + "programs that still work in it or have files in it open, and exits with the last of them"
+            )
         }
         finished.wait()
         return leftOver.withLock { $0 }

@@ -107,7 +107,7 @@ final class ServedStore: Sendable {
     }
 
     private static let lookNote =
-        "looking for what is not committed yet: more may wait than is told here."
+        "still looking for uncommitted changes, so this list may be incomplete."
 
     /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpen`. Whoever calls
     /// what this returns waits for the report; where the disk does not answer, it says how things were before.
@@ -165,14 +165,14 @@ final class ServedStore: Sendable {
                 pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits)
         }
         let rest =
-            last.map { "; what is told here is \(Timestamp.now().seconds - $0.time.seconds) s old" } ?? ""
+            last.map { "; this report is \(Timestamp.now().seconds - $0.time.seconds) s old" } ?? ""
         if let time = look.runningTime, time >= Self.silence {
             if let error = report.lastError { report.otherErrors.insert(error, at: 0) }
             report.state = .failed
             report.lastError =
-                "its disk does not answer: what is read and saved there waits until it does\(rest)"
+                "its disk is not responding: reads and saves wait until it does\(rest)"
         } else {
-            report.notes.append("its disk has not answered yet\(rest)")
+            report.notes.append("its disk has not responded yet\(rest)")
         }
         return report
     }

@@ -47,7 +47,7 @@ final class StoreOpening: Sendable {
             return failed(settings, "it \(objection)")
         }
         if path.starts(with: mountPoint) || mountPoint.starts(with: path) {
-            return failed(settings, "it and the mount point \(mountPoint) lie in one another")
+            return failed(settings, "it and the mount point \(mountPoint) overlap")
         }
         let firstUse = FirstUse()
         let environment = opener.environment
@@ -80,7 +80,7 @@ final class StoreOpening: Sendable {
     ) -> String? {
         if let objection = StorePlace.objection(to: folder, environment: environment) { return objection }
         if needsList, folder.appending(Store.recipientFileName).facts()?.kind != .regular {
-            return "has no .gpg-id at its top"
+            return "has no .gpg-id at its top level"
         }
         let lock = folder.appending(".git").appending("index.lock")
         if let facts = lock.facts(), time(nil) - facts.st_mtim.tv_sec < 60 {

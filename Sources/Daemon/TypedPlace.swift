@@ -39,7 +39,8 @@ public struct TypedPlace: Sendable {
         guard !Self.isPath(typed), let name = words.components.first, name.kind == .regular else {
             throw DaemonError(
                 message:
-                    "\(text.isEmpty ? "an empty path" : text) lies in no store: write STORE/PATH, or a path under the mount"
+                    "\(text.isEmpty ? "an empty path" : text) is not in any store: write STORE/PATH, or a path "
+                    + "under the mount"
                     + (mount.map { " \($0)" } ?? ""))
         }
         store = try DaemonError.wrapping { try registry.definition(named: name.string) }

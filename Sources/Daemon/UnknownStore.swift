@@ -3,6 +3,6 @@ enum UnknownStore {
     /// - Parameter names: of those that there are.
     static func sentence(_ name: String, among names: [String]) -> String {
         let what = "there is no store \"\(name)\" in the mount"
-        return names.isEmpty ? what : "\(what), there are: \(names.joined(separator: ", "))"
+        return names.isEmpty ? what : "\(what); there are: \(names.joined(separator: ", "))"
     }
 }

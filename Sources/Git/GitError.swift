@@ -91,13 +91,13 @@ extension GitError {
     static func adviceForIndex(extension name: String) -> String {
         switch name {
         case "link":
-            "it is a split index, which passdir does not read: run git update-index --no-split-index, and "
-                + "git config core.splitIndex false where that is set"
+            "it is a split index, which passdir does not support: run git update-index --no-split-index, and "
+                + "git config core.splitIndex false if that is set"
         case "sdir":
-            "it is a sparse index, which passdir does not read: run git sparse-checkout reapply --no-sparse-index"
+            "it is a sparse index, which passdir does not support: run git sparse-checkout reapply --no-sparse-index"
         default:
-            "it has the extension '\(name)', which passdir does not know: rm .git/index && git reset makes it "
-                + "anew, without what is staged"
+            "it has the extension '\(name)', which passdir does not support: rm .git/index && git reset "
+                + "recreates it, without what is staged"
         }
     }
 

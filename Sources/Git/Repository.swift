@@ -83,7 +83,7 @@ public final class Repository {
                 return git_repository_init_ext(&made, place, &options)
             }
         }
-        try check(code, "cannot make a repository at \(path)")
+        try check(code, "cannot create a repository at \(path)")
         return Repository(owning: made!)
     }
 
@@ -144,7 +144,8 @@ public final class Repository {
             throw GitError(
                 code: .notFound,
                 message: "\(doing): "
-                    + (wanted.map { "it has no branch \"\($0)\"" } ?? "its HEAD names no branch that it has")
+                    + (wanted.map { "it has no branch \"\($0)\"" }
+                        ?? "its HEAD names a branch that does not exist")
                     + "; --branch names one, such as \(first.name)\(more)")
         }
         let ref = "refs/heads/" + branch.name
@@ -204,11 +205,10 @@ public final class Repository {
     public var wayOut: String {
         switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
         case GIT_REPOSITORY_STATE_REBASE_INTERACTIVE, GIT_REPOSITORY_STATE_REBASE_MERGE:
-            "solve its conflicts, if there are any, then git commit -a takes along what was saved, and git rebase "
-                + "--continue goes on"
+            "resolve its conflicts, if any, then run git commit -a to include what was saved, and git rebase --continue"
         default:
-            "finish it with git; where git refuses over a file that was saved meanwhile, git checkout of that file lets it go "
-                + "on, and what was saved is kept as a conflict"
+            "finish it with git; if git refuses because of a file that was saved in the meantime, git checkout "
+                + "of that file lets it continue, and what was saved is kept as a conflict"
         }
     }
 }

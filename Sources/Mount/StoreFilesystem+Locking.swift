@@ -49,7 +49,7 @@ extension StoreFilesystem {
     /// mount cannot be stopped, and the system gives its suspension up after a while.
     public func endWaitsForPeople() {
         let error = StoreError(
-            .openPGP(.timedOut), "nobody had answered when the computer was suspended: read it again.")
+            .openPGP(.timedOut), "the computer was suspended before anyone answered: read it again.")
         let stores = top.allStores
         // What needs nobody ends by itself.
         for store in stores { store.waitForDecryptions(atMost: InterruptedWait.patience / .seconds(1)) }

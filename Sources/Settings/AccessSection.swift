@@ -43,7 +43,7 @@ public struct AccessSection: Sendable, Equatable {
 
     static func objection(to entry: ConfigFile.Entry) -> String? {
         keys.contains(entry.key.lowercased())
-            ? nil : "'\(entry.key)' is no rule of who may read: write allow, ask or deny"
+            ? nil : "'\(entry.key)' is not an access rule: write allow, ask or deny"
     }
 }
 

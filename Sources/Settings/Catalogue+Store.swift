@@ -36,7 +36,7 @@ extension Catalogue {
     /// `store.NAME.authentication`: how the remote is told who we are; nil tries what the URL suggests.
     public static let storeAuthentication = Setting<AuthenticationMethod?>(
         "authentication", default: nil,
-        description: "How the remote is told who you are; without it, as the URL suggests", owner: .sync,
+        description: "How you authenticate to the remote; without it, as the URL suggests", owner: .sync,
         kind: SettingKind<AuthenticationMethod>.word.optional, place: .store)
     /// `store.NAME.userName`: the name at the remote.
     public static let storeUserName = Setting<String?>(
@@ -49,13 +49,13 @@ extension Catalogue {
     /// `store.NAME.key`: the user's own key for this store.
     public static let storeKey = Setting<String?>(
         "key", default: nil,
-        description: "Your OpenPGP key for this store: signs commits where user.signingkey names none",
+        description: "Your OpenPGP key for this store: signs commits if user.signingkey names none",
         owner: .stores,
         kind: SettingKind.text("a key id, fingerprint or address, as in .gpg-id").optional, place: .store,
         protection: .personal)
     /// `store.NAME.keyring`: a GnuPG home of its own.
     public static let storeKeyring = Setting<FilePath?>(
-        "keyring", default: nil, description: "The GnuPG home with this store's keys, in place of GNUPGHOME",
+        "keyring", default: nil, description: "The GnuPG home with this store's keys, instead of GNUPGHOME",
         owner: .stores, kind: SettingKind.path.optional, place: .store, protection: .personal)
     /// `store.NAME.mount`: whether the mount shows it.
     public static let storeInMount = Setting<Bool>(

@@ -123,7 +123,7 @@ public enum Catalogue {
     public static let storeSigningKeys = Setting<String?>(
         "signingKeys", default: nil,
         description: "Fingerprints of the keys that may sign .gpg-id, like PASSWORD_STORE_SIGNING_KEY",
-        owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, parted by spaces").optional,
+        owner: .stores, kind: SettingKind.text("fingerprints of 40 digits, separated by spaces").optional,
         place: .store)
     /// Names of scratch files besides the known ones.
     public static let scratchPatterns = Setting<[String]>(
@@ -175,7 +175,7 @@ public enum Catalogue {
     /// How long a question whether a program may read waits.
     public static let accessTimeout = Setting<Duration>(
         "access.timeout", default: .seconds(60),
-        description: "How long the question whether a program may read waits for an answer",
+        description: "How long to wait for an answer to the question whether a program may read",
         owner: .access, kind: .duration)
     /// Whether it is noted who read what.
     public static let accessLog = Setting<Bool?>(
@@ -185,7 +185,7 @@ public enum Catalogue {
     /// How long that is kept.
     public static let accessKeep = Setting<Duration>(
         "access.keep", default: .seconds(30 * 86_400),
-        description: "How long the log of who read is kept; of more than 50000 lines the oldest go first",
+        description: "How long the access log is kept; beyond 50000 lines, the oldest are dropped",
         owner: .access, kind: .duration)
     /// Whether first reads are told on the desktop.
     public static let accessNotify = Setting<Bool>(

@@ -108,7 +108,7 @@ extension Configuration {
 
     private static func checkName(_ name: String) throws(SettingsError) {
         guard name.isEmpty || name.utf8.contains(0) || name.utf8.contains(UInt8(ascii: "\n")) else { return }
-        throw SettingsError(code: .name, message: "'\(name)' cannot be the name of a store")
+        throw SettingsError(code: .name, message: "'\(name)' is not a valid store name")
     }
 
     private static func checkIsThere(_ name: String, _ file: ConfigFile) throws(SettingsError) {
@@ -117,6 +117,6 @@ extension Configuration {
 
     private static func checkIsFree(_ name: String, _ file: ConfigFile) throws(SettingsError) {
         guard file.subsections(of: "store").contains(name) else { return }
-        throw SettingsError(code: .storeExists, message: "there is a store '\(name)' already")
+        throw SettingsError(code: .storeExists, message: "there is already a store '\(name)'")
     }
 }

@@ -43,12 +43,12 @@ public struct Directories: Sendable, Equatable {
     /// - Throws: `.unsafeFolder`, `.access`.
     public static func makePrivate(_ folder: FilePath) throws(SettingsError) {
         _ = try rethrowing(folder.makeFolder()) { (error: Errno) in
-            SettingsError(code: .access, message: "cannot be made: \(error)", file: folder)
+            SettingsError(code: .access, message: "cannot be created: \(error)", file: folder)
         }
         guard isOurs(folder) else {
             throw SettingsError(
                 code: .unsafeFolder,
-                message: "must be a folder that belongs to you and is closed to others (chmod 700)",
+                message: "must be a folder that you own and that others cannot access (chmod 700)",
                 file: folder)
         }
     }

@@ -51,7 +51,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
         guard let recipient = try recipient(engine) else {
             throw OpenPGPError(
                 .missingKey,
-                "there is no secret key of yours that can be encrypted to: make one with gpg --quick-gen-key")
+                "you have no secret key to encrypt to: create one with gpg --quick-gen-key")
         }
         return try engine.encrypt(secret, to: [recipient])
     }

@@ -22,7 +22,7 @@ public struct LayeredCredentialStore: CredentialStore {
     public func save(_ secret: SecretBytes, as key: CredentialKey, expires: Int64?) throws(CredentialError) {
         var lastError = CredentialError(
             .unavailable,
-            "there is neither a Secret Service nor an OpenPGP key of yours to keep a credential with")
+            "you have neither a Secret Service nor an OpenPGP key to store a credential with")
         for (index, place) in places.enumerated() where place.isAvailable {
             do {
                 try place.save(secret, as: key, expires: expires)

@@ -63,14 +63,14 @@ extension Catalogue {
             "The settings and the list of stores; stays until passdir erase"),
         item(
             "configuration lock", "file", .configuration, "config.lock", .none, .stores,
-            "Held while the configuration is written; gone then"),
+            "Held while the configuration is written, then removed"),
         item(
             "configuration copy", "git-config text", .configuration, "config.new*", .personal, .stores,
-            "The next configuration while it is written; gone then"),
+            "The new configuration while it is written, then removed"),
         item("log", "text", .state, "log", .personal, .daemon, "What the daemon did; never a secret"),
         item(
             "state", "SQLite", .state, "state.sqlite", .personal, .stores,
-            "What was learned and could be learned again"),
+            "What passdir has learned and could learn again"),
         item(
             "state journal", "SQLite", .state, "state.sqlite-*", .personal, .stores,
             "SQLite's write-ahead log of the state"),
@@ -79,7 +79,7 @@ extension Catalogue {
             "A state that could not be read, set aside"),
         item(
             "access log", "SQLite", .state, "access.sqlite", .personal, .access,
-            "Which programs read which secrets; never a content"),
+            "Which programs read which secrets; never their content"),
         item(
             "access log journal", "SQLite", .state, "access.sqlite-*", .personal, .access,
             "SQLite's write-ahead log of the access log"),
@@ -94,20 +94,21 @@ extension Catalogue {
             "Held while a store is added, replaced or removed"),
         item(
             "operation", "NUL-separated text", .state, "operations/*", .personal, .stores,
-            "An operation on a store under way, so that a killed one is finished or taken back"),
+            "An operation on a store in progress, so that an interrupted one is finished or undone"),
         item("clones", "folder", .data, "stores", .none, .stores, "The stores that passdir cloned"),
         item(
             "clone", "git repository", .data, "stores/*/**", .ciphertext, .stores,
             "A store that passdir cloned; stays until the store is removed"),
         item(
             "removed folders", "folder", .data, "removed", .none, .stores,
-            "Folders of stores that were removed or cloned anew while they held what exists nowhere else"),
+            "Folders of stores that were removed or cloned again while they held data that exists nowhere else"
+        ),
         item(
             "removed folder", "folder", .data, "removed/*/**", .ciphertext, .stores,
             "The folder of such a store as it was; stays until you remove it, or passdir erase --force"),
         item(
             "credentials", "folder", .data, "credentials", .none, .stores,
-            "Credentials where there is no Secret Service"),
+            "Credentials if there is no Secret Service"),
         item(
             "credential", "OpenPGP message", .data, "credentials/*.gpg", .secret, .stores,
             "A credential of a store, encrypted to the user's own key"),
@@ -116,56 +117,59 @@ extension Catalogue {
             "When a credential expires"),
         item(
             "credential copy", "OpenPGP message or text", .data, "credentials/*.new", .secret, .stores,
-            "A credential while it is written; gone then"),
+            "A credential while it is written, then removed"),
         item(
             "credential item", "bytes", .secretService, "org.passdir.Credential", .secret, .stores,
             "A credential of a store in the user's keyring"),
         item(
             "control socket", "socket", .runtime, "control", .personal, .daemon,
-            "Where commands reach the daemon; gone when it ends"),
+            "Where commands reach the daemon; removed when it exits"),
         item(
-            "control lock", "file", .runtime, "control.lock", .none, .daemon, "Held by the daemon that runs"),
+            "control lock", "file", .runtime, "control.lock", .none, .daemon, "Held by the running daemon"),
         item(
-            "ciphertext in work", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
-            "A secret while it is saved; gone then"),
+            "new ciphertext", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
+            "A secret while it is saved, then removed"),
         item(
             "mount points", "fields ended by NUL", .data, "mountpoints", .personal, .daemon,
-            "The folders that were mounted on, with the modes they had before; stays until passdir erase"),
+            "The folders used as mount points, with the modes they had before; stays until passdir erase"),
         item(
             "mount points' copy", "fields ended by NUL", .data, "mountpoints.new", .personal, .daemon,
-            "That list while it is written; gone then"),
+            "That list while it is written, then removed"),
         item(
             "recipient record", "fields ended by NUL", .data, "recipients", .personal, .stores,
-            "Whom each .gpg-id named when you last agreed to it"),
+            "Whom each .gpg-id named when you last approved it"),
         item(
             "recipient record's copy", "fields ended by NUL", .data, "recipients.new", .personal, .stores,
-            "The record while it is written; gone then"),
+            "The record while it is written, then removed"),
         item(
             "mark of a record", "file", .state, "agreed/**", .personal, .stores,
-            "That a store has a recipient record: one that is lost is missed"),
+            "Marks that a store has a recipient record, so that its loss is noticed"),
         item(
             "notes of a change", "folder", .data, "changes/**", .personal, .stores,
-            "What a change of recipients is and how far it came; gone then"),
+            "A change of recipients and its progress; removed once it is done"),
         item(
             "change of recipients", "folder", .store, ".passdir-reencrypt/**", .ciphertext, .stores,
-            "Secrets that are encrypted to new recipients, until all of them are; gone then"),
+            "Secrets encrypted to new recipients, until all of them are; then removed"),
         item(
             "new clone", "git repository", .besideStore, ".passdir-*.new/**", .ciphertext, .stores,
-            "A store that is cloned anew, until it is in its place"),
+            "A store that is being cloned again, until it is in place"),
         item(
             "old folder", "git repository", .besideStore, ".passdir-*.old/**", .ciphertext, .stores,
-            "The old folder of a store that was cloned anew; gone then"),
+            "The old folder of a store that was cloned again, then removed"),
         item(
             "commit journal", "text", .git, "passdir-*", .personal, .sync,
-            "What is being committed or merged, so that a crash loses nothing; gone then"),
+            "What is being committed or merged, so that a crash loses nothing; then removed"),
         item(
             "sizes", "table", .table, "plaintextSize", .personal, .stores,
             "Sizes of secrets; never a name"),
         item(
-            "store facts", "table", .table, "storeState", .personal, .stores, "What was learned of each store"
+            "store facts", "table", .table, "storeState", .personal, .stores,
+            "What passdir has learned about "
+                + "each store"
         ),
         item(
-            "schema versions", "table", .table, "grdb_migrations", .none, .stores, "How the tables are made"),
+            "schema versions", "table", .table, "grdb_migrations", .none, .stores,
+            "The versions of the tables"),
         item(
             "last push", "seconds since 1970", .fact, "lastPush", .personal, .sync,
             "When a push last reached the remote"),
@@ -174,22 +178,22 @@ extension Catalogue {
             "When the remote was last asked for changes"),
         item(
             "transport", "word", .fact, "transport", .none, .sync,
-            "What talks to the remote, where libgit2 could not"),
+            "What talks to the remote if libgit2 could not"),
         item(
             "conflicts", "paths", .fact, "conflicts", .personal, .sync,
             "Secrets of which a merge kept both versions, until conflicts are resolved"),
         item(
-            "expiry told", "day", .fact, "expiryTold-*", .personal, .daemon,
-            "Which end of a credential the desktop was told of, by its kind"),
+            "expiry notice", "day", .fact, "expiryTold-*", .personal, .daemon,
+            "Which expiry of a credential you were notified of, by its kind"),
         item(
             "lost secrets", "JSON", .fact, "lost", .personal, .daemon,
             "Which secrets could not be saved before the daemon ended; never their text"),
         item(
             "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
-            "Commits that were made anew on top of the remote's"),
+            "Commits that were rebased onto the remote's"),
         item(
             "last remote", "URL without passwords", .fact, "remote", .personal, .sync,
-            "Where was last fetched from, as the remote's name may come to mean another place"),
+            "The URL last fetched from, as the remote's name may later point elsewhere"),
     ])
 
     /// The names that are declared more than once.

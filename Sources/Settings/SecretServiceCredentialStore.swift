@@ -44,7 +44,7 @@ public struct SecretServiceCredentialStore: CredentialStore {
             }
         }
         defer { secret_value_unref(value.map { UnsafeMutableRawPointer($0) }) }
-        try call("kept") { cancellable, error in
+        try call("stored") { cancellable, error in
             let attributes = passdir_secret_attributes(
                 key.store, key.kind.rawValue, expires.map { String($0) })
             defer { g_hash_table_unref(attributes) }
@@ -68,7 +68,7 @@ public struct SecretServiceCredentialStore: CredentialStore {
         var count = gsize(0)
         let bytes = secret_value_get(value, &count)
         return try rethrowing(SecretBytes(copying: UnsafeRawBufferPointer(start: bytes, count: Int(count)))) {
-            (_: Errno) in CredentialError(.failed, "there is no memory for the credential")
+            (_: Errno) in CredentialError(.failed, "not enough memory for the credential")
         }
     }
 

@@ -39,8 +39,8 @@ extension Committer {
         return whatIsNotInStep
             ?? (hasSeenAll
                 ? nil
-                : "git or another program is at work in the folder of the store \"\(store.name)\", so that it is not "
-                    + "known whether all is committed: run passdir sync again when it has ended.")
+                : "git or another program is working in the folder of the store \"\(store.name)\", so it is "
+                    + "unclear whether everything is committed: run passdir sync again once it is done.")
     }
 
     /// What there is to say where there is nothing to be in step with, as one sentence without a full stop; nil where a
@@ -57,8 +57,8 @@ extension Committer {
             }
         }
         return hasRepository
-            ? "all is committed; there is no remote to be in step with"
-            : "there is no git repository: what is saved is neither committed nor pushed"
+            ? "everything is committed; there is no remote to sync with"
+            : "there is no git repository: changes are neither committed nor pushed"
     }
 
     /// Returns when no exchange with a remote is under way.
@@ -88,8 +88,9 @@ extension Committer {
         if let sentence = Reencryption.unfinishedAbort(in: store) { return sentence }
         if Reencryption.isUnderWay(in: store) {
             return
-                "a change of recipients is under way or was interrupted, and is not committed: passdir recipients "
-                + "resume \(ShellWord.quoted(store.name)) finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) takes it back."
+                "a change of recipients is in progress or was interrupted, and is not committed: passdir "
+                + "recipients resume \(ShellWord.quoted(store.name)) finishes it, passdir recipients abort "
+                + "\(ShellWord.quoted(store.name)) undoes it."
         }
         if let sentence = state.unopenedSentences(state.withLock { $0.unopened }).first {
             return "\(sentence)."

@@ -24,7 +24,7 @@ extension Committer {
         do throws(GitError) {
             for part in state.repositories(try state.ownRepository()) { try writer.mend(part) }
         } catch {
-            throw CommitError(message: "git's index cannot be mended: \(error.message).")
+            throw CommitError(message: "cannot repair git's index: \(error.message).")
         }
     }
 
@@ -39,7 +39,7 @@ extension Committer {
             part = try writer.committable(part, onto: commit, exactly: true)
             return try part.repository.plannedTree(parent: commit, paths: part.paths).changes.isEmpty
         } catch {
-            throw CommitError(message: "the newest commit cannot be read: \(error.message).")
+            throw CommitError(message: "cannot read the latest commit: \(error.message).")
         }
     }
 

@@ -11,7 +11,7 @@ extension Committer {
         state.withLock { $0.syncError = nil }
         if sync.hasComplained {
             sync.hasComplained = false
-            options.notify(store.name, "The store \"\(store.name)\" is in step with its remote again.")
+            options.notify(store.name, "The store \"\(store.name)\" is in sync with its remote again.")
         }
         state.refreshStatus()
     }

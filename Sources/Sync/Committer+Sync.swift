@@ -117,7 +117,7 @@ extension Committer {
         }
         throw SyncFailure(
             kind: .passing,
-            message: "others push to the remote faster than this store can follow; it tries again.")
+            message: "others are pushing to the remote faster than this store can follow; it will retry.")
     }
 
     private func note(chosen sentence: String?) {

@@ -22,8 +22,8 @@ struct CommandFailure: SentenceError {
         let environment = CallerEnvironment.variables()
         if let (place, command) = stale(environment) {
             return CommandFailure(
-                "the daemon of \(place) has ended without unmounting; '\(command)' mounts your stores again, and commits "
-                    + "what was saved")
+                "the daemon for \(place) exited without unmounting; '\(command)' mounts your stores again and "
+                    + "commits what was saved")
         }
         return CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
     }

@@ -85,12 +85,12 @@ struct ConflictsSettleCommand: ParsableCommand {
             path, for: .writing, environment: CallerEnvironment.variables())
         let list = ConflictList(access.store)
         guard let entry = list.find().first(where: { $0.path == access.backingPath }) else {
-            throw CommandFailure("\(path) is no conflict; 'passdir conflicts' lists them")
+            throw CommandFailure("\(path) is not a conflict; 'passdir conflicts' lists them")
         }
         let isSettled = try list.settle(entry, keeping: keep) { try access.commit($0, pushing: $1) }
         guard !isSettled else { return Output.success("\(path) is settled") }
         StandardError.print(
-            "passdir: \(path) stays a conflict: a version that was saved meanwhile has that name now")
+            "passdir: \(path) is still a conflict: a version saved in the meantime now has that name")
     }
 }
 

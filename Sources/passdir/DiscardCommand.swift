@@ -34,7 +34,7 @@ struct DiscardCommand: ParsableCommand {
                     "\(secret.store)/\(secret.path) is open in a program that may still save it: close it there first"
                 )
             }
-            Output.success("the unsaved text of \(secret.store)/\(secret.path) is discarded")
+            Output.success("discarded the unsaved text of \(secret.store)/\(secret.path)")
         }
     }
 
@@ -56,7 +56,7 @@ struct DiscardCommand: ParsableCommand {
         let found = store?.unsavedOrLost.first { $0 == path || $0 == place.path.withoutSuffix.string }
         guard let found else {
             throw CommandFailure(
-                "nothing of \(place.store.name)/\(path) is unsaved; 'passdir status' lists what is")
+                "\(place.store.name)/\(path) has no unsaved text; 'passdir status' lists what is unsaved")
         }
         return (place.store.name, found)
     }

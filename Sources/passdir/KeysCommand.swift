@@ -57,7 +57,8 @@ struct KeysListCommand: ParsableCommand {
         var lines = [
             [key.fingerprint ?? key.id, name].filter { !$0.isEmpty }.joined(separator: "  "),
             "  \(key.id)  " + facts.joined(separator: ", "),
-            key.folders.isEmpty ? "  named nowhere" : "  named in " + key.folders.joined(separator: ", "),
+            key.folders.isEmpty
+                ? "  not named anywhere" : "  named in " + key.folders.joined(separator: ", "),
         ]
         if let problem = key.problem { lines.append("  ! \(problem)") }
         return lines
@@ -66,7 +67,7 @@ struct KeysListCommand: ParsableCommand {
     private static func sentence(for state: KeyState) -> String {
         switch state {
         case .usable: "usable"
-        case .expiring: "about to expire"
+        case .expiring: "expires soon"
         case .expired: "expired"
         case .revoked: "revoked"
         case .disabled: "disabled"
@@ -134,14 +135,14 @@ struct KeysImportCommand: ParsableCommand {
     static func tell(_ keys: [KeyPreview]) {
         let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
         let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
-        Output.success(known == 0 ? imported : "\(imported), \(known) known already")
+        Output.success(known == 0 ? imported : "\(imported), \(known) already known")
     }
 
     private static func sentence(for naming: KeyNaming) -> String {
         switch naming {
         case .fingerprint, .keyID: "named in .gpg-id"
-        case .shortKeyID: "has the 8 digits of a key id in .gpg-id, as others may: compare the fingerprint"
-        case .address: "carries an address that .gpg-id names, as others may: compare the fingerprint"
+        case .shortKeyID: "matches an 8-digit key id in .gpg-id, as other keys may: compare the fingerprint"
+        case .address: "has an address that .gpg-id names, as other keys may: compare the fingerprint"
         }
     }
 
@@ -175,7 +176,7 @@ struct KeysImportCommand: ParsableCommand {
         } catch {
             throw CommandFailure("cannot read \(name): \(error)")
         }
-        throw CommandFailure("\(name) is too large for keys")
+        throw CommandFailure("\(name) is too large to be a key file")
     }
 }
 
@@ -211,7 +212,7 @@ struct KeysRemoveCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The key: its fingerprint, or an id or address that matches only one.",
+        help: "The key: its fingerprint, or an id or address that only one key matches.",
         completion: PlaceCompletion.keys)
     var key: String
 
@@ -232,6 +233,6 @@ struct KeysRemoveCommand: ParsableCommand {
             try Confirmation.require("Remove it from the keyring?")
         }
         try sharing.removeKey(fingerprint, ofStore: store)
-        Output.success("\(fingerprint) is removed")
+        Output.success("removed \(fingerprint)")
     }
 }

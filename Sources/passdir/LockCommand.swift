@@ -6,7 +6,7 @@ import Stores
 struct LockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Forget what was decrypted, and let nothing be read until you unlock.",
+        abstract: "Forget decrypted secrets and refuse reads until you unlock.",
         discussion: """
             Wipes the decrypted secrets of the stores from memory and makes gpg-agent forget all passphrases (setting \
             lock.agent). From then on reading fails with "Permission denied", also in programs that have a file open, until \

@@ -50,7 +50,7 @@ struct LogCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard number > 0 else { throw ValidationError("The number of commits must be more than 0.") }
+        guard number > 0 else { throw ValidationError("the number of commits must be greater than 0") }
     }
 
     func run() throws {

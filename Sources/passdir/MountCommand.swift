@@ -32,9 +32,9 @@ struct MountCommand: ParsableCommand {
     var readyDescriptor: Int32?
 
     func validate() throws {
-        guard mountpoint != "" else { throw ValidationError("The mount point is empty.") }
+        guard mountpoint != "" else { throw ValidationError("the mount point is empty") }
         guard foreground || readyDescriptor == nil else {
-            throw ValidationError("'--ready-fd' is for passdir itself, together with '--foreground'.")
+            throw ValidationError("'--ready-fd' is internal to passdir and requires '--foreground'")
         }
     }
 
@@ -81,12 +81,12 @@ struct MountCommand: ParsableCommand {
             if mount.isUnmounted != true,
                 mountpoint == nil || FilePath(mount.path) == ((try? place.resolvingLinks()) ?? place)
             {
-                return Output.notice("mounted at \(mount.path) already, since \(mount.since.local)")
+                return Output.notice("already mounted at \(mount.path), since \(mount.since.local)")
             }
         }
         let log = Places.logFile(environment: environment)
         try rethrowing(log.removingLastComponent().makeFolders()) { (error: Errno) in
-            CommandFailure("cannot make \(log.removingLastComponent()): \(error)")
+            CommandFailure("cannot create \(log.removingLastComponent()): \(error)")
         }
         try Detached.start(
             arguments: ["mount", "--foreground", place.string], environment: environment, logFile: log)
@@ -94,7 +94,8 @@ struct MountCommand: ParsableCommand {
         if let first = lost.first {
             let more = lost.count > 1 ? " and \(lost.count - 1) more" : ""
             StandardError.warn(
-                "\(first)\(more) could not be saved before passdir last ended, and the text is lost; passdir status says why"
+                "\(first)\(more) could not be saved before passdir last exited, and the text is lost; passdir "
+                    + "status says why"
             )
         }
         Output.success("mounted at \(place)")

@@ -35,8 +35,8 @@ enum NestedCommand {
         }
         return WrongName(
             message: paths.count > 1
-                ? "there is no command \"\(first)\": one of \(Self.list(paths, after: "passdir")) is meant"
-                : "there is no command \"\(first)\": passdir \(path) is meant, passdir help \(path) tells of it"
+                ? "there is no command \"\(first)\": did you mean \(Self.list(paths, after: "passdir"))?"
+                : "there is no command \"\(first)\": did you mean passdir \(path)? See passdir help \(path)"
         )
     }
 
@@ -77,7 +77,7 @@ enum NestedCommand {
             guard paths.count == 1 else {
                 throw WrongName(
                     message:
-                        "which command is meant by \"\(name)\"? \(Self.list(paths, after: "passdir help"))")
+                        "\"\(name)\" is ambiguous; did you mean \(Self.list(paths, after: "passdir help"))?")
             }
             return path.split(separator: " ").map(String.init) + words.dropFirst()
         }

@@ -83,7 +83,7 @@ extension Output {
             BrokenPipe.end()
         } catch {
             // As echo(1) says it: the exit status alone would tell a script, and nothing a reader.
-            StandardError.print("passdir: cannot write the output: \(error)")
+            StandardError.print("passdir: cannot write output: \(error)")
             exit(1)
         }
     }

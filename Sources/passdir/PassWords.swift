@@ -17,18 +17,20 @@ enum PassWords {
         case "ls": "passdir list lists the names, and ls \(ShellWord.quoted(mountPoint)) the files"
         case "find": "passdir search \(typed.map(ShellWord.quoted) ?? "WORD") finds names"
         case "grep":
-            "grep -r \(typed.map(ShellWord.quoted) ?? "WORD") \(ShellWord.quoted(mountPoint)) looks into every secret"
+            "grep -r \(typed.map(ShellWord.quoted) ?? "WORD") \(ShellWord.quoted(mountPoint)) searches every secret"
         case "show", "cat", "get": "a secret is a file: cat \(file), and passdir store show shows a store"
         case "insert", "add", "edit", "set":
             "a secret is a file: $EDITOR \(file), or write to it; passdir store add adds a store"
-        case "generate": "a secret is a file: write what a generator prints to \(file)"
+        case "generate": "a secret is a file: write a generator's output to \(file)"
         case "rm", "delete": "a secret is a file: rm \(file); passdir store remove removes a store"
         case "mv", "cp": "a secret is a file: use \(word) below \(ShellWord.quoted(mountPoint))"
         case "init":
-            "passdir recipients set STORE KEY chooses who can read; passdir store add NAME --path DIR --init makes a store"
-        case "umount": "passdir unmount is meant"
+            "passdir recipients set STORE KEY chooses who can read; passdir store add NAME --path DIR --init "
+                + "creates a store"
+        case "umount": "did you mean passdir unmount?"
         case "git":
-            "git -C \(storeFolder) works as ever beside the mount; passdir log, passdir sync and passdir restore do the usual"
+            "git -C \(storeFolder) still works beside the mount; passdir log, passdir sync and passdir restore "
+                + "cover the usual cases"
         case "push", "pull", "fetch", "commit": "passdir sync commits, fetches, merges and pushes"
         default: nil
         }

@@ -28,7 +28,7 @@ enum PromptInterruption {
                 signal(number, SIG_DFL)
                 kill(getpid(), number)
             }
-        ) { (error: Errno) in CommandFailure("signals cannot be caught: \(error)") }
+        ) { (error: Errno) in CommandFailure("cannot catch signals: \(error)") }
         defer {
             let isEnding = state.withLock { state in
                 state.isOver = true

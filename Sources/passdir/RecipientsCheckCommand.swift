@@ -56,7 +56,7 @@ struct RecipientsCheckCommand: ParsableCommand {
             for secret in group.secrets { tell("  " + secret.secret.withoutSuffix.string) }
         }
         for key in planned.foreign {
-            StandardError.print("! \(key.key.title) was added by somebody else: you have not agreed to it")
+            StandardError.print("! \(key.key.title) was added by someone else, and you have not approved it")
         }
         var accepted: Set<Fingerprint> = []
         if !planned.secrets.isEmpty,
@@ -65,7 +65,7 @@ struct RecipientsCheckCommand: ParsableCommand {
                 "--yes re-encrypts them without asking")
         {
             if !planned.foreign.isEmpty {
-                try Confirmation.require("Encrypt to what somebody else added, too?")
+                try Confirmation.require("Also encrypt to the keys that someone else added?")
                 accepted = Set(planned.foreign.map(\.key.fingerprint))
             }
             try Confirmation.require("Continue?")
@@ -81,7 +81,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         }
         sharing.retrySaves()
         Work.tell(outcome)
-        if !json { Output.notice("\(count) re-encrypted") }
+        if !json { Output.notice("re-encrypted \(count)") }
         return outcome.skipped.isEmpty && outcome.left.isEmpty
     }
 
@@ -92,8 +92,9 @@ struct RecipientsCheckCommand: ParsableCommand {
 
     private static func tell(_ report: CheckReport) {
         for drift in report.drift {
-            var facts = drift.missing.map { "not for \($0)" } + drift.extra.map { "also for \($0)" }
-            if drift.isHidden { facts.append("its recipients are hidden: they cannot be compared") }
+            var facts =
+                drift.missing.map { "not encrypted to \($0)" } + drift.extra.map { "also encrypted to \($0)" }
+            if drift.isHidden { facts.append("its recipients are hidden and cannot be compared") }
             show("\(drift.secret): " + facts.joined(separator: ", "))
         }
         for problem in report.problems { show("! \(problem)") }
@@ -104,8 +105,10 @@ struct RecipientsCheckCommand: ParsableCommand {
             show("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
         }
         let differing = report.drift.filter { !$0.isHidden }.count
-        let keys = report.keys.isEmpty ? "" : "; \(report.keys.count) of the keys cannot be used, or soon"
-        show("\(report.total) secrets, \(differing) not for just their recipients\(keys)")
+        let keys = report.keys.isEmpty ? "" : "; keys unusable or expiring soon: \(report.keys.count)"
+        show(
+            "\(report.total) secret\(report.total == 1 ? "" : "s"), \(differing) not encrypted to exactly "
+                + "\(report.total == 1 ? "its" : "their") recipients\(keys)")
     }
 
     private static func show(_ line: String) { Output.print(line) }
@@ -135,15 +138,15 @@ struct RecipientsConfirmCommand: ParsableCommand {
         let shown = try sharing.foreignChanges(ofStore: store)
         UnsavedLists.tell(sharing, ofStore: store)
         guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
-        if shown.isLost { Output.print("whom you agreed to is not known any more: look at all of them") }
+        if shown.isLost { Output.print("your earlier approvals are lost: review all recipients") }
         Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
         if shown.canBeAgreed {
-            if try Confirmation.mustAsk(unless: yes, "--yes agrees without asking") {
+            if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
                 try Confirmation.require("Agree?")
             }
             try sharing.confirm(shown, store: store)
             sharing.retrySaves()
-            Output.success("\(store): you agree to the recipients as they are now")
+            Output.success("\(store): approved the current recipients")
         }
         guard shown.unusable.isEmpty else {
             let files = shown.unusable.map(\.file).joined(separator: ", ")
@@ -152,7 +155,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
             }
             let what = names.isEmpty ? files : names.prefix(5).joined(separator: ", ") + " in " + files
             throw DaemonError(
-                message: "\(what) cannot be agreed to as it is: "
+                message: "\(what) cannot be approved as it is: "
                     + (names.isEmpty ? "" : "import the key with passdir keys import, or ")
                     + "restore the list, then confirm again")
         }
@@ -165,9 +168,9 @@ extension RecipientChangeReport {
         let source =
             commit.map {
                 "by commit \($0.prefix(8)) of \(author ?? "?"), "
-                    + (signer.map { "signed by \($0)" } ?? "not signed by a key that is known here")
+                    + (signer.map { "signed by \($0)" } ?? "not signed by a known key")
             } ?? "not committed"
-        var lines = ["\(file): changed \(source); you have not agreed to it"]
+        var lines = ["\(file): changed \(source); you have not approved it"]
         lines += added.map { "  + \($0)" } + removed.map { "  - \($0)" }
         for name in unknown.prefix(Self.longestList) {
             // A name may be as long as a file, and the reason names it once more.
@@ -175,7 +178,7 @@ extension RecipientChangeReport {
             lines.append("  + \(shown): \(VisibleText.cut(name.reason, atMost: 600))")
         }
         if unknown.count > Self.longestList {
-            lines.append("  and \(unknown.count - Self.longestList) more names that mean no key here")
+            lines.append("  and \(unknown.count - Self.longestList) more names that match no key here")
         }
         if let problem { lines.append("  ! \(problem)") }
         return lines
@@ -190,11 +193,11 @@ extension RecipientChangeReport {
             if unknown.contains(where: \.isMissing) || isAnyKeyMissing {
                 first = "passdir keys import FILE --store \(store), then "
             } else if !unknown.isEmpty {
-                first = "write the fingerprint of the right key in place of the name, then "
+                first = "replace the name with the right key's fingerprint, then "
             }
-            lines.append("  to agree:  \(first)passdir recipients confirm \(store)")
+            lines.append("  to approve: \(first)passdir recipients confirm \(store)")
         }
-        if let refusal { lines.append("  to refuse: \(refusal)") }
+        if let refusal { lines.append("  to refuse:  \(refusal)") }
         return lines
     }
 

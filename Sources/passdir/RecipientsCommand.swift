@@ -102,16 +102,17 @@ struct ChangeOptions: ParsableArguments {
             return
         }
         for key in planned.awaited {
-            tell("+ \(key.key.title) is in the list by somebody else: this agrees to it")
+            tell("+ \(key.key.title) was put in the list by someone else: this approves it")
         }
         if planned.removesList { tell("- the folder's own .gpg-id") }
         if !change.isEmpty {
             tell(
-                "\(planned.place): \(change.secrets.count) of \(change.total) secrets will be re-encrypted")
+                "\(planned.place): \(change.secrets.count) of \(change.total) "
+                    + "secret\(change.total == 1 ? "" : "s") will be re-encrypted")
         }
         if !change.removed.isEmpty { warnOfRemoval(change) }
         for key in planned.foreign {
-            tell("! \(key.key.title) was added by somebody else: you have not agreed to it")
+            tell("! \(key.key.title) was added by someone else, and you have not approved it")
         }
         if dryRun { return }
         let consent = try self.consent(to: planned)
@@ -139,7 +140,7 @@ struct ChangeOptions: ParsableArguments {
         let canAsk = try Confirmation.mustAsk(
             unless: yes || isRefused && !Confirmation.isPossible, "--yes makes this change without asking")
         if !foreign.isEmpty, canAsk {
-            try Confirmation.require("Encrypt to what somebody else added, too?")
+            try Confirmation.require("Also encrypt to the keys that someone else added?")
             consent.foreign = Set(foreign.map(\.key.fingerprint))
         }
         if planned.change.locksOut, !lockMeOut, canAsk {
@@ -222,7 +223,7 @@ struct RecipientsResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Finish an interrupted change of recipients.",
         discussion: """
-            Shows whose keys would be added and removed, then asks.
+            Shows which keys would be added and removed, then asks.
 
             Example: passdir recipients resume work
             """)
@@ -283,12 +284,12 @@ struct RecipientsAbortCommand: ParsableCommand {
     }
 
     private static let isUndone = "the change is undone: everything is as it was before"
-    private static let isComplete = "the change was already complete and committed: it stays"
+    private static let isComplete = "the change was already complete and committed, so it stays"
 
     private static func tell(_ save: AbortedSave) {
         guard save.outcome == .undone else { return Output.success(isComplete) }
         Output.success(isUndone)
-        if let place = save.keptAt { Output.notice("what was to be saved as .gpg-id is kept in \(place)") }
+        if let place = save.keptAt { Output.notice("the .gpg-id that was being saved is kept in \(place)") }
     }
 
     private static func tell(_ undone: Reencryption.Undone) {
@@ -297,17 +298,19 @@ struct RecipientsAbortCommand: ParsableCommand {
         }
         Output.success("the change is undone")
         for secret in undone.again {
-            Output.notice("encrypted again, it was for whom the change added: \(secret.string)")
+            Output.notice("re-encrypted, as it was still encrypted to the added keys: \(secret.string)")
         }
         for secret in undone.left {
-            Output.notice("left as it is, for whom the change added: \(secret.string)")
+            Output.notice("left unchanged, still encrypted to the added keys: \(secret.string)")
         }
         if let list = undone.foreignList {
-            Output.notice("\(list.string) was changed or removed by somebody else meanwhile, and stays so")
+            Output.notice(
+                "\(list.string) was changed or removed by someone else in the meantime, and is left as it is")
         }
         if undone.isStashed {
             Output.notice(
-                "git's stash holds the change: git stash pop would bring it back, git stash drop removes it")
+                "git's stash still has the change: git stash pop would bring it back, git stash drop removes it"
+            )
         }
     }
 }

@@ -9,9 +9,9 @@ struct RecipientsSettleCommand: ParsableCommand {
         commandName: "settle",
         abstract: "Resolve recipient lists that were changed both here and on the remote.",
         discussion: """
-            Shows what each side changed. With a choice the list is changed as by 'recipients set', which shows \
-            whom that adds and asks, and everything else that both sides did is merged and pushed. What the \
-            remote encrypted to its own list is counted, and left to 'recipients check --fix'.
+            Shows what each side changed. With a choice, the list is changed as by 'recipients set', which shows \
+            whom it adds and asks first; all other changes of both sides are merged and pushed. Secrets that the \
+            remote encrypted to its own list are counted, and left for 'recipients check --fix'.
 
             Example: passdir recipients settle work --merged
             """)
@@ -21,7 +21,7 @@ struct RecipientsSettleCommand: ParsableCommand {
 
         static func help(for value: Choice) -> ArgumentHelp? {
             switch value {
-            case .merged: "Whom either side added, without whom either removed."
+            case .merged: "Everyone that either side added, without anyone that either removed."
             case .ours: "The list as it is here."
             case .theirs: "The list as it is on the remote."
             }
@@ -47,13 +47,13 @@ struct RecipientsSettleCommand: ParsableCommand {
         let lists = try sharing.partedLists(ofStore: store, for: choice == nil ? .reading : .writing)
         UnsavedLists.tell(sharing, ofStore: store)
         guard !lists.isEmpty else {
-            return Output.print("no list of recipients was changed on both sides")
+            return Output.print("no recipient list was changed on both sides")
         }
         for list in lists {
             Output.print("\(list.place):")
             Output.print("  here:       \(Self.changes(from: list.base, to: list.ours))")
             if list.isTheirsDamaged {
-                Output.print("  the remote: damaged, as it is not text in UTF-8")
+                Output.print("  the remote: damaged: not UTF-8 text")
                 continue
             }
             Output.print("  the remote: \(Self.changes(from: list.base, to: list.theirs))")
@@ -62,7 +62,7 @@ struct RecipientsSettleCommand: ParsableCommand {
         guard let choice else {
             throw DaemonError(
                 message:
-                    "nothing was changed: choose with --merged, --ours or --theirs whose list it is to be"
+                    "nothing was changed: choose a list with --merged, --ours or --theirs"
             )
         }
         for list in lists { try settle(list, choice, sharing) }
@@ -71,8 +71,9 @@ struct RecipientsSettleCommand: ParsableCommand {
         Output.success("\(store): merged")
         if drift > 0 {
             Output.print(
-                "\(drift) secrets came from the remote's list and are not for just their recipients: "
-                    + "passdir recipients check --fix \(store) shows and re-encrypts them")
+                "\(drift) secret\(drift == 1 ? " was" : "s were") encrypted to the remote's list, not to "
+                    + "exactly \(drift == 1 ? "its" : "their") recipients: passdir recipients check --fix "
+                    + "\(store) shows and re-encrypts them")
         }
     }
 
@@ -82,8 +83,8 @@ struct RecipientsSettleCommand: ParsableCommand {
         guard choice == .ours || !list.isTheirsDamaged else {
             throw DaemonError(
                 message:
-                    "the remote's list of \(list.place) is damaged, and nobody can be taken from it: passdir recipients "
-                    + "settle \(ShellWord.quoted(store)) --ours keeps the one that is here")
+                    "the remote's list of \(list.place) is damaged and cannot be used: passdir recipients "
+                    + "settle \(ShellWord.quoted(store)) --ours keeps the local one")
         }
         let lines =
             switch choice {
@@ -94,8 +95,9 @@ struct RecipientsSettleCommand: ParsableCommand {
         guard !lines.isEmpty else {
             throw DaemonError(
                 message:
-                    "\(list.place) would have no recipient: passdir recipients set \(ShellWord.quoted(list.place)) KEY "
-                    + "names some, then passdir recipients settle \(ShellWord.quoted(store)) --ours goes on")
+                    "\(list.place) would have no recipients: name some with passdir recipients set "
+                    + "\(ShellWord.quoted(list.place)) KEY, then run passdir recipients settle "
+                    + "\(ShellWord.quoted(store)) --ours")
         }
         guard lines != list.ours else { return }
         if yes || !Confirmation.isPossible { try refuseForeign(list, lines, choice, sharing) }
@@ -120,16 +122,16 @@ struct RecipientsSettleCommand: ParsableCommand {
         let lockOut = lockMeOut ? " --lock-me-out" : ""
         throw DaemonError(
             message:
-                "\(titles) was added to \(list.place) by others and you have not agreed to it: on a terminal and "
-                + "without --yes you are asked; else passdir recipients add \(ShellWord.quoted(list.place)) \(keys) "
-                + "--yes\(skip) agrees, then passdir recipients settle \(ShellWord.quoted(store)) --\(choice.rawValue) "
-                + "--yes\(skip)\(lockOut) goes on")
+                "\(titles) was added to \(list.place) by others and you have not approved it: run this on a "
+                + "terminal without --yes to be asked, or approve it with passdir recipients add "
+                + "\(ShellWord.quoted(list.place)) \(keys) --yes\(skip), then run passdir recipients "
+                + "settle \(ShellWord.quoted(store)) --\(choice.rawValue) --yes\(skip)\(lockOut)")
     }
 
     private static func changes(from base: [String], to lines: [String]) -> String {
         let changes =
             lines.filter { !base.contains($0) }.map { "+ \($0)" }
             + base.filter { !lines.contains($0) }.map { "- \($0)" }
-        return changes.isEmpty ? "other lines or comments only" : changes.joined(separator: ", ")
+        return changes.isEmpty ? "only other lines or comments" : changes.joined(separator: ", ")
     }
 }

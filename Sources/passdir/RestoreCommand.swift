@@ -31,7 +31,8 @@ struct RestoreCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\"), a commit from 'passdir log', HEAD~3.",
+            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\"), a commit from "
+                + "'passdir log', HEAD~3.",
             valueName: "when"), completion: PlaceCompletion.commits)
     var at: String?
 
@@ -68,7 +69,8 @@ struct RestoreCommand: ParsableCommand {
                 secret, process: getppid(), environment: CallerEnvironment.variables())
         else {
             throw CommandFailure(
-                "\(secret) may not be read: passdir access log \(ShellWord.quoted(secret)) says why")
+                "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
+            )
         }
         Output.write(
             secret: try PromptInterruption.during { try history.plaintext(of: file, cancellation: $0) })
@@ -94,11 +96,11 @@ struct RestoreCommand: ParsableCommand {
         let then = "\(version.commit.prefix(10)) (\(Timestamp(seconds: version.time).local))"
         for other in version.others {
             StandardError.print(
-                "passdir: left as it is, only secrets are restored: \(access.store.name)/\(other)")
+                "passdir: left unchanged, as only secrets are restored: \(access.store.name)/\(other)")
         }
         guard !wanted.isEmpty else {
             if failed > 0 { throw ExitCode.failure }
-            return Output.success("\(path) is as it was at \(then) already")
+            return Output.success("\(path) is already as it was at \(then)")
         }
         // Whatever lies there now must be in the history before it gives way.
         try access.commit(wanted.map { .saved($0.path) }, pushing: false)
@@ -114,14 +116,14 @@ struct RestoreCommand: ParsableCommand {
         }
         for case .saved(let other) in changes where !restored.contains(other) {
             StandardError.print(
-                "passdir: the version that was saved meanwhile is kept as \(access.store.name)/"
+                "passdir: the version saved in the meantime is kept as \(access.store.name)/"
                     + access.store.visiblePath(of: other).string)
         }
         try access.commit(changes)
         let what =
             version.isFolder
             ? "\(path): \(restored.count) of \(version.files.count) secrets are" : "\(path) is"
-        Output.success("\(what) as at \(then) again")
+        Output.success("\(what) restored to \(then)")
         if failed > 0 { throw ExitCode.failure }
     }
 
@@ -138,7 +140,8 @@ struct RestoreCommand: ParsableCommand {
     private func choose(_ history: StoreHistory, _ access: StoreAccess) throws -> HistoryPoint {
         guard Terminal.isThere else {
             throw CommandFailure(
-                "say which version with --at: a day, HEAD~N or a commit; passdir log \(ShellWord.quoted(path)) lists them"
+                "choose a version with --at: a day, HEAD~N or a commit; passdir log \(ShellWord.quoted(path)) "
+                    + "lists them"
             )
         }
         var entries = try history.entries(of: access.backingPath, limit: 50).filter { $0.path != nil }
@@ -146,12 +149,13 @@ struct RestoreCommand: ParsableCommand {
         guard !entries.isEmpty else { throw CommandFailure("no commit has changed \(path)") }
         for (number, entry) in entries.enumerated() {
             StandardError.print(
-                "\(number + 1)  \(entry.commit.prefix(10))  \(Timestamp(seconds: entry.time).local)  \(entry.author)  \(entry.subject)"
+                "\(number + 1)  \(entry.commit.prefix(10))  \(Timestamp(seconds: entry.time).local)  "
+                    + "\(entry.author)  \(entry.subject)"
             )
         }
         guard let answer = Terminal.line("Which one? [1-\(entries.count)] "), let number = Int(answer),
             entries.indices.contains(number - 1)
-        else { throw CommandFailure("Nothing was changed.") }
+        else { throw CommandFailure("nothing was changed") }
         return .named(entries[number - 1].commit)
     }
 }

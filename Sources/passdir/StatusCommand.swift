@@ -12,8 +12,8 @@ struct StatusCommand: ParsableCommand {
             last error, and failed saves that are kept in memory. The exit status is 1 while there are such saves. If \
             nothing is mounted, it says so, examines the stores itself, and exits with status 1.
 
-            With --follow it goes on: whenever something changes, such as how far a change of recipients is, it prints the \
-            status again. It ends with the mount, or by Ctrl-C.
+            With --follow, it prints the status again whenever something changes, such as the progress of a change of \
+            recipients, until the mount ends or you press Ctrl-C.
 
             Example: passdir status --json | jq '.stores[] | {name, state, lastError}'
             """

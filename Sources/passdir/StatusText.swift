@@ -12,8 +12,8 @@ struct StatusText {
         ]
         if report.mount.isUnmounted == true {
             lines = [
-                "mount    none: \(report.mount.path) was unmounted, and process \(report.mount.pid) ends when no program "
-                    + "works in it or has files in it open any more"
+                "mount    none: \(report.mount.path) was unmounted; process \(report.mount.pid) exits once no "
+                    + "program works in it or has files in it open"
             ]
         }
         lines.append(Self.version(report.mount.version))
@@ -84,8 +84,8 @@ struct StatusText {
         for lost in store.lost {
             let place = ShellWord.quoted("\(store.name)/\(lost.path)")
             facts.append(
-                "lost     \(lost.path): \(lost.error) (its text ended with passdir at \(lost.time.local); passdir discard "
-                    + "\(place) ends this notice)")
+                "lost     \(lost.path): \(lost.error) (its text was lost when passdir exited at "
+                    + "\(lost.time.local); passdir discard \(place) clears this notice)")
         }
         return facts
     }
@@ -93,7 +93,7 @@ struct StatusText {
     private static func sentence(for reason: LockReason) -> String {
         switch reason {
         case .command: "passdir lock"
-        case .idle: "nothing was read for lock.idle"
+        case .idle: "idle for lock.idle"
         case .screen: "the screen was locked"
         case .suspend: "the computer was suspended"
         case .logout: "you logged out"
@@ -102,11 +102,11 @@ struct StatusText {
 
     private static func sentence(for state: StoreState) -> String {
         switch state {
-        case .starting: "not looked at yet"
+        case .starting: "not examined yet"
         case .ready: "ready"
         case .noCommits: "reading and saving work; nothing is committed"
-        case .waiting: "changes or commits wait"
-        case .failed: "it cannot be used"
+        case .waiting: "changes or commits are pending"
+        case .failed: "unusable"
         }
     }
 
@@ -116,7 +116,7 @@ struct StatusText {
         return switch progress.step {
         case .encrypting:
             "re-encrypting \(progress.done) of \(all): passdir recipients abort \(ShellWord.quoted(store)) stops it"
-        case .placing: "putting \(progress.done) of \(all) in place, re-encrypted"
+        case .placing: "putting \(progress.done) of \(all) re-encrypted secrets in place"
         case .committing: "committing \(all), re-encrypted"
         }
     }

@@ -42,9 +42,9 @@ struct SyncCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        if theirs, ours { throw ValidationError("'--theirs' and '--ours' exclude each other.") }
+        if theirs, ours { throw ValidationError("'--theirs' and '--ours' cannot be used together") }
         if theirs || ours, stores.count != 1 {
-            throw ValidationError("'--theirs' and '--ours' are for one store at a time; name it.")
+            throw ValidationError("'--theirs' and '--ours' work on one store at a time: name it")
         }
     }
 
@@ -79,12 +79,13 @@ struct SyncCommand: ParsableCommand {
             } else if !json {
                 let count = report.conflicts.count
                 let rest = count == 0 ? "" : ", with \(count) conflict\(count == 1 ? "" : "s") to settle"
-                Output.notice("\(report.name): \(report.note ?? "in step")\(rest)")
+                Output.notice("\(report.name): \(report.note ?? "in sync")\(rest)")
             }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""
             StandardError.print(
-                "passdir: \(report.name): changed on two machines and kept twice: \(first)\(more); passdir conflicts lists "
+                "passdir: \(report.name): changed on two machines, so both versions are kept: \(first)\(more); "
+                    + "passdir conflicts lists "
                     + "them, passdir conflicts settle keeps one version")
         }
     }

@@ -32,21 +32,21 @@ struct TrustHostCommand: ParsableCommand {
         let keys = try (try? HostKeys(url: store)) ?? ofStore()
         guard !keys.isKnown else {
             throw CommandFailure(
-                "\(keys.host) is in ~/.ssh/known_hosts already; if its key has changed for a good reason, take the "
-                    + "old one out with ssh-keygen -R")
+                "\(keys.host) is already in ~/.ssh/known_hosts; if its key has changed for a good reason, "
+                    + "remove the old one with ssh-keygen -R")
         }
         let (lines, fingerprints) = try keys.shown()
         Output.print(lines: fingerprints)
         if let fingerprint {
             guard fingerprints.contains(where: { $0.hasPrefix(fingerprint + " ") }) else {
-                throw CommandFailure("\(keys.host) shows no key with the fingerprint \(fingerprint)")
+                throw CommandFailure("\(keys.host) offers no key with the fingerprint \(fingerprint)")
             }
         } else {
             guard Terminal.showsOutput else {
-                throw CommandFailure("there is no terminal to ask on; name the key with --fingerprint")
+                throw CommandFailure("no terminal to ask on; name the key with --fingerprint")
             }
             guard Terminal.line("Trust \(keys.host)? Type yes: ") == "yes" else {
-                throw CommandFailure("\(keys.host) is not trusted. Nothing was changed.")
+                throw CommandFailure("\(keys.host) is not trusted; nothing was changed")
             }
         }
         try keys.trust(lines)

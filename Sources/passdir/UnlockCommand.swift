@@ -11,7 +11,7 @@ struct UnlockCommand: ParsableCommand {
             When a program reads a secret, gpg-agent asks for the passphrase in the program's terminal or on its display. If \
             the program has neither, gpg-agent uses the terminal where you ran 'passdir mount', which may be closed by now. \
             After 'passdir unlock', gpg-agent remembers the passphrases of the store's keys for as long as its settings \
-            allow, and programs can read again. It also ends what 'passdir lock' began.
+            allow, and programs can read again. It also undoes 'passdir lock'.
 
             Example: passdir unlock work
             """
@@ -47,6 +47,6 @@ struct UnlockCommand: ParsableCommand {
         if let last = complaints.last { throw CommandFailure(last) }
         guard count == 0 else { return }
         let what = stores.count == 1 ? "the store \"\(stores[0])\" has no secret" : "there is no secret"
-        throw CommandFailure("\(what) that a key of yours decrypts")
+        throw CommandFailure("\(what) that any of your keys decrypts")
     }
 }

@@ -30,7 +30,7 @@ struct UnmountCommand: ParsableCommand {
             if let mountpoint {
                 let mounted = try client.status().mount.path
                 guard FilePath(mounted) == FilePath(mountpoint).absolute else {
-                    throw ControlError(.failed, "\(mountpoint) is not our mount point, \(mounted) is")
+                    throw ControlError(.failed, "\(mountpoint) is not the mount point; \(mounted) is")
                 }
             }
             for sentence in try client.unmount(discardUnsaved: discardUnsaved) {
@@ -57,7 +57,9 @@ struct UnmountCommand: ParsableCommand {
             StandardError.print(
                 "  \(holder.pid) \(holder.name): \(holder.uses.prefix(3).joined(separator: ", "))\(more)")
         }
-        if holders.isEmpty { StandardError.print("  none of your programs that can be seen: another user's") }
+        if holders.isEmpty {
+            StandardError.print("  none of the programs visible to you: probably another user's")
+        }
     }
 
     /// What a daemon that was killed has left.
@@ -69,7 +71,7 @@ struct UnmountCommand: ParsableCommand {
             : Daemon.mountPoint(argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
         guard try Daemon.freeMountPoint(place) else { throw CommandFailure("nothing is mounted") }
         StandardError.print(
-            "passdir: the daemon of \(place) had ended already; what it had not committed, the next mount commits"
+            "passdir: the daemon for \(place) had already exited; the next mount commits what it had not"
         )
     }
 }

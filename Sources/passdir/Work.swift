@@ -13,7 +13,7 @@ enum Work {
     ) throws -> ChangeOutcome {
         let cancellation = Cancellation()
         try rethrowing(TerminationSignals.start { _ in cancellation.cancel() }) { (error: Errno) in
-            CommandFailure("signals cannot be caught: \(error)")
+            CommandFailure("cannot catch signals: \(error)")
         }
         let bar = ProgressBar()
         defer { bar.end() }
@@ -24,15 +24,15 @@ enum Work {
     static func tell(_ outcome: ChangeOutcome) {
         for secret in outcome.skipped {
             StandardError.print(
-                "passdir: left as it is, no key here decrypts it: \(secret.string)")
+                "passdir: left unchanged, no key here decrypts it: \(secret.string)")
         }
         for secret in outcome.left {
             StandardError.print(
-                "passdir: left as it is, it came from others after you were asked: \(secret.string)")
+                "passdir: left unchanged, someone else added it after you were asked: \(secret.string)")
         }
         if !outcome.left.isEmpty {
             StandardError.print(
-                "passdir: to re-encrypt these, look at them, then run passdir recipients check --fix "
+                "passdir: review these, then re-encrypt them with passdir recipients check --fix "
                     + ShellWord.quoted(outcome.place))
         }
     }
@@ -56,14 +56,16 @@ enum Confirmation {
     /// As `require`, before something is destroyed; `--yes` agrees in the command.
     static func require(_ question: String, yes: Bool) throws {
         if yes { return }
-        guard isPossible else { throw CommandFailure("\(question) Say --yes to do it without being asked") }
+        guard isPossible else {
+            throw CommandFailure("\(question) Pass --yes to go ahead without being asked")
+        }
         try require(question)
     }
 
     /// Returns when the answer is yes.
     /// - Throws: When it is anything else: what was asked for is not done, and no program may think it was.
     static func require(_ question: String) throws {
-        guard asks(question) else { throw CommandFailure("Nothing was changed.") }
+        guard asks(question) else { throw CommandFailure("nothing was changed") }
     }
 
     /// Whether the answer is yes.

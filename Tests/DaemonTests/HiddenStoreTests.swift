@@ -42,7 +42,7 @@ import Testing
             let list = try home.passdir("store", "list").output
             #expect(list.contains("one ") && !list.contains("hidden"), "\(list)")
             // As the sentence says; removing one gives its text up as well.
-            #expect(result.errors.hasSuffix("or give the text up with passdir discard one/mail/imap\n"))
+            #expect(result.errors.hasSuffix("or drop the text with passdir discard one/mail/imap\n"))
             try home.succeed(["passdir", "discard", "one/mail/imap"])
             try home.succeed(["rm", home.mountPoint.pushing("one/new").string])
             result = try home.onTerminal(["passdir", "store", "hide", "one"], [])

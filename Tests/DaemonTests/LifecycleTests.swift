@@ -235,8 +235,8 @@ import Testing
                 (["a/b", "--url", url], "slash"), ([".x", "--url", url], "starts with"),
                 (["", "--url", url], "empty"),
                 (["a\tb", "--url", url], "control"), (["ONE", "--url", url], "already"),
-                (["x", "--path", one.path.pushing("mail").string], "lie in one another"),
-                (["x", "--path", home.path("passdir").string], "not there"),
+                (["x", "--path", one.path.pushing("mail").string], "overlap"),
+                (["x", "--path", home.path("passdir").string], "does not exist"),
                 (["x", "--path", home.path(".gitconfig").string], "no folder"),
                 (["x", "--url", home.path("nowhere.git").string], "no repository"),
                 (["x", "--url", "https://localhost:1/x.git"], "connect"),
@@ -268,7 +268,7 @@ import Testing
             try home.succeed(["git", "-C", remote.string, "symbolic-ref", "HEAD", "refs/heads/nowhere"])
             let before = try picture(home)
             for (words, said) in [
-                ([], "its HEAD names no branch that it has; --branch names one, such as main\n"),
+                ([], "its HEAD names a branch that does not exist; --branch names one, such as main\n"),
                 (["--branch", "nix"], "has no branch \"nix\"\n"),
             ] {
                 let result = try home.run(["passdir", "store", "add", "x", "--url", remote.string] + words)

@@ -59,7 +59,7 @@ import Testing
             #expect(try !home.passdir("status").output.contains("warning  changes"))
             try home.write("[store \"one\"\n", to: "config/passdir/config")
             try home.waitUntil("status tells it") {
-                try home.passdir("status").output.contains("warning  the configuration is not followed")
+                try home.passdir("status").output.contains("warning  the configuration is not applied")
             }
             #expect(names(home) == ["one", "two"])
             try home.unmount()

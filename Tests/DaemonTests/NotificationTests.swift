@@ -40,7 +40,7 @@ import Testing
             let told = try home.text(of: "bus").split(separator: "\n").filter { $0.contains("string \"") }
             #expect(told.contains { $0.contains("passdir: one") })
             #expect(told.contains { $0.contains("failed") && $0.contains("origin") }, "\(told)")
-            #expect(told.contains { $0.contains("in step with its remote again") }, "\(told)")
+            #expect(told.contains { $0.contains("in sync with its remote again") }, "\(told)")
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
             let result = try home.run(
                 ["dbus-run-session", "--", "bash", "-c", session], limit: .seconds(90))
             #expect(result.exitCode == 0, "\(result.errors)")
-            #expect(try home.text(of: "bus").contains("new could not be saved before passdir ended"))
+            #expect(try home.text(of: "bus").contains("new could not be saved before passdir exited"))
             try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
         }
     }

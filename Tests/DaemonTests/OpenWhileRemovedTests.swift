@@ -25,8 +25,8 @@ import Testing
                 #expect(result.exitCode == 1)
                 #expect(
                     result.errors
-                        == "passdir: one/a is open in a program that may still write there: close it first; "
-                        + "--force goes on without\n")
+                        == "passdir: one/a is open in a program that may still write there: close it first, or pass --force\n"
+                )
             }
             #expect(try writer.writeAll(Array("new\n".utf8)) == 4)
             try writer.close()
@@ -54,7 +54,7 @@ import Testing
             #expect(result.exitCode == 1)
             #expect(
                 result.errors.contains(
-                    "the store \"back\" lies in \(removed), which erase removes: move it first"))
+                    "the store \"back\" is in \(removed), which erase removes: move it first"))
             #expect(access(place.appending("a.gpg").string, F_OK) == 0)
             try home.succeed(["passdir", "erase", "--yes"])
             #expect(access(place.appending("a.gpg").string, F_OK) == 0)

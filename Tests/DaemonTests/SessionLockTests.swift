@@ -32,7 +32,7 @@ import Testing
         mock AddSession c2 seat1 4711 stranger true
         passdir mount ~/mnt
         soon delays
-        soon grep -q 'the session bus is watched' ~/state/passdir/log
+        soon grep -q 'watching the session bus' ~/state/passdir/log
 
         """
 
@@ -136,8 +136,8 @@ import Testing
                 extra: ["DBUS_SYSTEM_BUS_ADDRESS": none, "DBUS_SESSION_BUS_ADDRESS": none])
             #expect(try home.succeed(["cat", "mnt/work/a"]) == Array("text\n".utf8))
             for sentence in [
-                "there is no system bus that tells when the computer is suspended",
-                "there is no session bus that tells when the screen is locked",
+                "there is no system bus to report when the computer is suspended",
+                "there is no session bus to report when the screen is locked",
             ] {
                 try home.waitUntil(sentence) { try home.text(of: "state/passdir/log").contains(sentence) }
             }

@@ -24,7 +24,7 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             "the older of two stashes", says: #"stash@\{1\}: On main: first"#,
             "echo PLANTED > a.gpg; git stash push -qm first; echo two > a.gpg; git stash push -qm second"),
         .init(
-            "a stash that was dropped", says: "commit [0-9a-f]{7} that no branch leads to: WIP on main",
+            "a stash that was dropped", says: "commit [0-9a-f]{7} not on any branch: WIP on main",
             "echo PLANTED > a.gpg; git stash -q; git stash drop -q"),
         .init(
             "a commit", says: "commit [0-9a-f]{7} on branch main: mine",
@@ -60,13 +60,13 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             "git switch -qc x; echo PLANTED > a.gpg; git commit -qam mine; git switch -q main; git branch -qD x"
         ),
         .init(
-            "a commit without a log", says: "commit [0-9a-f]{7} that no branch leads to: mine",
+            "a commit without a log", says: "commit [0-9a-f]{7} not on any branch: mine",
             """
             echo PLANTED > a.gpg; git commit -qam mine; git reset -q --hard HEAD~
             git reflog expire --expire=now --all
             """),
         .init(
-            "content that was staged once", says: "file content [0-9a-f]{7} that no commit leads to",
+            "content that was staged once", says: "file content [0-9a-f]{7} not in any commit",
             "echo PLANTED > n.gpg; git add n.gpg; git rm -qf --cached n.gpg; rm n.gpg"),
         .init(
             "a worktree elsewhere", says: "commit [0-9a-f]{7} at the worktree wt: mine",
@@ -74,7 +74,7 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             git worktree add -q --detach ~/wt; cd ~/wt; echo PLANTED > a.gpg; git commit -qam mine
             """),
         .init(
-            "a worktree elsewhere without a commit", says: "the worktree .*/wt is one of this repository",
+            "a worktree elsewhere without a commit", says: "the worktree .*/wt belongs to this repository",
             "git worktree add -q --detach ~/wt; echo PLANTED > ~/wt/a.gpg; git -C ~/wt add a.gpg"),
         .init(
             "a worktree in the store", says: "file wt/n.gpg: not in git",
@@ -175,10 +175,11 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             "no remote", says: "the repository has no remote: 2 commits",
             "echo PLANTED > a.gpg; git commit -qam mine; git remote remove origin"),
         .init(
-            "a remote that is not there", says: "the repository was not compared: cannot ask .*nowhere",
+            "a remote that is not there", says: "the repository could not be compared: cannot ask .*nowhere",
             "echo PLANTED > a.gpg; git commit -qam mine; git remote set-url origin ~/nowhere.git"),
         .init(
-            "a remote that is a shallow clone", says: "was not compared: the remote .* is a shallow clone",
+            "a remote that is a shallow clone",
+            says: "could not be compared: the remote .* is a shallow clone",
             """
             echo PLANTED > a.gpg; git commit -qam planted; echo two > a.gpg; git commit -qam two; git push -q origin main
             git clone -q --bare --depth 1 "file://$REMOTE" ~/other.git; rm -rf "$REMOTE"; mv ~/other.git "$REMOTE"
@@ -190,13 +191,13 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             git clone -q --depth 1 "file://$REMOTE" ~/other; rm -rf "$REMOTE"; mv ~/other "$REMOTE"
             """),
         .init(
-            "a remote in the store itself", says: "lies in what is to be removed",
+            "a remote in the store itself", says: "is inside the folder to be removed",
             """
             echo PLANTED > a.gpg; git commit -qam mine; git clone -q --bare . inner.git; git remote set-url origin ./inner.git
             git push -q origin main
             """),
         .init(
-            "a remote that borrows from the store", says: "lies in what is to be removed",
+            "a remote that borrows from the store", says: "is inside the folder to be removed",
             """
             echo PLANTED > a.gpg; git commit -qam mine; git clone -q --bare --shared . ~/other.git
             git remote set-url origin ~/other.git
@@ -214,7 +215,7 @@ struct UnsharedState: CustomTestStringConvertible, Sendable {
             git commit -qam y; git merge -q x || true
             """),
         .init(
-            "a repository that git can't read", says: "it cannot be read",
+            "a repository that git can't read", says: "which cannot be read",
             "echo PLANTED > a.gpg; git commit -qam x; printf '[core' > .git/config"),
         .init("no repository", says: "file a.gpg: in no git repository", "rm -rf .git; echo PLANTED > a.gpg"),
         .init(

@@ -83,12 +83,12 @@ import Testing
             try home.waitUntil("the mount is out of sight") { home.mountPoints().isEmpty }
             try expectNothingIsWritten(home)
             let status = try home.passdir("status")
-            #expect(status.output.contains("was unmounted, and process \(daemon) ends when"), "\(status)")
+            #expect(status.output.contains("was unmounted; process \(daemon) exits once"), "\(status)")
             #expect(try home.succeed(["passdir", "status", "--json"]).contains("\"isUnmounted\":true"))
             let mount = try home.passdir("mount", home.mountPoint.string)
             #expect(mount.exitCode == 1 && mount.errors.contains("still work in it"), "\(mount)")
             let unmount = try home.passdir("unmount")
-            #expect(unmount.exitCode == 1 && unmount.errors.contains("is unmounted already"), "\(unmount)")
+            #expect(unmount.exitCode == 1 && unmount.errors.contains("is already unmounted"), "\(unmount)")
 
             // It goes on, and what it saves is encrypted.
             try home.succeed(["sh", "-c", "echo > go"])

@@ -106,7 +106,7 @@ import Testing
                 #expect(try unsaved(home) == ["mail/imap"])
                 return result.errors
             }
-            let saved = "passdir: nothing of one/mail/x is unsaved; 'passdir status' lists what is\n"
+            let saved = "passdir: one/mail/x has no unsaved text; 'passdir status' lists what is unsaved\n"
             #expect(try refusal("one/mail/imap", "one/mail/x") == saved)
             #expect(try refusal("one") == "passdir: one is a store; name a secret in it\n")
             let reader = try FileDescriptor.open(home.mountPoint.pushing("one/mail/imap"), .readOnly)
@@ -130,7 +130,8 @@ import Testing
             try failToSave(home, ["mail/new"]) { try failToSave(home, [".gpg-id"]) }
             let result = try home.passdir("store", "remove", "one", "--yes")
             #expect(
-                result.exitCode == 1 && result.errors.contains("--force loses what was written"), "\(result)")
+                result.exitCode == 1 && result.errors.contains("--force discards what was written"),
+                "\(result)")
             try home.succeed(["passdir", "store", "remove", "one", "--yes", "--force"])
             #expect(try home.status().stores.isEmpty)
             try home.addStores([one])

@@ -235,9 +235,9 @@ import Testing
             #expect(report.state == "failed")
             #expect(
                 report.lastError?.contains(
-                    "its folder \(other.path) is missing, as there is no \(home.path("disk"));") == true,
+                    "its folder \(other.path) is missing, as \(home.path("disk")) does not exist;") == true,
                 "\(report)")
-            #expect(try home.passdir("status").output.contains("state    it cannot be used\n"))
+            #expect(try home.passdir("status").output.contains("state    unusable\n"))
             #expect(try home.text(of: "state/passdir/log").ranges(of: "is missing").count == 1)
 
             try home.succeed(["mv", "away", "disk"])

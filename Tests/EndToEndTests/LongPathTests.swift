@@ -63,7 +63,7 @@ import Testing
             let synced = try home.passdir("sync", "work", limit: .seconds(300))
             #expect(synced.exitCode == 1 && synced.errors.contains("4095 bytes"), "\(synced.errors)")
             let told = try home.passdir("status", limit: .seconds(300)).output
-            for part in ["is a path of more than 4095 bytes", ".GIT/s.gpg has a name that is git's own"] {
+            for part in ["has a path of more than 4095 bytes", ".GIT/s.gpg has a name reserved for git"] {
                 #expect(told.contains(part), "\(told)")
             }
             #expect(try store.git("rev-parse", "main") == tip)

@@ -22,12 +22,12 @@ import Testing
                 #expect(
                     said.exitCode == 1
                         && said.errors.hasPrefix(
-                            "passdir: the daemon of \(home.mountPoint) has ended without unmounting; 'passdir mount' "
+                            "passdir: the daemon for \(home.mountPoint) exited without unmounting; 'passdir mount' "
                         ),
                     "\(said)")
             }
             let freed = try home.passdir("unmount", home.mountPoint.string)
-            #expect(freed.exitCode == 0 && freed.errors.contains("had ended already"), "\(freed)")
+            #expect(freed.exitCode == 0 && freed.errors.contains("had already exited"), "\(freed)")
             #expect(try home.run(["mountpoint", "-q", home.mountPoint.string]).exitCode != 0)
             let again = try home.passdir("unmount", home.mountPoint.string)
             #expect(again.exitCode == 1 && again.errors == "passdir: nothing is mounted\n", "\(again)")
@@ -63,7 +63,7 @@ import Testing
             #expect(listed.output == "work/sub/b\nwork/sub/work\n", "\(listed)")
             let missing = try home.run(["passdir", "log", "a"])
             #expect(missing.exitCode == 1, "\(missing)")
-            #expect(missing.errors == "passdir: there is no store \"a\", there are: work\n", "\(missing)")
+            #expect(missing.errors == "passdir: there is no store \"a\"; there are: work\n", "\(missing)")
             try home.unmount()
         }
     }

@@ -75,7 +75,7 @@ import Testing
             try home.addStores([try home.makeStore("empty", recipients: [stranger])])
             let none = try home.passdir("unlock", "empty")
             #expect(
-                none.exitCode == 1 && none.errors.contains("has no secret that a key of yours"), "\(none)")
+                none.exitCode == 1 && none.errors.contains("has no secret that any of your keys"), "\(none)")
             try home.unmount()
         }
     }

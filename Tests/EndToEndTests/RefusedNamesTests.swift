@@ -97,7 +97,7 @@ import Testing
                 ["last.gpg", "named/stays.gpg"] + (0..<5).flatMap { ["out\($0).gpg", "folder\($0)/s.gpg"] },
                 home, store)
             let told = try home.passdir("status").output
-            #expect(told.contains(".Git/stays.gpg has a name that is git's own"), "\(told)")
+            #expect(told.contains(".Git/stays.gpg has a name reserved for git"), "\(told)")
             #expect(try home.passdir("sync", "work").exitCode == 1)
             try home.succeed(
                 ["rm", "-r", ".Git", "git~1", ".git:x", "a"], in: home.mountPoint.appending("work"))

@@ -264,7 +264,7 @@ import Testing
             }
             let removed = try home.status().store("work").lastError ?? ""
             let ending = removed.matches(of: /passdir store remove work --yes/).map { String($0.output) }
-            #expect(ending.count == 1 && removed.contains("to end the store"), "\(removed)")
+            #expect(ending.count == 1 && removed.contains("to remove the store"), "\(removed)")
             for command in ending { try home.succeed(["sh", "-c", command]) }
             #expect(try home.passdir("store", "list").output == "")
             try home.unmount(discardUnsaved: true)

@@ -44,7 +44,7 @@ import Testing
         try withStore(git: false) { home, store in
             #expect(try home.status().store("work").state == "noCommits")
             try store.git("init", "-q")
-            #expect(try home.passdir("status").output.contains("looking for what is not committed yet"))
+            #expect(try home.passdir("status").output.contains("looking for uncommitted changes"))
             try home.waitUntil("it is committed", limit: .seconds(120)) {
                 try store.git("status", "--porcelain").isEmpty
             }

@@ -68,9 +68,9 @@ import Testing
             try home.succeed(["cp", "work/a.gpg", "work/b.gpg"])
             // Nobody looks before `sync` does.
             try home.mount(extra: ["PASSDIR_FAULT": "fail:recovery"])
-            let line = "looking for what is not committed yet: more may wait than is told here."
+            let line = "still looking for uncommitted changes, so this list may be incomplete."
             let before = try home.passdir("status").output
-            #expect(before.contains("  state    not looked at yet\n"), "\(before)")
+            #expect(before.contains("  state    not examined yet\n"), "\(before)")
             #expect(before.contains("  note     \(line)\n"), "\(before)")
             #expect(try home.passdir("status", "--json").output.contains("\"notes\":[\"\(line)\"]"))
             #expect(try home.status().store("work").state == "starting")

@@ -75,11 +75,11 @@ import Testing
     @Test func statusDoesNotWaitForADiskThatDoesNotAnswer() throws {
         try withHungDisk { home in
             let first = try status(home)
-            #expect(first.contains("its disk has not answered yet; what is told here is"))
+            #expect(first.contains("its disk has not responded yet; this report is"))
             #expect(first.contains("main"), "the branch is known from before: \(first)")
             try home.waitUntil("the disk counts as one that does not answer") {
                 try status(home).contains(
-                    "its disk does not answer: what is read and saved there waits until it does")
+                    "its disk is not responding: reads and saves wait until it does")
             }
         }
     }

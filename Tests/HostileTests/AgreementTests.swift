@@ -34,7 +34,7 @@ import Testing
                 expected = "a is being written"
             case "a list that is gone":
                 try home.succeed(["mv", "work/.gpg-id", "elsewhere"])
-                expected = "left alone because there is no .gpg-id"
+                expected = "left alone because it has no .gpg-id"
             default:
                 let killed = try home.run(
                     ["passdir", "recipients", "add", "work", shared.bob.fingerprint, "--yes"],
@@ -95,7 +95,7 @@ import Testing
             let words = ["recipients", "add", "work/team", shared.eve.fingerprint]
             let no = try shared.onTerminal(words, answers: "n\n")
             #expect(no.exitCode == 1 && no.output.contains("eve <eve@example.org>"), "\(no.output)")
-            #expect(no.output.contains("somebody else") && no.output.contains("Nothing was changed."))
+            #expect(no.output.contains("someone else") && no.output.contains("nothing was changed"))
             #expect(try shared.run(["recipients", "confirm", "work"]).output.contains("+ eve"))
             let yes = try shared.succeed(words + ["--yes"])
             #expect(yes.contains("eve <eve@example.org>") && !yes.contains("nothing to change"), "\(yes)")

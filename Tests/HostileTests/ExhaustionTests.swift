@@ -34,7 +34,7 @@ import Testing
         // From 1 GiB on the transfer has no room for it.
         Attack(
             name: "a blob of zeros, in kilobytes",
-            says: Soak.count == nil ? "more than limits.secret allows" : "takes too much memory"
+            says: Soak.count == nil ? "more than limits.secret allows" : "needs too much memory"
         ) {
             builder, entries in
             let blob = try DeltaPack.zeros(

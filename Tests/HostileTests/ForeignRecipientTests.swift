@@ -208,7 +208,7 @@ import Testing
             let no = try shared.onTerminal(words, answers: "n\n")
             #expect(
                 no.output.contains(
-                    "! eve <eve@example.org> (\(shared.eve.fingerprint)) was added by somebody else"))
+                    "! eve <eve@example.org> (\(shared.eve.fingerprint)) was added by someone else"))
             #expect(try shared.secrets(for: shared.eve) == [])
             #expect(try shared.secrets(for: shared.bob) == [])
             let yes = try shared.onTerminal(words, answers: "y\ny\n")

@@ -79,9 +79,9 @@ import Testing
             try home.mount()
             try use(home, "work")
             let status = try home.passdir("status").output
-            #expect(status.contains("lies in the repository \(bystander.path)"), "\(status)")
+            #expect(status.contains("is inside the repository \(bystander.path)"), "\(status)")
             let report = try home.passdir("status", "--json").output
-            #expect(report.contains("\"notes\":[\"the store lies in the repository"), "\(report)")
+            #expect(report.contains("\"notes\":[\"the store is inside the repository"), "\(report)")
             #expect(try home.passdir("log", "work").exitCode != 0)
             try home.unmount()
             #expect(try bystander.changes() == [])
@@ -143,7 +143,7 @@ import Testing
             try use(home, "work")
             if name == "projects/app" {
                 let status = try home.passdir("status").output
-                #expect(status.contains("is left alone because there is no .gpg-id at its top"), "\(status)")
+                #expect(status.contains("is left alone because it has no .gpg-id at its top"), "\(status)")
             }
             try home.unmount(discardUnsaved: true)
             #expect(try bystander.changes() == [])
@@ -156,13 +156,13 @@ import Testing
     /// Holds:
     /// - Your home folder, temporary and system folders and those of other users are never a store.
     @Test(arguments: [
-        ("/etc", ["a folder of the system"]), ("/", ["the root of the file system"]),
+        ("/etc", ["a system folder"]), ("/", ["the root of the file system"]),
         ("/usr", ["the system"]),
         ("/tmp", ["temporary files"]), ("/var/tmp", ["temporary files"]), ("/dev/shm", ["temporary files"]),
-        ("/proc/self", ["of the kernel"]), ("/home", ["of the system"]),
+        ("/proc/self", ["a kernel file system"]), ("/home", ["a system folder"]),
         ("HOME", ["is your home folder"]), ("HOME/.", ["is your home folder"]),
         ("HOME/link", ["is your home folder"]),
-        ("HOME/run", ["running programs"]), ("HOME/gnupg", ["GnuPG"]), ("HOME/tmp", ["temporary files"]),
+        ("HOME/run", ["the runtime folder"]), ("HOME/gnupg", ["GnuPG"]), ("HOME/tmp", ["temporary files"]),
         ("HOME/nobodys", ["belongs to another user"]), ("HOME/projects", ["no .gpg-id", "--init"]),
         ("HOME/projects/app", ["no .gpg-id", "--init"]), ("HOME/marked-by-link", ["no .gpg-id"]),
         ("HOME/absent", ["is not there"]),
@@ -268,7 +268,7 @@ import Testing
                 String(decoding: logged, as: UTF8.self) == "Set GPG id to \(key.fingerprint).\n\n.gpg-id\n")
             // Again, it is a store already; of another folder several keys leave the choice open.
             result = try home.passdir("store", "add", "again", "--path", "fresh", "--init")
-            #expect(result.exitCode != 0 && result.errors.contains("lie in one another"), "\(result.errors)")
+            #expect(result.exitCode != 0 && result.errors.contains("overlap"), "\(result.errors)")
             let other = try home.makeKey("two@example.org")
             try home.succeed(["mkdir", "plain"])
             result = try home.passdir("store", "add", "plain", "--path", "plain", "--init")

@@ -41,7 +41,7 @@ import Testing
                 let result = try shared.run(["recipients"] + words)
                 #expect(result.exitCode == 1, "\(words) \(result.output)")
                 #expect(
-                    result.errors.contains("not made by a change of recipients on this machine"),
+                    result.errors.contains("not created by a change of recipients on this machine"),
                     "\(result.errors)")
             }
             let begun = try shared.run(["recipients", "add", "work", shared.bob.fingerprint, "--yes"])
@@ -114,7 +114,7 @@ import Testing
             try shared.home.write("\(shared.eve.fingerprint)\n", to: "work/.gpg-id")
             let foreign = try shared.run(["recipients", "resume", "work", "--yes"])
             #expect(
-                foreign.exitCode == 1 && foreign.errors.contains("changed by somebody else"),
+                foreign.exitCode == 1 && foreign.errors.contains("changed by someone else"),
                 "\(foreign.errors)")
             #expect(try shared.run(["recipients", "abort", "work"]).exitCode == 0)
             #expect(try shared.home.text(of: "work/.gpg-id") == shared.eve.fingerprint + "\n")

@@ -72,7 +72,7 @@ import Testing
                 let complaint = try #require(said, "\(attack)")
                 // Some of it the git that sends it refuses already.
                 if !complaint.contains("git-pack-objects died") {
-                    let isOurs = complaint.hasPrefix("the branch \"main\" of \"origin\" is not taken in: ")
+                    let isOurs = complaint.hasPrefix("the branch \"main\" of \"origin\" was refused: ")
                     #expect(isOurs && complaint.contains(attack.says), "\(attack): \(complaint)")
                 }
                 #expect(committer.status.lastError == complaint)

@@ -123,7 +123,7 @@ import Testing
             try write(home, "work/team/new", "x")
             #expect(try home.passdir("sync", "work", limit: .seconds(30)).timedOut == false)
             let status = try home.passdir("status").output
-            #expect(status.contains("team/.gitignore is no file of up to 1 MiB"), "\(status)")
+            #expect(status.contains("team/.gitignore is not a file of up to 1 MiB"), "\(status)")
             #expect(try store.show("team/new") == Array("x".utf8))
             try home.succeed(["sh", "-c", "rm -rf work/team/.gitignore"])
             _ = try home.passdir("sync", "work")
@@ -151,7 +151,7 @@ import Testing
             try home.mount()
             _ = try home.run(["ls", home.mountPoint.pushing("work").string])
             try home.waitUntil("the start has looked") {
-                try home.passdir("status").output.contains("a/b/\(name) is no file of up to 1 MiB")
+                try home.passdir("status").output.contains("a/b/\(name) is not a file of up to 1 MiB")
             }
             try home.succeed(["sh", "-c", "echo 1 > mnt/work/new"])
             #expect(try home.passdir("sync", "work", limit: .seconds(30)).timedOut == false)

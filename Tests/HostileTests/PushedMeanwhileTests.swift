@@ -35,7 +35,7 @@ import Testing
         var team = ""
         var words: String
         var script: String
-        var refusal = "changed just now"
+        var refusal = "have just changed"
         var pull = "git pull -q --ff-only"
         var testDescription: String { "\(words): \(script)" }
     }
@@ -48,14 +48,14 @@ import Testing
             Attack(
                 words: "set work/team ANN EVE",
                 script: "git mv prod/p1.gpg team/zz1.gpg; git mv prod/p2.gpg team/zz2.gpg",
-                refusal: "team/zz1.gpg and 1 more came into work/team just now"),
+                refusal: "team/zz1.gpg and 1 more was just added to work/team"),
             Attack(
                 words: "set work/team ANN EVE", script: "git mv prod/p1.gpg team/zz1.gpg",
                 refusal: "just now",
                 pull: "passdir sync work"),
             Attack(
                 words: "set work/team ANN EVE", script: "git mv -f prod/p2.gpg team/t2.gpg",
-                refusal: "team/t2.gpg came into"),
+                refusal: "team/t2.gpg was just added to"),
             // By a URL that is no remote here.
             Attack(
                 words: "add work/team EVE", script: "git mv prod/p1.gpg team/zz1.gpg",
@@ -98,7 +98,7 @@ import Testing
             if isSynced { try home.unmount() }
             #expect(result.exitCode == 1, "\(result.output) \(result.errors)")
             #expect(result.output.contains(attack.refusal), "\(result.output)")
-            #expect(result.output.contains("Nothing was changed"), "\(result.output)")
+            #expect(result.output.contains("othing was changed"), "\(result.output)")
             #expect(try shared.secrets(for: shared.eve) == [])
             #expect(try shared.secrets(for: shared.bob) == [])
             #expect(try shared.store.git("status", "--porcelain") == "")
@@ -129,7 +129,7 @@ import Testing
             let resumed = try shared.run(["recipients", "resume", "work", "--yes"])
             #expect(resumed.exitCode == 0, "\(resumed.errors)")
             for name in ["team/zz1.gpg", "team/t3.gpg"] {
-                #expect(resumed.errors.contains("it came from others after you were asked: \(name)"))
+                #expect(resumed.errors.contains("someone else added it after you were asked: \(name)"))
             }
             #expect(resumed.errors.contains("passdir recipients check --fix work/team"), "\(resumed.errors)")
             let readable = ["./team/mine.gpg", "./team/t1.gpg", "./team/t2.gpg"]
@@ -139,7 +139,7 @@ import Testing
             // What is mended is shown before, and is what was shown.
             let later = pushed("git mv sub/b.gpg team/later.gpg; git mv -f a.gpg team/t3.gpg", shared)
             let no = try shared.onTerminal(["recipients", "check", "--fix", "work"], answers: "n\n")
-            #expect(no.exitCode == 1 && no.output.contains("Nothing was changed"), "\(no.output)")
+            #expect(no.exitCode == 1 && no.output.contains("othing was changed"), "\(no.output)")
             #expect(no.output.contains("to be re-encrypted for ann <ann@example.org> ("))
             #expect(no.output.contains(", eve <eve@example.org> (") && no.output.contains("\n  team/zz1\n"))
             #expect(try shared.secrets(for: shared.eve) == readable)
@@ -164,7 +164,7 @@ import Testing
             try shared.home.succeed(["sh", "-ec", pushed("echo $ANN >.gpg-id", shared)])
             let resumed = try shared.run(["recipients", "resume", "work", "--yes"])
             #expect(
-                resumed.exitCode == 1 && resumed.errors.contains("changed by somebody else"),
+                resumed.exitCode == 1 && resumed.errors.contains("changed by someone else"),
                 "\(resumed.errors)")
             try shared.succeed(["recipients", "abort", "work"])
             #expect(try shared.secrets(for: shared.eve) == [])

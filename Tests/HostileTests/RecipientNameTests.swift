@@ -106,7 +106,7 @@ import Testing
                 result = try shared.run(["keys", "import", "work", "--dry-run"])
             }
             #expect(
-                result.output.contains(twin) && result.output.contains("carries an address"),
+                result.output.contains(twin) && result.output.contains("has an address"),
                 "\(result.output)")
             #expect(!result.output.contains("named in .gpg-id"))
         }

@@ -44,7 +44,7 @@ import Testing
                 // Without a word of Ann's, nothing is encrypted to whom Eve has listed.
                 for words in [words, words + ["--yes"]] {
                     let refused = try shared.run(words)
-                    #expect(refused.exitCode == 1 && refused.errors.contains("not agreed"), "\(refused)")
+                    #expect(refused.exitCode == 1 && refused.errors.contains("not approved"), "\(refused)")
                 }
                 #expect(try list(shared) == before)
             }
@@ -69,7 +69,7 @@ import Testing
             let check = try shared.run(["recipients", "check", "work"])
             #expect((check.exitCode == 0) == (choice == "--theirs"), "\(check)")
             #expect(try shared.store.git("status", "--porcelain").isEmpty)
-            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no list of recipients"))
+            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no recipient list"))
             try shared.succeed(["unmount"])
         }
     }
@@ -84,14 +84,14 @@ import Testing
             _ = try shared.run(["sync", "work"])
             let words = ["recipients", "settle", "work"] + choice.split(separator: " ").map(String.init)
             let refused = try shared.run(words)
-            #expect(refused.exitCode == 1 && refused.errors.contains("not agreed"), "\(refused)")
+            #expect(refused.exitCode == 1 && refused.errors.contains("not approved"), "\(refused)")
             let command = /passdir recipients [a-z]+ work(?: [0-9A-F]{40})*(?: --[a-z]+)*/
             let advice = refused.errors.matches(of: command).map { String($0.output) }
             #expect(!advice.isEmpty, "\(refused)")
             for line in advice { try shared.home.succeed(["sh", "-c", line]) }
             let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
             #expect(try list(shared) == (choice == "--theirs" ? [ann, eve] : [ann, bob, eve]))
-            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no list of recipients"))
+            #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no recipient list"))
             #expect(try shared.succeed(["sync", "work"]).contains("in step"))
             try shared.succeed(["unmount"])
         }
@@ -141,7 +141,7 @@ import Testing
             #expect(synced.errors.contains(".gpg-id has 11000"), "\(synced)")
             #expect(synced.errors.contains("run passdir sync --ours work"), "\(synced)")
             let settled = try shared.run(["recipients", "settle", "work", "--ours"])
-            #expect(settled.errors.contains("What passdir sync says about that goes first"), "\(settled)")
+            #expect(settled.errors.contains("Fix what passdir sync reports first"), "\(settled)")
             #expect(try shared.run(["sync", "--ours", "work"]).exitCode == 0)
             #expect(try shared.succeed(["sync", "work"]).contains("in step"))
             #expect(try list(shared) == before)

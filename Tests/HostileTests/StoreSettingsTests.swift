@@ -96,7 +96,7 @@ import Testing
                     ["passdir", "store", "add", name, "--url", home.path("team").string] + arguments)
                 #expect(result.exitCode == 0, "\(result.errors)")
                 #expect(
-                    result.errors.contains("none of your keys opens its secrets") == !isReadable,
+                    result.errors.contains("none of your keys decrypts its secrets") == !isReadable,
                     "\(result.errors)")
             }
             #expect(try home.text(of: "mnt/keyed/secret") == "1\n")

@@ -36,37 +36,40 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             ".git", ".GIT", ".Git", "git~1", "GIT~1", "git~27", ".git.", ".git ", ".git . .",
             ".git::$INDEX_ALLOCATION",
             ".g\u{200c}it", "\u{feff}.git", ".gi\u{202e}t", "a\\.git\\config", ".git\\hooks",
-        ].map { TreeAttack(file: $0, says: "git's own") }
+        ].map { TreeAttack(file: $0, says: "reserved for git") }
         + [".passdir-1-m1.tmp", ".passdir-reencrypt", ".PASSDIR-x", ".passdir-"].map {
             TreeAttack(file: $0, says: "passdir's own")
         }
         + ["..", ".", "a/b", "../x", "/etc/x"].map { TreeAttack(file: $0, says: "leads out of its folder") }
         + [
             TreeAttack(file: String(repeating: "n", count: 256), says: "a name of 256 bytes"),
-            TreeAttack(file: ".gitmodules", mode: "120000", says: "symbolic link in place of git's own file"),
-            TreeAttack(file: ".gitignore", mode: "120000", says: "symbolic link in place of git's own file"),
-            TreeAttack(file: "gitmod~1", mode: "120000", says: "symbolic link in place of git's own file"),
-            TreeAttack(file: ".gpg-id.sig", mode: "120000", says: "in place of a list of recipients"),
-            TreeAttack("a folder .gitattributes", says: "folder in place of git's own file") {
+            TreeAttack(
+                file: ".gitmodules", mode: "120000", says: "symbolic link where git has a file of its own"),
+            TreeAttack(
+                file: ".gitignore", mode: "120000", says: "symbolic link where git has a file of its own"),
+            TreeAttack(
+                file: "gitmod~1", mode: "120000", says: "symbolic link where git has a file of its own"),
+            TreeAttack(file: ".gpg-id.sig", mode: "120000", says: "where a recipient list belongs"),
+            TreeAttack("a folder .gitattributes", says: "folder where git has a file of its own") {
                 [.init("40000", ".gitattributes", try $0.tree(files: ["x": [1]]))]
             },
             TreeAttack(
-                "a folder of which the list is a folder", says: "folder in place of a list of recipients"
+                "a folder of which the list is a folder", says: "folder where a recipient list belongs"
             ) {
                 [.init("40000", "team", try $0.tree(files: [".gpg-id/x": [1]]))]
             },
-            TreeAttack("a submodule as a list", says: "folder in place of a list of recipients") {
+            TreeAttack("a submodule as a list", says: "folder where a recipient list belongs") {
                 let id = try $0.tree(files: ["x": [1]])
                 return [.init("40000", "team", try $0.tree([.init("160000", ".gpg-id", id)]))]
             },
-            TreeAttack("patterns without end", says: "patterns that git would match for ever") {
+            TreeAttack("patterns without end", says: "patterns that git would match forever") {
                 let pattern = "/" + String(repeating: "a*", count: 24) + "b\n"
                 return [
                     .init("100644", ".gitignore", try $0.blob(pattern)),
                     .init("100644", String(repeating: "a", count: 200), try $0.blob("x\n")),
                 ]
             },
-            TreeAttack("many patterns of three stars", says: "patterns that git would match for ever") {
+            TreeAttack("many patterns of three stars", says: "patterns that git would match forever") {
                 [
                     .init(
                         "100644", ".gitattributes",
@@ -89,7 +92,7 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
                 let target = try $0.blob("/tmp")
                 return [.init("120000", "x", target), .init("40000", "x", try $0.tree(files: ["y": [1]]))]
             },
-            TreeAttack("a folder as a file", says: "is no file") {
+            TreeAttack("a folder as a file", says: "is not a file") {
                 [.init("100644", "x", try $0.tree(files: ["y": [1]]))]
             },
             TreeAttack("a file as a folder", says: "is no folder") {

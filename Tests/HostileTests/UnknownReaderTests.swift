@@ -26,7 +26,7 @@ import Testing
             try shared.succeed(["recipients", "confirm", "work", "--yes"])
             try shared.home.succeed(["gpg", "--batch", "--yes", "--delete-keys", shared.bob.fingerprint])
             #expect(try shared.succeed(["recipients", "confirm", "work"]).contains("nothing to confirm"))
-            #expect(!(try shared.run(["status"]).output.contains("not agreed")))
+            #expect(!(try shared.run(["status"]).output.contains("not approved")))
             // Whoever takes the name out makes a change of it.
             try shared.push("sed -i /bob/d .gpg-id")
             let asked = try shared.run(["recipients", "confirm", "work"])
@@ -57,14 +57,14 @@ import Testing
             refusal: "recipients set work/sub $ANN"),
         // A key of Bob's name that somebody made is here, too.
         Row(
-            script: "echo bob@example.org >>.gpg-id", shown: "fits several keys",
+            script: "echo bob@example.org >>.gpg-id", shown: "matches several keys",
             refusal: "recipients remove work bob@example.org"),
         Row(
             script: "echo 1111111111111111111111111111111111111111 >>.gpg-id",
             shown: "1111111111111111111111111111111111111111 (this key is not here)",
             refusal: "recipients remove work 1111111111111111111111111111111111111111"),
         Row(
-            script: "printf 'mallory\\0\\n' >>.gpg-id", shown: "not text in UTF-8",
+            script: "printf 'mallory\\0\\n' >>.gpg-id", shown: "not UTF-8 text",
             refusal: "recipients set work $ANN", isReadable: false),
         Row(
             script: "seq -f 'z%g@example.org' 2000 >>.gpg-id", shown: "2001 recipients",
@@ -81,7 +81,7 @@ import Testing
             try home.waitUntil("status tells it") {
                 let status = try home.passdir("status").output
                 return status.contains(row.shown) && status.contains(refusal) && status.contains("by commit")
-                    && status.contains("you have not agreed to it")
+                    && status.contains("you have not approved it")
                     && (status.contains("recipients confirm work") || !row.isReadable)
             }
             let asked = try shared.run(["recipients", "confirm", "work", "--yes"])

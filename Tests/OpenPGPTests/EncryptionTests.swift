@@ -59,7 +59,7 @@ import Testing
             ),
             (
                 keys.signOnly, .notForEncryption,
-                "the key of Sig <sig@example.org> (\(keys.signOnly)) is not for encryption"
+                "the key of Sig <sig@example.org> (\(keys.signOnly)) cannot be used for encryption"
             ),
         ]
         for (fingerprint, code, sentence) in cases {

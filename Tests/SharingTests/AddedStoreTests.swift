@@ -45,7 +45,7 @@ import Testing
             }
             let remove = ["passdir", "store", "remove", "team", "--yes"]
             let offer = "passdir keys import team"
-            let missing = "warning: no key here is the one that .gpg-id means by \(fixture.bob.fingerprint)"
+            let missing = "warning: no key here matches the .gpg-id line \(fixture.bob.fingerprint)"
 
             // Nobody can be asked, or nobody is to be: nothing is imported.
             let unasked = try home.run(["passdir", "store", "add", "team", way, place.string], extra: ann)
@@ -101,7 +101,7 @@ import Testing
             ])
             let secret = try home.onTerminal(words, [], at: "[y/N] ", extra: ann)
             #expect(
-                secret.exitCode == 0 && secret.output.contains("there is a secret key"), "\(secret.output)")
+                secret.exitCode == 0 && secret.output.contains("contains a secret key"), "\(secret.output)")
             #expect(!secret.output.contains("[y/N]"))
         }
     }
@@ -120,13 +120,13 @@ import Testing
             }
             #expect(
                 try warning()
-                    == "passdir: warning: none of your keys opens its secrets: ask somebody who has the store to add your key\n"
+                    == "passdir: warning: none of your keys decrypts its secrets: ask someone who has the store to add your key\n"
             )
             try home.succeed(["rm", store.path.appending("a.gpg").string])
             #expect(
                 try warning()
-                    == "passdir: warning: its .gpg-id names no secret key that you have, so you could not read what is "
-                    + "saved: ask somebody who has the store to add your key\n")
+                    == "passdir: warning: its .gpg-id names none of your secret keys, so you could not read what is saved: ask someone who has the store to add your key\n"
+            )
             try home.write("cyd@example.org\n", to: "team/.gpg-id")
             #expect(try warning().isEmpty)
             let old = try home.makeExpiredKey("old@example.org")
@@ -168,7 +168,7 @@ import Testing
             }
             let both = try home.passdir(
                 "store", "add", "five", "--path", "x", "--key-of", "one", "--keyring", folder.string)
-            #expect(both.exitCode == 64 && both.errors.contains("exclude one another"), "\(both.errors)")
+            #expect(both.exitCode == 64 && both.errors.contains("cannot be used together"), "\(both.errors)")
             let unknown = try home.passdir(
                 "store", "add", "five", "--path", two.path.string, "--key-of", "no")
             #expect(unknown.exitCode == 1 && unknown.errors.contains("no store \"no\""), "\(unknown.errors)")

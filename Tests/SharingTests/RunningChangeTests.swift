@@ -38,7 +38,7 @@ import Testing
     private func expectAborted(_ fixture: Fixture, _ output: String = "") throws -> String {
         let result = try fixture.home.passdir("recipients", "abort", "work")
         #expect(result.exitCode == 0 && result.errors.isEmpty, "\(result)")
-        let first = "the change is taken back: everything is as it was before\n"
+        let first = "the change is undone: everything is as it was before\n"
         #expect(result.output.hasPrefix(first), "\(result)")
         return String(result.output.dropFirst(first.count))
     }
@@ -73,7 +73,7 @@ import Testing
 
             let kept = home.path("data/passdir/removed/work-gpg-id-")
             let told = try expectAborted(fixture)
-            #expect(told.hasPrefix("what was to be saved as .gpg-id is kept in \(kept)"), "\(told)")
+            #expect(told.hasPrefix("the .gpg-id that was being saved is kept in \(kept)"), "\(told)")
             let failed = try save.wait()
             #expect(failed.exitCode == 1 && failed.errors.contains("Operation canceled"), "\(failed)")
             #expect(try home.run(["sh", "-c", "cmp list '\(kept)'*"]).exitCode == 0)
@@ -89,7 +89,9 @@ import Testing
             #expect(status.exitCode == 0 && status.output.contains("kept in \(kept)"), "\(status)")
             #expect(!status.output.contains("now  ") && !status.output.contains("interrupted"), "\(status)")
             let again = try home.passdir("recipients", "abort", "work")
-            #expect(again.exitCode == 1 && again.errors.contains("no change of recipients"), "\(again)")
+            #expect(
+                again.exitCode == 1 && again.errors.contains("no interrupted change of recipients"),
+                "\(again)")
             try home.succeed(["sh", "-c", "echo new >mnt/work/a/new"])
             #expect(try store.recipientKeyIDs(of: "a/new").count == 1)
 

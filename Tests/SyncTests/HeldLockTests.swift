@@ -94,7 +94,8 @@ import Testing
             #expect(flock(held.rawValue, LOCK_EX | LOCK_NB) == 0)
             let complaint = try #require(await machine.committer.synchronizeNow())
             #expect(
-                complaint.hasSuffix("because another passdir works in the same repository."), "\(complaint)")
+                complaint.hasSuffix("because another passdir is working in the same repository."),
+                "\(complaint)")
             unlink(note.string)
             try held.close()
             #expect(await machine.committer.synchronizeNow() == nil)

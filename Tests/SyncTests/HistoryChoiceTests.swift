@@ -55,7 +55,7 @@ import Testing
                 "bash", "-c", elsewhere + "git reset -q --hard HEAD~2; git push -qf origin main",
             ])
             let complaint = try #require(await machine.committer.synchronizeNow())
-            #expect(complaint.contains("moved by force"), "\(complaint)")
+            #expect(complaint.contains("force-pushed"), "\(complaint)")
         }
     }
 
@@ -124,7 +124,7 @@ import Testing
             let theirs = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
             try machine.save("more", "of mine\n")
             let refusal = try #require(await machine.committer.synchronizeNow())
-            #expect(refusal.contains("is not taken in"), "\(refusal)")
+            #expect(refusal.contains("was refused"), "\(refusal)")
             #expect(refusal.contains("passdir sync --ours m0"), "\(refusal)")
             #expect(try machine.git("ls-remote", "origin", "refs/heads/main").hasPrefix(theirs))
             try await chooseOurs(machine, keeping: theirs)

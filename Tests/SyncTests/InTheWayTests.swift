@@ -68,7 +68,7 @@ import Testing
             try home.succeed(["bash", "-ec", push + "git commit -qm x; git push -q origin HEAD:main"])
             for _ in 0..<2 {
                 let complaint = await machine.committer.synchronizeNow() ?? "in step"
-                #expect(complaint.contains(row.says + " lies here"), "\(complaint)")
+                #expect(complaint.contains(row.says + " exists here"), "\(complaint)")
             }
             // A save goes on to be committed.
             try machine.save("b", "B")

@@ -154,7 +154,7 @@ import Testing
                     inside + ".gitattributes": Array((row.rules + "\n# \(choice)\n").utf8),
                     inside + "note.txt": Array("forced\n".utf8), "a.gpg": try message("forced", machine),
                 ], onto: base, home)
-            #expect(await machine.committer.synchronizeNow()?.contains("moved by force") == true)
+            #expect(await machine.committer.synchronizeNow()?.contains("force-pushed") == true)
             complaint = await machine.committer.synchronizeNow(choosing: choice).complaint
             try check(machine, row, "\(choice)", ["a": choice == .ours ? "three" : "forced"], complaint)
             if choice == .ours { #expect(try machine.git("rev-parse", "HEAD") == ours) }
@@ -247,8 +247,8 @@ import Testing
                 let file = row.secret + ".gpg"
                 #expect(
                     complaint.contains(
-                        "\(file) lies here and git ignores it, and the remote has a file that needs its place: move it "
-                            + "away, or run git add -f \(file) in \(machine.path) and commit it"),
+                        "\(file) exists here but git ignores it, and the remote has a file by that name: move it away, or run git add -f \(file) in \(machine.path) and commit it"
+                    ),
                     "\(complaint)")
             }
             #expect(try machine.read(row.secret) == "mine")

@@ -48,7 +48,7 @@ import Testing
             try home.succeed(["gpg", "--import-ownertrust"], input: Array("\(fingerprint):2:\n".utf8))
             let complaint = await mine.committer.synchronizeNow()
             #expect(complaint?.contains("is not trusted") == true, "\(complaint ?? "")")
-            #expect(complaint?.hasPrefix("changes of the remote wait") == true, "\(complaint ?? "")")
+            #expect(complaint?.hasPrefix("the remote's changes are pending") == true, "\(complaint ?? "")")
             #expect(try mine.names == ["a"])
             // The word is given: it goes on.
             try home.succeed(["gpg", "--import-ownertrust"], input: Array("\(fingerprint):6:\n".utf8))
@@ -97,7 +97,7 @@ import Testing
             try other.git("push", "--quiet")
             let complaint = await mine.committer.synchronizeNow()
             #expect(complaint?.contains("recipients confirm") == true, "\(complaint ?? "")")
-            #expect(complaint?.hasPrefix("changes of the remote wait") == true, "\(complaint ?? "")")
+            #expect(complaint?.hasPrefix("the remote's changes are pending") == true, "\(complaint ?? "")")
             #expect(try mine.names == ["a"])
             try mine.store.agree(to: mine.store.snapshot())
             #expect(await mine.committer.synchronizeNow() == nil)
@@ -118,7 +118,7 @@ import Testing
             try other.git("push", "--quiet")
             #expect(await mine.committer.synchronizeNow() == nil)
             let told = notes.withLock { $0 }
-            let expected = line.contains("@") ? "mallory@example.org" : "not text in UTF-8"
+            let expected = line.contains("@") ? "mallory@example.org" : "not UTF-8 text"
             #expect(told.contains { $0.contains(expected) && $0.contains(".gpg-id") }, "\(told)")
         }
     }

@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [
         ("git update-ref -d refs/heads/main", "is gone"), ("git branch -m main other", "is gone"),
         ("rm -rf refs packed-refs; mkdir -p refs/heads", "is gone"),
-        ("git update-ref refs/heads/main main~1", "was moved by force"),
+        ("git update-ref refs/heads/main main~1", "was force-pushed"),
     ])
     func aSavePutsNothingBack(_ deed: String, _ says: String) async throws {
         try await TestHome.with { home in

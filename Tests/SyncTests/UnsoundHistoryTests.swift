@@ -42,11 +42,11 @@ import Testing
             try machine.save("more", "of mine\n")
             for _ in 0..<2 {
                 let complaint = try #require(await machine.committer.synchronizeNow())
-                #expect(complaint.contains("is not taken in: "), "\(complaint)")
+                #expect(complaint.contains("was refused: "), "\(complaint)")
                 #expect(complaint.contains("passdir sync --ours m0"), "\(complaint)")
             }
             let (refusal, _) = await machine.committer.synchronizeNow(choosing: .theirs)
-            #expect(refusal?.contains("is not taken in: ") == true, "\(refusal ?? "")")
+            #expect(refusal?.contains("was refused: ") == true, "\(refusal ?? "")")
             // No reference leads to it: git can still collect what is not needed.
             #expect(try machine.git("rev-parse", "origin/main") == good)
             #expect(try !machine.git("for-each-ref").contains(bad))
@@ -73,10 +73,10 @@ import Testing
             try machine.save("leaked", "oops\n")
             #expect(await machine.committer.synchronizeNow() == nil)
             _ = try ruin(home, .noAuthor)
-            #expect(await machine.committer.synchronizeNow()?.contains("is not taken in: ") == true)
+            #expect(await machine.committer.synchronizeNow()?.contains("was refused: ") == true)
             try home.succeed(["git", "-C", "m0.git", "update-ref", "refs/heads/main", before])
             let complaint = await machine.committer.synchronizeNow()
-            #expect(complaint?.contains("was moved by force") == true, "\(complaint ?? "")")
+            #expect(complaint?.contains("was force-pushed") == true, "\(complaint ?? "")")
             #expect(try machine.git("ls-remote", "origin", "refs/heads/main").hasPrefix(before))
         }
     }

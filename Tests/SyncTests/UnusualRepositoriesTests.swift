@@ -84,7 +84,7 @@ import Testing
             try machine.save("outer", "1\n")
             try machine.save("inner/c", "1\n")
             let complaint = await machine.committer.synchronizeNow()
-            #expect(complaint?.contains("moved by force") == true, "\(complaint ?? "")")
+            #expect(complaint?.contains("force-pushed") == true, "\(complaint ?? "")")
             #expect(
                 complaint?.hasPrefix("inner: ") == true && complaint?.contains("m0/inner") == true,
                 "\(complaint ?? "")")

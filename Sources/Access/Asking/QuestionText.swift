@@ -26,14 +26,14 @@ struct QuestionText: Sendable, Equatable {
         var text = ["\(Self.shown(reader.title)) wants to read \(Self.shown(secret))."]
         switch topic {
         case .rule(let placed) where secret != placed.place:
-            text.append("The answer is for everything in \(Self.shown(placed.place)).")
+            text.append("The answer applies to everything in \(Self.shown(placed.place)).")
         case .rule: break
         case .unlock(let store):
-            text.append("\(Self.shown(store)) is locked. To unlock it is to unlock it for every program.")
+            text.append("\(Self.shown(store)) is locked. Unlocking it unlocks it for every program.")
         }
         if reader.isUnknown { text.append("Its process cannot be seen from here.") }
         if let program = reader.program, !program.isAtItsPath {
-            text.append("Another file, or none, lies at that path now.")
+            text.append("Another file, or none, is at that path now.")
         }
         if hasChanged { text.append("The program has changed since you were last asked about it.") }
         if !reader.words.isEmpty {

@@ -20,7 +20,7 @@ extension AccessRule {
         while let word = words.popFirst() {
             func next() throws(RuleObjection) -> String {
                 guard let next = words.popFirst() else {
-                    throw RuleObjection(message: "something is missing behind '\(word)'")
+                    throw RuleObjection(message: "something is missing after '\(word)'")
                 }
                 return next
             }
@@ -32,14 +32,14 @@ extension AccessRule {
         _ word: String, _ next: () throws(RuleObjection) -> String
     ) throws(RuleObjection) {
         func once(_ isTaken: Bool) throws(RuleObjection) {
-            if isTaken { throw RuleObjection(message: "'\(word)' says something twice") }
+            if isTaken { throw RuleObjection(message: "'\(word)' repeats what the rule already says") }
         }
         switch word {
         case "under":
             try once(!under.isEmpty)
             under = try next().split(separator: ",").map(String.init)
             if under.isEmpty {
-                throw RuleObjection(message: "behind 'under' programs must stand, such as claude,codex")
+                throw RuleObjection(message: "'under' must be followed by programs, such as claude,codex")
             }
         case "unit":
             try once(unit != nil)
@@ -49,17 +49,22 @@ extension AccessRule {
             switch try next() {
             case "terminal": hasTerminal = true
             case "none": hasTerminal = false
-            default: throw RuleObjection(message: "behind 'when' there must be 'terminal' or 'none'")
+            default: throw RuleObjection(message: "'when' must be followed by 'terminal' or 'none'")
             }
         case "for":
             guard outcome == .ask(.untilLock),
                 let time = SettingKind<Duration>.duration.parseText(try next()),
                 time > .zero
-            else { throw RuleObjection(message: "'for' needs a time, such as 10m, and belongs to ask, once") }
+            else {
+                throw RuleObjection(
+                    message: "'for' needs a time, such as 10m, and may appear once, in an "
+                        + "ask rule")
+            }
             outcome = .ask(.lasting(time))
         case "every-time":
             guard outcome == .ask(.untilLock) else {
-                throw RuleObjection(message: "'every-time' belongs to ask, and not beside 'for'")
+                throw RuleObjection(
+                    message: "'every-time' needs an ask rule and cannot be combined with 'for'")
             }
             outcome = .ask(.everyTime)
         case let path where path.hasPrefix("/"):
@@ -67,7 +72,7 @@ extension AccessRule {
             program = path
         default:
             throw RuleObjection(
-                message: "'\(word)' is none of: a program's path, under, unit, when, for, every-time")
+                message: "'\(word)' is not one of: a program's path, under, unit, when, for, every-time")
         }
     }
 
@@ -86,7 +91,7 @@ extension AccessRule {
             default: word = (word ?? "") + String(character)
             }
         }
-        guard !isQuoted else { throw RuleObjection(message: "a quote is not closed") }
+        guard !isQuoted else { throw RuleObjection(message: "unclosed quote") }
         if let whole = word { words.append(whole) }
         return words
     }

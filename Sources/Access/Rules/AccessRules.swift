@@ -66,8 +66,8 @@ public struct AccessRules: Sendable, Equatable {
             throw SettingsError(
                 code: .value,
                 message:
-                    "'\(section.place)' is no place: write STORE, STORE/FOLDER or STORE/FOLDER/SECRET, without a "
-                    + "slash at the end",
+                    "'\(section.place)' is not a place: write STORE, STORE/FOLDER or STORE/FOLDER/SECRET, "
+                    + "without a trailing slash",
                 file: section.file, line: section.line)
         }
         return section.place

@@ -175,7 +175,8 @@ public struct ControlClient: Sendable {
         let reply = try exchange(request, over: connection, until: deadline)
         if let failure = VarlinkMessage.decode(Failure.self, from: reply) { throw failure.error }
         guard let result = VarlinkMessage.decode(VarlinkParameters<Result>.self, from: reply) else {
-            throw ControlError(.refused, "the daemon at \(socket) gave an answer that is not understood")
+            throw ControlError(
+                .refused, "the daemon at \(socket) sent a reply that this passdir does not understand")
         }
         return result.parameters
     }
@@ -189,13 +190,13 @@ public struct ControlClient: Sendable {
             received =
                 try channel.send(request, until: deadline) ? try channel.receive(until: deadline) : .timedOut
         } catch {
-            throw ControlError(.failed, "the connection to the daemon broke: \(error)")
+            throw ControlError(.failed, "lost the connection to the daemon: \(error)")
         }
         switch received {
         case .message(let message): return message
         case .timedOut: throw ControlError(.timedOut, "the daemon did not answer in time")
-        case .end: throw ControlError(.failed, "the daemon closed the connection without an answer")
-        case .tooLong: throw ControlError(.refused, "the daemon's answer is too long to be one")
+        case .end: throw ControlError(.failed, "the daemon closed the connection without replying")
+        case .tooLong: throw ControlError(.refused, "the daemon's reply is too long")
         }
     }
 
@@ -220,9 +221,9 @@ public struct ControlClient: Sendable {
             case ControlInterface.unsaved:
                 error = .unsaved(parameters?.paths ?? [])
             case ControlInterface.failed:
-                error = ControlError(.failed, parameters?.message ?? "the daemon failed without a reason")
+                error = ControlError(.failed, parameters?.message ?? "the daemon failed and gave no reason")
             default:
-                error = ControlError(.refused, "the daemon refused the call: \(name)")
+                error = ControlError(.refused, "the daemon rejected the call: \(name)")
             }
         }
     }

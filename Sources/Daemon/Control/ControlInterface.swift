@@ -30,12 +30,13 @@ enum ControlInterface {
     static let descriptions = [name: control, service: varlinkService]
 
     private static let control = """
-        # Tells how the passdir daemon's mount and its stores are doing, and ends the mount.
+        # Reports the state of the passdir daemon's mount and its stores, and ends the mount.
         interface org.passdir.Control
 
         # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), the stores that are hidden in
         # it, and what is wrong with the daemon as a whole, such as plaintext that could not be locked in memory.
-        # `isUnmounted`: the mount has ended, and the daemon goes on for programs that work in it or have files in it open.
+        # `isUnmounted`: the mount has ended, and the daemon keeps running for programs that work in it or have files in it
+        # open.
         type Mount (
           path: string,
           pid: int,
@@ -53,11 +54,11 @@ enum ControlInterface {
         # A secret that could not be saved until the daemon ended, so that its text is gone: its path, why, and when.
         type Lost (path: string, error: string, time: string)
 
-        # A name in a .gpg-id that means no key here, or several, and what is wrong with it.
+        # A name in a .gpg-id that matches no key here, or several, and what is wrong with it.
         type UnknownRecipient (name: string, reason: string, isMissing: bool)
 
-        # A .gpg-id that names others than when the user last agreed to it; the commit that brought it; the command that
-        # restores what was agreed to.
+        # A .gpg-id that names others than when the user last approved it; the commit that brought it; the command that
+        # restores what was approved.
         type RecipientChange (
           file: string,
           added: []string,
@@ -103,7 +104,7 @@ enum ControlInterface {
 
         method Status() -> (mount: Mount, stores: []Store)
 
-        # `note` says why there is nothing to be in step with; `conflicts` are files that keep what two machines changed,
+        # `note` says why there is nothing to sync with; `conflicts` are files that keep what two machines changed,
         # and `newConflicts` those that were made by this.
         type Synced (
           name: string,
@@ -114,8 +115,8 @@ enum ControlInterface {
           newConflicts: []string
         )
 
-        # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status tells
-        # meanwhile how far it is. Where the remote's branch was moved by force, `choose` says which history goes on, for
+        # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status reports
+        # the progress meanwhile. Where the remote's branch was moved by force, `choose` says which history goes on, for
         # one store; `chosen` then says what became of that.
         method Synchronize(stores: ?[]string, choose: ?(theirs, ours)) -> (stores: []Synced)
 
@@ -127,18 +128,19 @@ enum ControlInterface {
         # pushed; `reopen` is the id of a store whose folder was replaced.
         method Reload(settle: ?string, reopen: ?string) -> ()
 
-        # Tries again what could not be saved; replies when that is done. Status tells what still cannot.
+        # Retries what could not be saved; replies when that is done. Status reports what still cannot.
         method RetrySaves() -> ()
 
         # Gives up what could not be saved: one secret of a store, by its path in the mount, or all; replies when the mount
-        # shows what lies on disk. One that a program has open is given up only with all. What was lost is told no more then.
+        # shows what lies on disk. One that a program has open is given up only with all. What was lost is no longer
+        # reported then.
         method DiscardUnsaved(store: string, path: ?string) -> (discarded: []string)
 
         # `keptAt` is the file in which what was to be saved is kept.
         type AbortedSave (outcome: (undone, finished), keptAt: ?string)
 
-        # Takes back the change of recipients that a save of a .gpg-id is making; replies when that is done, or when the
-        # change is complete. `aborted` is left out where no save is making one, or it could not be taken back.
+        # Undoes the change of recipients that a save of a .gpg-id is making; replies when that is done, or when the
+        # change is complete. `aborted` is left out where no save is making one, or it could not be undone.
         method AbortSave(store: string) -> (aborted: ?AbortedSave)
 
         # Locks the named stores, or all: forgets what was decrypted of them and refuses to read them until they are unlocked.

@@ -59,7 +59,7 @@ public final class ControlServer: Sendable {
             wake = try WakeupPipe()
             freed = try WakeupPipe()
         } catch {
-            throw ControlError(.failed, "cannot make a pipe: \(error)")
+            throw ControlError(.failed, "cannot create a pipe: \(error)")
         }
         let socket = try ControlSocket(listeningAt: path)
         listening = socket.listening

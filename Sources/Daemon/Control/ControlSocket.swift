@@ -26,7 +26,7 @@ struct ControlSocket: ~Copyable {
         ) { ControlError(.failed, "cannot open the lock file of \(path): \($0)") }
         try rethrowing(lock.lock()) { (error: Errno) in
             error == .wouldBlock
-                ? ControlError(.alreadyRunning, "a passdir daemon is running already (it holds \(path))")
+                ? ControlError(.alreadyRunning, "a passdir daemon is already running (it holds \(path))")
                 : ControlError(.failed, "cannot lock \(path): \(error)")
         }
         try Self.removeStale(path, name: name, folder: folder)
@@ -52,7 +52,7 @@ struct ControlSocket: ~Copyable {
         }
         defer { close(folder) }
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else { throw failure("make a socket for", path) }
+        guard socket >= 0 else { throw failure("create a socket for", path) }
         // connect(2) waits while the backlog is full, for as long as this option allows.
         var limit = timeval(tv_sec: Int(max(1, timeout.components.seconds)), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -66,14 +66,14 @@ struct ControlSocket: ~Copyable {
             case ENOENT, ECONNREFUSED:
                 throw ControlError(.noDaemon, "no passdir daemon is running (nobody listens at \(path))")
             case EAGAIN, EINPROGRESS, ETIMEDOUT:
-                throw ControlError(.timedOut, "the passdir daemon takes no connection at \(path)")
+                throw ControlError(.timedOut, "the passdir daemon accepts no connections at \(path)")
             default:
                 throw ControlError(.failed, "cannot connect to \(path): \(Errno(rawValue: reason))")
             }
         }
         guard passdir_peer_uid(socket) == Int64(geteuid()) else {
             close(socket)
-            throw ControlError(.refused, "the process that listens at \(path) belongs to another user")
+            throw ControlError(.refused, "the process listening at \(path) belongs to another user")
         }
         return socket
     }
@@ -81,7 +81,7 @@ struct ControlSocket: ~Copyable {
     /// Opens the folder of the socket, made if it is not there; it must be ours and closed to everybody else.
     private static func privateFolder(_ path: FilePath) throws(ControlError) -> Int32 {
         try rethrowing(path.makeFolders()) { (error: Errno) in
-            ControlError(.failed, "cannot make \(path): \(error)")
+            ControlError(.failed, "cannot create \(path): \(error)")
         }
         let folder = open(path.string, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { throw failure("open", path) }
@@ -92,7 +92,7 @@ struct ControlSocket: ~Copyable {
         }
         if facts.st_mode & 0o077 != 0, fchmod(folder, 0o700) != 0 {
             close(folder)
-            throw failure("close to others", path)
+            throw failure("restrict the permissions of", path)
         }
         return folder
     }
@@ -111,7 +111,7 @@ struct ControlSocket: ~Copyable {
             unlinkat(folder, name, 0)
             return
         }
-        throw ControlError(.alreadyRunning, "something listens at \(path) already")
+        throw ControlError(.alreadyRunning, "something is already listening at \(path)")
     }
 
     private static func listen(
@@ -119,7 +119,7 @@ struct ControlSocket: ~Copyable {
     ) throws(ControlError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let socket = socket(AF_UNIX, type, 0)
-        guard socket >= 0 else { throw failure("make a socket at", path) }
+        guard socket >= 0 else { throw failure("create a socket at", path) }
         let code = withAddress(path, name: name, folder: folder) { bind(socket, $0, $1) }
         guard code == 0, fchmodat(folder, name, 0o600, 0) == 0, Glibc.listen(socket, 16) == 0 else {
             let error = failure("listen at", path)

@@ -77,7 +77,7 @@ final class SessionWatch: Sendable {
 
     private func watchScreen() -> Bus? {
         guard let bus = Bus(.session, environment: environment) else {
-            note("there is no session bus that tells when the screen is locked")
+            note("there is no session bus to report when the screen is locked")
             return nil
         }
         for name in Self.screenSavers {
@@ -85,16 +85,16 @@ final class SessionWatch: Sendable {
                 if passdir_bus_truth(signal.parameters) != 0 { handle(.screenLocked) }
             }
         }
-        note("the session bus is watched")
+        note("watching the session bus")
         return bus
     }
 
     private func watchLogin() -> LoginWatch? {
         guard let watch = LoginWatch(environment: environment, handle) else {
-            note("there is no system bus that tells when the computer is suspended")
+            note("there is no system bus to report when the computer is suspended")
             return nil
         }
-        note("the system bus is watched" + (watch.delaysSleep ? "" : ", on which no logind answers"))
+        note("watching the system bus" + (watch.delaysSleep ? "" : ", where no logind answers"))
         return watch
     }
 }

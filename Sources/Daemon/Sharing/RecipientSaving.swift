@@ -17,7 +17,7 @@ enum RecipientSaving {
                 throw kept(bytes, of: folder, store, environment, .overtaken)
             }
             guard let file = RecipientFile(parsing: bytes) else {
-                throw StoreError(.badRecipientFile, "a .gpg-id is text in UTF-8: write one key a line.")
+                throw StoreError(.badRecipientFile, "a .gpg-id must be UTF-8 text: write one key per line.")
             }
             let change = try store.change(of: folder, to: file, from: applied)
             guard !change.isEmpty else { return }
@@ -98,11 +98,11 @@ enum RecipientSaving {
             let place = folder.isEmpty ? store : "\(store)/\(folder)"
             return switch self {
             case .gone:
-                "the folder \(folder) of the store \"\(store)\" is gone, so its .gpg-id is for nothing"
+                "the folder \(folder) of the store \"\(store)\" is gone, so its .gpg-id has no effect"
             case .overtaken:
                 "the recipients of \(place) changed after their .gpg-id could not be saved, so it is not saved now"
             case .aborted:
-                "passdir recipients abort took the change of the recipients of \(place) back, so that they are as before"
+                "passdir recipients abort undid the change of the recipients of \(place), so they are as before"
             }
         }
     }
@@ -115,7 +115,8 @@ enum RecipientSaving {
         do throws(LifecycleError) {
             let place = try RemovedFolder(environment: environment).keep(
                 list: bytes, of: folder, in: store.name)
-            let sentence = "\(reason.sentence(folder, store.name)): what was to be saved is kept in \(place)."
+            let sentence =
+                "\(reason.sentence(folder, store.name)): the list that was being saved is kept in \(place)."
             // Who stops a change is told by the command.
             if reason != .aborted { DesktopNotification.show(store.name, sentence) }
             return StoreError(reason.code, sentence, keptAt: place)
@@ -142,15 +143,16 @@ enum RecipientSaving {
             throw StoreError(
                 .unconfirmedRecipients,
                 store.lostAgreement
-                    ?? "\(foreign.recipient.key.title) is named in the .gpg-id of \(place) by somebody else and you "
-                    + "have not agreed to it: take it out, run passdir recipients confirm \(ShellWord.quoted(store.name)), or name it "
-                    + "yourself with passdir recipients add \(ShellWord.quoted(place)).")
+                    ?? "\(foreign.recipient.key.title) was added to the .gpg-id of \(place) by someone else and "
+                    + "you have not approved it: remove it, run passdir recipients confirm "
+                    + "\(ShellWord.quoted(store.name)), or add it yourself with passdir recipients add "
+                    + "\(ShellWord.quoted(place)).")
         }
         if change.locksOut {
             throw StoreError(
                 .badRecipientFile,
-                "none of these keys is yours, so that you could no longer read what is in \(place): to do that all the "
-                    + "same, run passdir recipients set \(ShellWord.quoted(place)) with the keys and --lock-me-out."
+                "none of these keys is yours, so you could no longer read what is in \(place): to do it anyway, "
+                    + "run passdir recipients set \(ShellWord.quoted(place)) with the keys and --lock-me-out."
             )
         }
     }
@@ -161,8 +163,9 @@ enum RecipientSaving {
         let place = folder.isEmpty ? store.name : "\(store.name)/\(folder)"
         DesktopNotification.show(
             store.name,
-            "\(first)\(left.count > 1 ? " and \(left.count - 1) more" : "") came from others while the recipients of "
-                + "\(place) changed, and stays as it is: look at it, then run passdir recipients check --fix "
+            "\(first)\(left.count > 1 ? " and \(left.count - 1) more" : "") was added by others while the "
+                + "recipients of \(place) changed, and was left unchanged: look at it, then run passdir "
+                + "recipients check --fix "
                 + ShellWord.quoted(place))
     }
 

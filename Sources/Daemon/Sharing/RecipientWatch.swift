@@ -42,8 +42,9 @@ final class RecipientWatch: Sendable {
         guard Reencryption.isUnderWay(in: store) else { return nil }
         if let sentence = Reencryption.unfinishedAbort(in: store) { return sentence }
         return
-            "a change of recipients is under way or was interrupted: passdir recipients resume \(ShellWord.quoted(store.name)) "
-            + "finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) takes it back."
+            "a change of recipients is in progress or was interrupted: passdir recipients resume "
+            + "\(ShellWord.quoted(store.name)) "
+            + "finishes it, passdir recipients abort \(ShellWord.quoted(store.name)) undoes it."
     }
 
     /// nil when it cannot be told.

@@ -86,7 +86,7 @@ extension Sharing {
             for (secret, list) in planned.lists where try store.list(for: secret) != list {
                 throw StoreError(
                     .unstable,
-                    "the recipients of \(secret.string) changed just now: look at them again. Nothing was changed."
+                    "the recipients of \(secret.string) have just changed: look at them again. Nothing was changed."
                 )
             }
             for (file, keys) in planned.unagreed { try store.accept(keys, in: file, accepting) }
@@ -176,7 +176,8 @@ extension Sharing {
         try DaemonError.wrapping {
             guard try store.snapshot(alsoFor: shown.waiting) == shown.snapshot else {
                 throw StoreError(
-                    .unstable, "the recipients of the store \"\(name)\" changed just now: look at them again."
+                    .unstable,
+                    "the recipients of the store \"\(name)\" have just changed: look at them again."
                 )
             }
             try store.agree(to: shown.snapshot)

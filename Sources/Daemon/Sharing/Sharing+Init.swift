@@ -32,7 +32,7 @@ extension Sharing {
             definition.keyring = keyring
             let store = try opener.store(opener.settings(of: definition), in: Root(path: folder))
             guard try store.root.statusIfPresent(of: Self.newList) == nil else {
-                throw DaemonError(message: "there is a .gpg-id in \(folder) already: leave out --init")
+                throw DaemonError(message: "\(folder) already has a .gpg-id: omit --init")
             }
             var lines: [String] = []
             for wanted in recipients.isEmpty ? [try onlyOwnKey(store)] : recipients {
@@ -55,8 +55,8 @@ extension Sharing {
             guard !plan.locksOut || isLockedOut else {
                 throw DaemonError(
                     message:
-                        "none of these keys is yours, so that you could not read what is in \(store.name): "
-                        + "name one of yours, or say --lock-me-out.")
+                        "none of these keys is yours, so you could not read what is in \(store.name): name one "
+                        + "of yours, or pass --lock-me-out.")
             }
             try store.writeNewFile(RecipientFile(lines: plan.lines).bytes, as: file)
             let committer = Committer(
@@ -84,7 +84,7 @@ extension Sharing {
         switch error {
         case let error as DaemonError: error
         case is any SentenceError: DaemonError(wrapping: error)
-        default: DaemonError(message: "\(folder) cannot be made a password store: \(error)")
+        default: DaemonError(message: "cannot make \(folder) a password store: \(error)")
         }
     }
 
@@ -99,8 +99,9 @@ extension Sharing {
         guard let only = usable.first, usable.count == 1 else {
             let count = usable.isEmpty ? "no secret key" : "\(usable.count) secret keys"
             throw DaemonError(
-                message: "there \(usable.count > 1 ? "are" : "is") \(count) that can be encrypted to: "
-                    + "name the recipients with --recipient")
+                message:
+                    "there \(usable.count > 1 ? "are" : "is") \(count) to encrypt to: name the recipients "
+                    + "with --recipient")
         }
         return only.fingerprint.description
     }

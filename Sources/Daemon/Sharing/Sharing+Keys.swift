@@ -192,7 +192,7 @@ extension Sharing {
                 }
             }
         }
-        guard !previews.isEmpty else { throw DaemonError(message: "there is no key in it") }
+        guard !previews.isEmpty else { throw DaemonError(message: "no keys found") }
         return previews
     }
 
@@ -240,8 +240,8 @@ extension Sharing {
         guard hasSecret || KeyFile.holdsMoreThanPublicKeys(file) else { return }
         throw OpenPGPError(
             .other,
-            "there is a secret key or something else than public keys in it, and nothing was imported: import a "
-                + "secret key of your own with gpg --import")
+            "it contains a secret key or something other than public keys, and nothing was imported: import "
+                + "your own secret key with gpg --import")
     }
 
     /// Writes the public keys of a store's recipients into its `.public-keys`, a file a key named by its fingerprint,

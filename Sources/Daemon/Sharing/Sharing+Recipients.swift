@@ -150,8 +150,8 @@ extension Sharing {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
                     .badRecipientFile,
-                    "none of these keys is yours, so that you could no longer read what is in \(planned.place): "
-                        + "name one of yours, or say --lock-me-out.")
+                    "none of these keys is yours, so you could no longer read what is in \(planned.place): name "
+                        + "one of yours, or pass --lock-me-out.")
             }
             let accepted = planned.named.union(consent.foreign)
             guard !planned.change.isEmpty else {
@@ -246,7 +246,7 @@ extension Sharing {
     }
 
     private static func noChange(_ name: String) -> StoreError {
-        StoreError(.noChange, "no change of recipients of the store \"\(name)\" was interrupted.")
+        StoreError(.noChange, "there is no interrupted change of recipients in the store \"\(name)\".")
     }
 
     func run(
@@ -273,8 +273,8 @@ extension Sharing {
                 guard cancellation.isCancelled else { throw error }
                 throw StoreError(
                     .openPGP(.canceled),
-                    "stopped: passdir recipients resume \(ShellWord.quoted(store.name)) goes on, passdir "
-                        + "recipients abort \(ShellWord.quoted(store.name)) takes back what was done.")
+                    "stopped: passdir recipients resume \(ShellWord.quoted(store.name)) continues, passdir "
+                        + "recipients abort \(ShellWord.quoted(store.name)) undoes what was done.")
             }
             _ = try? work.abort { _ throws(StoreError) in false }
             throw error

@@ -22,8 +22,8 @@ extension Sharing {
         if let folders = try namedKeys()[fingerprint] {
             throw DaemonError(
                 message:
-                    "the key is named in \(folders.joined(separator: ", ")), and nothing was removed: passdir recipients "
-                    + "remove takes it out there")
+                    "the key is named in \(folders.joined(separator: ", ")), so it was not removed: passdir "
+                    + "recipients remove removes it there")
         }
         let engine = try engine(ofStore: name)
         try DaemonError.wrapping {
@@ -39,7 +39,7 @@ extension Sharing {
             let found = try engine.resolve(typed)
             guard found.count == 1, let one = found.first else {
                 throw OpenPGPError(
-                    .ambiguousKey, "\(typed) means \(found.count) keys: name one by its fingerprint")
+                    .ambiguousKey, "\(typed) matches \(found.count) keys: name one by its fingerprint")
             }
             return Self.report(one, .always)
         }

@@ -7,10 +7,10 @@ extension Sharing {
     public func unsavedLists(ofStore name: String) -> [String] {
         guard let store = mountedReport(ofStore: name) else { return [] }
         let failed = store.unsaved.filter { Self.isList($0.path) }.map { list in
-            "\(name)/\(list.path) has an edit in the mount that is not saved and does not count here: \(list.error)"
+            "\(name)/\(list.path) has an unsaved edit in the mount, which is ignored here: \(list.error)"
         }
         let written = store.beingWritten.filter(Self.isList).map { path in
-            "\(name)/\(path) is being written in the mount and not saved yet: that edit does not count here"
+            "\(name)/\(path) is being written in the mount and not saved yet; that edit is ignored here"
         }
         return failed + written
     }

@@ -85,7 +85,7 @@ public struct Sharing: Sendable {
     /// What commits for a store in this process.
     func committer(of store: Store) throws(DaemonError) -> Committer {
         guard let definition = definitions.first(where: { $0.name == store.name }) else {
-            throw DaemonError(message: "there is no store \"\(store.name)\" any more")
+            throw DaemonError(message: "the store \"\(store.name)\" no longer exists")
         }
         var options = try opener.committing(definition)
         options.keepFact = opener.keepingFacts(of: store.identifier)

@@ -51,7 +51,7 @@ extension ConfigFile {
         throw ConfigFileError(
             code: .invalid,
             message:
-                "\(name) cannot be removed: it stands in the line of a header; write it into a line of its own",
+                "\(name) cannot be removed: it is on the same line as a header; put it on a line of its own",
             file: path)
     }
 
@@ -67,7 +67,7 @@ extension ConfigFile {
         let places = ConfigScan(text).variables
         guard places.count == found.count else {
             throw ConfigFileError(
-                code: .invalid, message: "\(name) cannot be removed: write a = behind it first", file: path)
+                code: .invalid, message: "\(name) cannot be removed: add a = after it first", file: path)
         }
         for (place, _) in zip(places, isMeant).filter({ $0.1 }).reversed() {
             text.insert(UInt8(ascii: "="), at: place.end)

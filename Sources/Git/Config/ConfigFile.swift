@@ -145,19 +145,19 @@ public final class ConfigFile {
         }
         let variables = try variables(of: path)
         if let line = scan.openQuote {
-            throw ConfigFileError(code: .invalid, message: "a quote is not closed", file: path, line: line)
+            throw ConfigFileError(code: .invalid, message: "unclosed quote", file: path, line: line)
         }
         guard variables.count == scan.variables.count else {
             guard try ConfigReplacement.bytes(of: path) == text else {
                 throw ConfigFileError(
-                    code: .corrupt, message: "the file changed while it was read", file: path)
+                    code: .corrupt, message: "the file changed while being read", file: path)
             }
             // libgit2 takes some lines for whole that git does not, such as a backslash before a comment.
             let odd = zip(variables, scan.variables).first { read, seen in
                 ConfigName(read.name)?.key.lowercased() != seen.key.lowercased()
             }
             throw ConfigFileError(
-                code: .invalid, message: "a backslash or a quote is misplaced in or above this line",
+                code: .invalid, message: "misplaced backslash or quote on or above this line",
                 file: path, line: odd?.1.line ?? scan.variables.dropFirst(variables.count).first?.line)
         }
         sections = scan.sections

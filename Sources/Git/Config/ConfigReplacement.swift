@@ -89,7 +89,7 @@ struct ConfigReplacement: ~Copyable {
     init(of path: FilePath) throws(ConfigFileError) {
         let folder = path.removingLastComponent()
         try rethrowing(folder.makeFolders()) { (error: Errno) in
-            ConfigFileError(code: .other, message: "cannot make the folder \(folder): \(error)", file: path)
+            ConfigFileError(code: .other, message: "cannot create the folder \(folder): \(error)", file: path)
         }
         let target = (try? path.resolvingLinks()) ?? path
         let lock = try ConfigLock(target)

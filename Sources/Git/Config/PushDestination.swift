@@ -37,8 +37,8 @@ extension Repository {
         guard !["upstream", "tracking"].contains(way) else { return nil }
         let there = remoteRef.hasPrefix("refs/heads/") ? String(remoteRef.dropFirst(11)) : remoteRef
         return
-            "the branch \(name) follows \(there), a branch of another name, to which git config push.default "
-            + "upstream would let it be pushed"
+            "the branch \(name) tracks \(there), a branch with another name; git config push.default upstream "
+            + "would allow pushing to it"
     }
 
     /// Whether a refspec puts a branch at a reference: `main`, `HEAD`, `main:theirs`, `refs/heads/*:refs/heads/*`, `:`.

@@ -51,7 +51,7 @@ private struct IncomingHistoryLook: ~Copyable {
     /// As a reason not to take a history in: whatever kept it from being read.
     static func refusal(_ error: GitError) -> GitError {
         guard error.code != .invalid else { return error }
-        return GitError(code: .invalid, message: "its history is damaged or not whole: \(error.message)")
+        return GitError(code: .invalid, message: "its history is damaged or incomplete: \(error.message)")
     }
 
     /// A commit with what none of its parents has at the same place: those are known or looked at, too.
@@ -59,7 +59,7 @@ private struct IncomingHistoryLook: ~Copyable {
         let (kind, size) = try reader.header(id)
         guard kind == GIT_OBJECT_COMMIT, size <= TreeBounds.commit else {
             throw GitError(
-                code: .invalid, message: "\(id) in its history is no commit, or one of \(size) bytes")
+                code: .invalid, message: "\(id) in its history is not a commit, or one of \(size) bytes")
         }
         let commit = try repository.commitInfo(id)
         let parents = try commit.parents.map { parent throws(GitError) in
@@ -69,7 +69,7 @@ private struct IncomingHistoryLook: ~Copyable {
         while let (tree, others) = waiting.popLast() {
             guard !others.contains(tree), seen.insert(tree).inserted else { continue }
             guard .now < end else {
-                throw GitError(code: .invalid, message: "it takes too long to look through its history")
+                throw GitError(code: .invalid, message: "examining its history takes too long")
             }
             // Of a folder of any number of files, as long as its list can be read: it may be gone from the newest commit.
             for (entry, there) in try reader.news(in: tree, beside: others) {

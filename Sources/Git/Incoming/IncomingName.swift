@@ -23,15 +23,15 @@ enum IncomingName {
         // A backslash parts folders elsewhere.
         for part in name.split(separator: UInt8(ascii: "\\")) {
             let plain = plain(part)
-            if plain == ".git" || isShort(plain) { return "has a name that is git's own" }
-            if plain.hasPrefix(ours) { return "has a name that is passdir's own" }
+            if plain == ".git" || isShort(plain) { return "has a name reserved for git" }
+            if plain.hasPrefix(ours) { return "has a name reserved for passdir" }
             guard isLink || isTree else { continue }
             let kind = isLink ? "symbolic link" : "folder"
             if RuleFiles.names.contains(plain) || isLink && isShortRule(plain) {
-                return "is a \(kind) in place of git's own file"
+                return "is a \(kind) where git has a file of its own"
             }
             if StoreFile.lists.contains(plain) {
-                return "is a \(kind) in place of a list of recipients"
+                return "is a \(kind) where a recipient list belongs"
             }
         }
         return nil

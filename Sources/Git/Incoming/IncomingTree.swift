@@ -47,7 +47,7 @@ extension Repository {
         let (kind, size) = try ObjectReader(self).header(commit)
         guard kind == GIT_OBJECT_COMMIT, size <= TreeBounds.commit else {
             throw GitError(
-                code: .invalid, message: "its tip, \(commit), is no commit, or one of \(size) bytes")
+                code: .invalid, message: "its tip, \(commit), is not a commit, or one of \(size) bytes")
         }
         var counterparts: [ObjectID] = []
         for id in known { counterparts.append(try treeID(of: id)) }
@@ -95,7 +95,7 @@ private struct IncomingLook: ~Copyable {
         while let folder = waiting.popLast() {
             guard !folder.known.contains(folder.id) else { continue }
             guard .now < end else {
-                throw refusal("it takes longer than \(bounds.time.components.seconds) s to look through it")
+                throw refusal("examining it takes longer than \(bounds.time.components.seconds) s")
             }
             try look(into: folder)
         }
@@ -118,7 +118,7 @@ private struct IncomingLook: ~Copyable {
         var names: Set<[UInt8]> = []
         for entry in found {
             guard names.insert(entry.name).inserted else {
-                throw refusal("\(Self.shown(folder.path + entry.name)) is in it twice")
+                throw refusal("\(Self.shown(folder.path + entry.name)) appears in it twice")
             }
             let counterparts = known[entry.name] ?? []
             if !counterparts.contains(entry) { try look(at: entry, in: folder, counterparts) }
@@ -135,10 +135,10 @@ private struct IncomingLook: ~Copyable {
             throw refusal("it holds more than \(bounds.entries) files and folders that are not here")
         }
         guard folder.depth < TreeBounds.depth else {
-            throw refusal("\(Self.shown(path)) lies more than \(TreeBounds.depth) folders deep")
+            throw refusal("\(Self.shown(path)) is more than \(TreeBounds.depth) folders deep")
         }
         guard path.count <= TreeBounds.path else {
-            throw refusal("\(Self.shown(path)) is a path of more than \(TreeBounds.path) bytes")
+            throw refusal("\(Self.shown(path)) has a path of more than \(TreeBounds.path) bytes")
         }
         let isFolder = entry.isTree || entry.isSubmodule
         if let objection = IncomingName.objection(entry.name, isLink: entry.isLink, isTree: isFolder) {
@@ -146,7 +146,7 @@ private struct IncomingLook: ~Copyable {
         }
         guard entry.isKnown else {
             throw refusal(
-                "\(Self.shown(path)) has the mode \(String(entry.mode, radix: 8)), which git has not")
+                "\(Self.shown(path)) has the mode \(String(entry.mode, radix: 8)), which git does not use")
         }
         if entry.isTree {
             waiting.append(
@@ -160,7 +160,7 @@ private struct IncomingLook: ~Copyable {
 
     private mutating func measure(_ entry: RawEntry, _ path: [UInt8]) throws(GitError) {
         let (kind, size) = try reader.header(entry.id)
-        guard kind == GIT_OBJECT_BLOB else { throw refusal("\(Self.shown(path)) is no file") }
+        guard kind == GIT_OBJECT_BLOB else { throw refusal("\(Self.shown(path)) is not a file") }
         let limit = entry.isLink ? TreeBounds.path : bounds.file
         guard size <= limit else {
             throw refusal(
@@ -169,13 +169,14 @@ private struct IncomingLook: ~Copyable {
         }
         guard !IncomingName.isList(entry.name) || size <= TreeBounds.recipients else {
             throw refusal(
-                "\(Self.shown(path)) has \(size) bytes, more than the \(TreeBounds.recipients) that a list of recipients may have"
+                "\(Self.shown(path)) has \(size) bytes, more than the \(TreeBounds.recipients) that a recipient "
+                    + "list may have"
             )
         }
         if RuleFiles.names.contains(String(decoding: entry.name, as: UTF8.self)) {
             guard size <= RuleFiles.limit, try reader.withBytes(of: entry.id, PatternCost.isBounded) else {
                 throw refusal(
-                    "\(Self.shown(path)) has patterns that git would match for ever, or is too long")
+                    "\(Self.shown(path)) has patterns that git would match forever, or is too long")
             }
         }
         total += size

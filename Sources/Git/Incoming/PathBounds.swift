@@ -11,8 +11,8 @@ public enum PathBounds {
 
     /// Why a path can be in no repository, in words that follow it; nil when it can.
     public static func objection(to path: FilePath) -> String? {
-        if path.length > bytes { return "is a path of more than \(bytes) bytes" }
-        return path.components.count > depth ? "lies more than \(depth) folders deep" : nil
+        if path.length > bytes { return "has a path of more than \(bytes) bytes" }
+        return path.components.count > depth ? "is more than \(depth) folders deep" : nil
     }
 }
 

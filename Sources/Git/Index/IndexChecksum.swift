@@ -20,7 +20,7 @@ struct IndexChecksum: ~Copyable {
         var made: gcry_md_hd_t?
         let code = gcry_md_open(&made, CInt(GCRY_MD_SHA1.rawValue), 0)
         guard code == 0, let made else {
-            throw GitError(code: .unsupported, message: "libgcrypt computes no SHA-1 on this machine")
+            throw GitError(code: .unsupported, message: "libgcrypt does not provide SHA-1 on this machine")
         }
         state = made
     }

@@ -27,7 +27,7 @@ struct IndexPatch {
     init(_ old: UnsafeMutableRawBufferPointer, written: IndexTime, _ edits: [IndexEdit]) throws(GitError) {
         let bytes = UnsafeRawBufferPointer(old)
         guard var scan = try IndexScan(bytes) else {
-            throw Self.unsupported("it has a version that passdir does not know")
+            throw Self.unsupported("it has a version that passdir does not support")
         }
         self.old = old
         version = scan.version
@@ -44,7 +44,7 @@ struct IndexPatch {
                 bytes[entry.start + IndexScan.headLength] & 0x9f != 0
                     || bytes[entry.start + IndexScan.headLength + 1] != 0
             {
-                throw Self.unsupported("an entry has marks that passdir does not know")
+                throw Self.unsupported("an entry has flags that passdir does not support")
             }
             hasNameless = hasNameless || entry.name.isEmpty
             smudgeIfRacy(entry, written)
@@ -190,10 +190,10 @@ struct IndexPatch {
         var position = start
         let bytes = UnsafeRawBufferPointer(old)
         while position < end {
-            guard position + 8 <= end else { throw IndexScan.damaged("it is cut off") }
+            guard position + 8 <= end else { throw IndexScan.damaged("it is truncated") }
             let length = Int(bytes.number(at: position + 4))
             let content = position + 8
-            guard content + length <= end else { throw IndexScan.damaged("it is cut off") }
+            guard content + length <= end else { throw IndexScan.damaged("it is truncated") }
             let signature = String(decoding: bytes[position..<(position + 4)], as: UTF8.self)
             switch signature {
             case "REUC":

@@ -51,7 +51,7 @@ struct IndexScan: ~Copyable {
         guard bytes.count >= Self.headerLength + IndexChecksum.length,
             bytes[..<4].elementsEqual("DIRC".utf8)
         else {
-            throw Self.damaged("it is cut off")
+            throw Self.damaged("it is truncated")
         }
         self.bytes = bytes
         version = bytes.number(at: 4)
@@ -64,7 +64,7 @@ struct IndexScan: ~Copyable {
     static func damaged(_ why: String) -> GitError {
         GitError(
             code: .corrupt,
-            message: "the index of git is damaged (\(why)): remove .git/index and run `git reset`")
+            message: "git's index is damaged (\(why)): remove .git/index and run `git reset`")
     }
 
     /// The next entry; nil behind the last one.
@@ -72,11 +72,11 @@ struct IndexScan: ~Copyable {
         guard remaining > 0 else { return nil }
         remaining -= 1
         let start = position
-        guard start + Self.headLength < end else { throw Self.damaged("it is cut off") }
+        guard start + Self.headLength < end else { throw Self.damaged("it is truncated") }
         let flags = UInt16(bytes[start + Self.flagsOffset]) << 8 | UInt16(bytes[start + Self.flagsOffset + 1])
         // The extended flag: two more bytes of flags.
         let head = flags & 0x4000 == 0 ? Self.headLength : Self.headLength + 2
-        guard start + head < end else { throw Self.damaged("it is cut off") }
+        guard start + head < end else { throw Self.damaged("it is truncated") }
         previousName = name
         if version == 4 {
             try readShortened(from: start + head, flags)
@@ -96,10 +96,12 @@ struct IndexScan: ~Copyable {
     private func checkName(stage: UInt8, after before: UInt8) throws(GitError) {
         // The first entries of a split index may have none, which `IndexPatch` finds out at its end.
         if name.isEmpty, previousName.isEmpty { return }
-        guard IndexName.isPlain(name) else { throw Self.damaged("a name in it is no path of a file") }
+        guard IndexName.isPlain(name) else {
+            throw Self.damaged("it contains a name that is not a file path")
+        }
         let order = IndexMarks.order(previousName, name)
         guard order < 0 || order == 0 && 0 < before && before < stage else {
-            throw Self.damaged("its names are not in order")
+            throw Self.damaged("its names are not sorted")
         }
     }
 
@@ -155,14 +157,14 @@ struct IndexScan: ~Copyable {
             // As long or longer: up to the zero.
             guard let base = bytes.baseAddress, let zero = memchr(base + start + head, 0, end - start - head)
             else {
-                throw Self.damaged("a name has no end")
+                throw Self.damaged("a name is not terminated")
             }
             length = UnsafeRawPointer(zero) - base - start - head
-            guard length >= 0xfff else { throw Self.damaged("a name is shorter than it says") }
+            guard length >= 0xfff else { throw Self.damaged("a name is shorter than its recorded length") }
         }
         position = start + (head + length + 8) & ~7
         guard position <= end, hasPadding(from: start + head + length, to: position) else {
-            throw Self.damaged("a name has no end")
+            throw Self.damaged("a name is not terminated")
         }
         name = UnsafeRawBufferPointer(start: bytes.baseAddress! + start + head, count: length)
     }
@@ -173,14 +175,14 @@ struct IndexScan: ~Copyable {
         var dropped = Int(bytes[place] & 0x7f)
         while bytes[place] & 0x80 != 0 {
             place += 1
-            guard place < end, dropped < 1 << 24 else { throw Self.damaged("a name has no end") }
+            guard place < end, dropped < 1 << 24 else { throw Self.damaged("a name is not terminated") }
             dropped = (dropped + 1) << 7 | Int(bytes[place] & 0x7f)
         }
         place += 1
         guard dropped <= previousName.count, place < end,
             let zero = memchr(bytes.baseAddress! + place, 0, end - place)
         else {
-            throw Self.damaged("a name has no end")
+            throw Self.damaged("a name is not terminated")
         }
         let added = UnsafeRawBufferPointer(
             start: bytes.baseAddress! + place, count: UnsafeRawPointer(zero) - bytes.baseAddress! - place)
@@ -191,7 +193,7 @@ struct IndexScan: ~Copyable {
         name = usesFirst ? firstName.join(kept, added) : secondName.join(kept, added)
         // By which git reads, not by the zero.
         guard flags & 0xfff == min(name.count, 0xfff) else {
-            throw Self.damaged("a name is not as long as it says")
+            throw Self.damaged("a name does not match its recorded length")
         }
     }
 }

@@ -54,7 +54,8 @@ public final class NewObjects {
     private static func gone(_ error: GitError) -> GitError {
         guard error.libgit2Code == GIT_ENOTFOUND.rawValue else { return error }
         return GitError(
-            code: .modified, message: "git removed objects of a commit that was being made: \(error.message)",
+            code: .modified,
+            message: "git removed objects of a commit while it was being written: \(error.message)",
             libgit2Code: error.libgit2Code)
     }
 

@@ -84,13 +84,13 @@ struct ObjectReader: ~Copyable {
     ) throws(GitError) -> [RawEntry] {
         let (kind, size) = try header(tree)
         guard kind == GIT_OBJECT_TREE else {
-            throw GitError(code: .invalid, message: "the object \(tree) is no folder")
+            throw GitError(code: .invalid, message: "the object \(tree) is not a tree")
         }
         guard size <= bytes else {
-            throw GitError(code: .invalid, message: "the list of a folder is \(size) bytes long")
+            throw GitError(code: .invalid, message: "a tree object is \(size) bytes long")
         }
         guard let entries = try withBytes(of: tree, { Self.parse($0, atMost: limit) }) else {
-            throw GitError(code: .corrupt, message: "the list of a folder, \(tree), is damaged")
+            throw GitError(code: .corrupt, message: "the tree object \(tree) is damaged")
         }
         guard entries.count <= limit else {
             throw GitError(code: .invalid, message: "a folder holds more than \(limit) files and folders")

@@ -67,7 +67,7 @@ final class ServerBoundary {
     static func around(_ boundary: ServerBoundary?, _ body: () -> Int32) -> Int32 {
         guard let boundary else { return body() }
         guard isRegistered else {
-            git_error_set_str(Int32(GIT_ERROR_NET.rawValue), "connections cannot be watched over")
+            git_error_set_str(Int32(GIT_ERROR_NET.rawValue), "cannot monitor connections")
             return -1
         }
         let before = pthread_getspecific(key)

@@ -45,11 +45,12 @@ final class Transfer {
             var error = GitError.last(code, doing)
             if let elsewhere = boundary?.refused ?? Self.redirection(in: error.message) {
                 error.code = .redirected
-                error.message = "\(doing): the server redirects to \(elsewhere), which was not followed"
+                error.message =
+                    "\(doing): the server redirects to \(elsewhere), which passdir does not follow"
             }
             if boundary?.isEndless == true {
                 error.code = .network
-                error.message = "\(doing): the server sends without end, and nothing that was asked for"
+                error.message = "\(doing): the server keeps sending data that was not requested"
             }
             if error.code == .other, Transfer.breaks.contains(where: { error.message.contains($0) }) {
                 error.code = .network
@@ -108,7 +109,7 @@ final class Transfer {
                 for index in 0..<count
                 where updates?[index].map({ ObjectID($0.pointee.src) }) != transfer.lease {
                     transfer.failure = GitError(
-                        code: .nonFastForward, message: "the branch there was moved again meanwhile")
+                        code: .nonFastForward, message: "the branch there has moved again in the meantime")
                     return GIT_EUSER.rawValue
                 }
                 return 0

@@ -44,6 +44,6 @@ public enum TransferLimits {
 
     /// What is wrong then; no full stop.
     public static func sentence(bytes: Int) -> String {
-        "the remote sends more than the \(bytes) bytes that limits.transfer allows, or what takes too much memory"
+        "the remote sends more than the \(bytes) bytes that limits.transfer allows, or data that needs too much memory"
     }
 }

@@ -51,7 +51,7 @@ enum RuleFiles {
         guard facts.st_mode & S_IFMT != S_IFREG || facts.st_size > limit else { return }
         throw GitError(
             code: .invalid,
-            message: "\(path) is no file of up to \(limit >> 20) MiB, so what git ignores is not known: "
+            message: "\(path) is not a file of up to \(limit >> 20) MiB, so what git ignores is unknown: "
                 + "replace or remove it")
     }
 
@@ -66,7 +66,7 @@ enum RuleFiles {
         throw GitError(
             code: .invalid,
             message:
-                "\(path) has patterns with so many * that git would match them for ever: shorten or remove it"
+                "\(path) has patterns with so many * that git would match them forever: shorten or remove it"
         )
     }
 
@@ -80,7 +80,7 @@ enum RuleFiles {
         _ opened: consuming OwnedDescriptor, _ folder: FilePath, depth: Int
     ) throws(GitError) {
         guard depth < deepest, var stream = try? DirectoryStream(opened) else {
-            throw GitError(code: .invalid, message: "\(folder) lies deeper than \(deepest) folders")
+            throw GitError(code: .invalid, message: "\(folder) is more than \(deepest) folders deep")
         }
         while let entry = try? stream.next() {
             guard let name = entry.component, name != ".git" else { continue }

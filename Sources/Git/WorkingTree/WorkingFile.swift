@@ -25,7 +25,7 @@ enum WorkingFile {
         }
         var before = stat()
         let found = name.withPlatformString { fstatat(parent.raw, $0, &before, AT_SYMLINK_NOFOLLOW) }
-        if found != 0 { return try absence("cannot look at \(path)") }
+        if found != 0 { return try absence("cannot stat \(path)") }
         switch before.st_mode & S_IFMT {
         case S_IFDIR: return .directory
         case S_IFLNK: return try readLink(path, name, parent, before)
@@ -110,7 +110,7 @@ struct WorkingRoot: ~Copyable {
 
     /// Makes the folders that a path needs, 0700 as pass makes them.
     func makeFolders(above path: FilePath) throws(GitError) {
-        let failure = GitError.system("cannot make the folder of \(path)")
+        let failure = GitError.system("cannot create the folder of \(path)")
         var current = try OwnedDescriptor(
             opening: FilePath("."), in: descriptor.raw, O_RDONLY | O_DIRECTORY, failure: failure)
         for component in path.removingLastComponent().components {

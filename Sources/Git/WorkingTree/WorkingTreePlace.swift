@@ -32,7 +32,7 @@ extension Repository {
 
     private func checkPlace(_ top: FilePath) throws(GitError) {
         guard !isBare else {
-            throw GitError(code: .unsupported, message: "the repository in \(top) is a bare one")
+            throw GitError(code: .unsupported, message: "the repository in \(top) is bare")
         }
         guard let tree = workingDirectory, (try? tree.resolvingLinks()) == top else {
             throw Repository.unsafe(
@@ -45,7 +45,7 @@ extension Repository {
             if place != top.appending(".git") { try Repository.checkOwner(of: place) }
             guard !Repository.isFile(place, of: top) else {
                 throw Repository.unsafe(
-                    "the git directory \(place) lies among the files of \(top), where others could change it")
+                    "the git directory \(place) is among the files of \(top), where others could change it")
             }
         }
         for included in includedFiles() where Repository.isFile(included, of: top) {

@@ -28,7 +28,7 @@ extension WorkingTreeUpdate {
         if kind == .link {
             let target = bytes.map { CChar(bitPattern: $0) } + [0]
             guard place.withPlatformString({ symlink(target, $0) }) == 0 else {
-                throw .system(Errno(rawValue: errno), "cannot make the link \(prepared.step.path)")
+                throw .system(Errno(rawValue: errno), "cannot create the link \(prepared.step.path)")
             }
             return
         }

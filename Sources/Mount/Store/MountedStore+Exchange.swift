@@ -149,7 +149,7 @@ extension MountedStore {
             guard tree.backingPath(of: secret.node) == path, tree.backingPath(of: scratch.node) != nil,
                 scratch.file.state.withLock({ $0.isScratch })
             else { return nil }
-            let (folder, disk) = try StoreError.wrapping("look at", path) { () throws(Errno) in
+            let (folder, disk) = try StoreError.wrapping("stat", path) { () throws(Errno) in
                 (try root.folder(holding: path), try root.statusIfPresent(of: path))
             }
             let isAsRead = secret.file.state.withLock { state in

@@ -48,7 +48,7 @@ extension MountedStore {
         // It is no secret, and who reads it must parse it.
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
         try change(path.removingLastComponent(), bytes, tried)
-        return try StoreError.wrapping("look at", path) { () throws(Errno) in
+        return try StoreError.wrapping("stat", path) { () throws(Errno) in
             let modified = snapshot.modified ?? modified
             if snapshot.accessed != nil || modified != nil {
                 try root.setTimes(of: path, accessed: snapshot.accessed, modified: modified)

@@ -53,7 +53,7 @@ extension MountedStore {
             if root.generation == generation { return }
             file.state.withLock { $0.requireSave() }
         }
-        throw StoreError(.unstable, "the store's folder is replaced again and again: save it again.")
+        throw StoreError(.unstable, "the store's folder keeps being replaced: save it again.")
     }
 
     private func saveInFolder(_ node: Node, _ file: SecretFile) throws(StoreError) {
@@ -92,7 +92,7 @@ extension MountedStore {
             } catch {
                 // It may not survive a power cut: it is not saved yet.
                 file.state.withLock { $0.requireSave() }
-                throw StoreError(error, "make durable the folder of", path)
+                throw StoreError(error, "fsync the folder of", path)
             }
             for kept in conflict.keptAs { sink.note(.saved(kept)) }
             sink.note(.saved(path))
@@ -103,7 +103,8 @@ extension MountedStore {
         }
         throw StoreError(
             .unstable,
-            "the secret is renamed, or its recipients change, faster than it can be saved: save it again.")
+            "the secret is being renamed, or its recipients changed, faster than it can be saved: save it again."
+        )
     }
 
     /// Refuses to open for writing what could not be saved as things are: many programs, shells among them, do not look at
@@ -155,7 +156,7 @@ extension MountedStore {
             }
             throw StoreError(
                 .badRecipientFile,
-                "\(list.string) is not saved, and whom it is for is not known before that: \(failure.message)"
+                "\(list.string) is not saved, and its recipients are unknown until it is: \(failure.message)"
             )
         }
     }

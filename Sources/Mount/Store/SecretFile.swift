@@ -121,7 +121,7 @@ extension SecretFile {
             let isForgotten = error == .permissionDenied
             throw StoreError(
                 .system(error),
-                isForgotten ? "the store was locked meanwhile." : "there is no memory for a copy of the file."
+                isForgotten ? "the store has since been locked." : "not enough memory for a copy of the file."
             )
         }
     }

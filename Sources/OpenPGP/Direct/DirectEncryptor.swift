@@ -55,7 +55,7 @@ final class DirectEncryptor: Encrypting {
             return message
         } catch {
             if !hasNoted.exchange(true, ordering: .relaxed) {
-                notice("encrypting without gpg failed, gpg does it: \(error)")
+                notice("encrypting without gpg failed, falling back to gpg: \(error)")
             }
             return nil
         }

@@ -82,7 +82,7 @@ struct EncryptedSessionKey {
     }
 
     private static var strange: OpenPGPError {
-        OpenPGPError(.other, "gpg-agent's answer holds no session key")
+        OpenPGPError(.other, "gpg-agent's reply contains no session key")
     }
 
     /// `(5:value33:…)`, a zero octet behind it or not.

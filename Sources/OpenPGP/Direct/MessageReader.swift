@@ -36,7 +36,7 @@ enum MessageReader {
         return try LiteralReader.data(in: buffer, limit: limit)
     }
 
-    static var noMemory: OpenPGPError { OpenPGPError(.outOfMemory, "there is no memory for the plaintext") }
+    static var noMemory: OpenPGPError { OpenPGPError(.outOfMemory, "not enough memory for the plaintext") }
     private static var damaged: OpenPGPError {
         OpenPGPError(.corrupt, "the message is damaged or was tampered with")
     }

@@ -26,8 +26,8 @@ final class SymbolicExpression {
                 return gcry_sexp_build_array(&result, nil, format, &arguments)
             }
         }
-        try Gcrypt.check(error, "cannot tell libgcrypt of a key")
-        guard let result else { throw OpenPGPError(.other, "cannot tell libgcrypt of a key") }
+        try Gcrypt.check(error, "cannot pass a key to libgcrypt")
+        guard let result else { throw OpenPGPError(.other, "cannot pass a key to libgcrypt") }
         pointer = result
     }
 
@@ -40,8 +40,8 @@ final class SymbolicExpression {
             var arguments: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(number), nil]
             return gcry_sexp_build_array(&result, nil, "%m", &arguments)
         }
-        try Gcrypt.check(error, "cannot tell libgcrypt of a number")
-        guard let result else { throw OpenPGPError(.other, "cannot tell libgcrypt of a number") }
+        try Gcrypt.check(error, "cannot pass a number to libgcrypt")
+        guard let result else { throw OpenPGPError(.other, "cannot pass a number to libgcrypt") }
         pointer = result
     }
 

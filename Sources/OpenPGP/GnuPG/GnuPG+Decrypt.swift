@@ -45,7 +45,7 @@ extension GnuPG {
         let first = try run(ciphertext, request, bounds, lane, [])
         guard !first.isSuccess, first.status.contains("NEWSIG") else { return try Self.plaintext(of: first) }
         guard !first.status.contains("BADSIG") else {
-            throw OpenPGPError(.corrupt, "a signature in the message is bad: another text was signed")
+            throw OpenPGPError(.corrupt, "a signature in the message is bad: it is for a different text")
         }
         // Who signed is not looked at here, so that a signer who is not known, or a signature that ran out, is no
         // error; but it may not be all that is wrong.
@@ -88,9 +88,11 @@ extension GnuPG {
         }
         guard outcome.isSuccess else {
             guard status.codes("ERROR", "add_keyblock_resource").isEmpty else {
-                throw OpenPGPError(.other, "gpg cannot open a keyring; does gpg.conf name one that is gone?")
+                throw OpenPGPError(
+                    .other, "gpg cannot open a keyring; does gpg.conf name one that no longer exists?")
             }
-            throw OpenPGPError(.corrupt, "gpg could not read all of the message, which is cut off or damaged")
+            throw OpenPGPError(
+                .corrupt, "gpg could not read the whole message, which is truncated or damaged")
         }
         return outcome.plaintext
     }
@@ -134,26 +136,26 @@ extension GnuPG {
         {
             return sentence(kind, code)
         }
-        if status.contains("NODATA") { return OpenPGPError(.notEncrypted, "there is no OpenPGP data") }
+        if status.contains("NODATA") { return OpenPGPError(.notEncrypted, "it contains no OpenPGP data") }
         return OpenPGPError(
             .corrupt,
             status.contains("DECRYPTION_FAILED")
-                ? "the message cannot be decrypted" : "gpg ended without decrypting anything")
+                ? "the message cannot be decrypted" : "gpg exited without decrypting anything")
     }
 
     /// The sentence for what keeps a secret key from being used.
     /// - Parameter error: gpg's or gpg-agent's code.
     static func sentence(_ code: OpenPGPError.Code, _ error: UInt32 = 0) -> OpenPGPError {
         switch code {
-        case .noSecretKey: OpenPGPError(code, "none of the secret keys it needs is here")
+        case .noSecretKey: OpenPGPError(code, "you have none of the secret keys it needs")
         case .badPassphrase: OpenPGPError(code, "the passphrase was wrong")
         case .declined: OpenPGPError(code, "the passphrase prompt was closed")
         case .timedOut: OpenPGPError(code, "nobody answered the passphrase prompt")
         case .noPinentry:
             OpenPGPError(
                 code,
-                "no pinentry could ask for the passphrase: the reader has no terminal, and the one that "
-                    + "passdir was mounted in is gone; passdir unlock asks in the terminal where you type it")
+                "no pinentry could ask for the passphrase: the reader has no terminal, and the one that passdir "
+                    + "was mounted from is gone; run passdir unlock in a terminal to enter it there")
         case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
         default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
         }

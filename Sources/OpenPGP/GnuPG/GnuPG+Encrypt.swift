@@ -37,7 +37,7 @@ extension GnuPG {
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not encrypt") }
         // gpgme does not notice a gpg that was killed half-way.
         guard operation.status.contains("END_ENCRYPTION") else {
-            throw OpenPGPError(.other, "gpg ended before it had encrypted everything")
+            throw OpenPGPError(.other, "gpg exited before it had encrypted everything")
         }
         // "armor" in gpg.conf.
         let message = Armor.isArmored(sink.bytes) ? Armor.decode(sink.bytes) ?? [] : sink.bytes
@@ -66,7 +66,7 @@ extension GnuPG {
         return switch line.arguments.first {
         case "1": OpenPGPError(.missingKey, "\(who) is not in the keyring", subject: subject)
         case "2": OpenPGPError(.ambiguousKey, "\(who) is ambiguous", subject: subject)
-        case "3": OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: subject)
+        case "3": OpenPGPError(.notForEncryption, "\(who) cannot be used for encryption", subject: subject)
         case "4": OpenPGPError(.revokedKey, "\(who) was revoked", subject: subject)
         case "5": OpenPGPError(.expiredKey, "\(who) has expired", subject: subject)
         case "10": OpenPGPError(.untrustedKey, "\(who) is not trusted", subject: subject)

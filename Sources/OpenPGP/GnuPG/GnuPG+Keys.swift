@@ -40,7 +40,7 @@ extension GnuPG {
         }
         switch gpgme_err_code(error) {
         case GPG_ERR_NO_ERROR, GPG_ERR_NO_DATA, GPG_ERR_EOF: break
-        default: throw EngineFailure.error(error, "gpg could not look into the keys")
+        default: throw EngineFailure.error(error, "gpg could not read the keys")
         }
         return Self.distinct(operation.keys, \.fingerprint)
     }
@@ -69,7 +69,7 @@ extension GnuPG {
         guard !key.hasSecret else {
             throw OpenPGPError(
                 .other,
-                "\(key.title) is yours: gpg --delete-secret-and-public-key \(fingerprint) removes its secret part, too"
+                "\(key.title) is yours: gpg --delete-secret-and-public-key \(fingerprint) also removes its secret part"
             )
         }
         let home = homeOption.map { ["--homedir", $0] } ?? []

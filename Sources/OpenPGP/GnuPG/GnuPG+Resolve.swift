@@ -71,7 +71,7 @@ extension GnuPG {
             }
             let titles = usable.map(\.title).joined(separator: ", ")
             throw OpenPGPError(
-                .ambiguousKey, "\(named) fits several keys, name one by its fingerprint: \(titles)",
+                .ambiguousKey, "\(named) matches several keys; name one by its fingerprint: \(titles)",
                 subject: named)
         }
         return recipient(usable.first ?? first)

@@ -56,7 +56,7 @@ extension GnuPG {
         }
         guard !signers.isEmpty else {
             if operation.status.contains("NO_PUBKEY") {
-                throw OpenPGPError(.missingKey, "the key that signed is not in the keyring")
+                throw OpenPGPError(.missingKey, "the signing key is not in the keyring")
             }
             throw OpenPGPError(.badSignature, "there is no good signature by a valid key")
         }
@@ -112,7 +112,7 @@ extension GnuPG {
                 subject: signer?.description)
         }
         guard operation.status.contains("SIG_CREATED") else {
-            throw OpenPGPError(.other, "gpg ended before it had signed", subject: signer?.description)
+            throw OpenPGPError(.other, "gpg exited before it had signed", subject: signer?.description)
         }
         return sink.bytes
     }

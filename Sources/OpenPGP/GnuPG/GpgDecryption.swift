@@ -38,7 +38,7 @@ final class GpgDecryption {
         let decryption: GpgDecryption
         do throws(Errno) { decryption = try start(program, options, place) } catch {
             throw OpenPGPError(
-                error == .noSuchFileOrDirectory ? .noEngine : .init(error), "gpg cannot be started: \(error)")
+                error == .noSuchFileOrDirectory ? .noEngine : .init(error), "cannot start gpg: \(error)")
         }
         do throws(AgentFailure) {
             try decryption.serve(ciphertext, limit, wait)
@@ -46,7 +46,7 @@ final class GpgDecryption {
         } catch {
             decryption.abandon()
             guard case .ended(let reason) = error else {
-                throw OpenPGPError(.other, "the pipes to gpg cannot be waited for")
+                throw OpenPGPError(.other, "cannot poll the pipes to gpg")
             }
             throw reason
         }
@@ -119,7 +119,7 @@ final class GpgDecryption {
     private func refusePassphrase(askedIn status: ArraySlice<StatusLine>) throws(AgentFailure) {
         guard status.contains(where: { $0.keyword == "NEED_PASSPHRASE_SYM" }) else { return }
         throw .ended(
-            OpenPGPError(.corrupt, "the message is damaged, or holds another one that wants a passphrase"))
+            OpenPGPError(.corrupt, "the message is damaged, or contains another one that needs a passphrase"))
     }
 
     private func receive(_ limit: Int) throws(AgentFailure) {

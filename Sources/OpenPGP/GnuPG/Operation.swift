@@ -26,7 +26,7 @@ struct Bounds {
         }
         if let deadline, ContinuousClock.now >= deadline {
             throw OpenPGPError(
-                .timedOut, "gpg gave no answer in the time given; it may wait for a passphrase")
+                .timedOut, "gpg did not answer in time; it may be waiting for a passphrase")
         }
     }
 

@@ -10,7 +10,7 @@ final class Wakeup: Sendable {
         descriptor = eventfd(0, Int32(bitPattern: UInt32(O_CLOEXEC | O_NONBLOCK)))
         guard descriptor >= 0 else {
             let error = Errno(rawValue: errno)
-            throw OpenPGPError(.init(error), "cannot make an event descriptor: \(error)")
+            throw OpenPGPError(.init(error), "cannot create an event descriptor: \(error)")
         }
     }
 

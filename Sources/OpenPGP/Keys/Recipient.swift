@@ -50,7 +50,7 @@ public struct Recipient: Sendable, Hashable {
         case .disabled:
             return OpenPGPError(.disabledKey, "\(who) is disabled in the keyring", subject: named)
         case .notForEncryption:
-            return OpenPGPError(.notForEncryption, "\(who) is not for encryption", subject: named)
+            return OpenPGPError(.notForEncryption, "\(who) cannot be used for encryption", subject: named)
         }
     }
 

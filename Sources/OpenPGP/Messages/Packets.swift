@@ -192,7 +192,7 @@ public enum Packets {
         let expected = Set(recipients.flatMap(\.possibleKeyIDs))
         guard hidden >= distinct, ids.allSatisfy({ $0 == 0 || expected.contains($0) }),
             ids.count <= Set(recipients.map(\.specification)).count
-        else { throw OpenPGPError(.other, "the message is not for just the recipients that were named") }
+        else { throw OpenPGPError(.other, "the message is not encrypted to exactly the named recipients") }
     }
 
     /// What makes a message malformed, whoever can decrypt it; nil when a look finds nothing. gpg would read it, one
@@ -206,7 +206,7 @@ public enum Packets {
                 guard reader.hasSmallPart else { return nil }
                 return OpenPGPError(
                     .corrupt,
-                    "the message is malformed: it is cut into parts of less than \(PacketReader.smallestPart) bytes "
+                    "the message is malformed: it is split into parts of less than \(PacketReader.smallestPart) bytes "
                         + "(RFC 4880, 4.2.2.4)")
             }
             guard packet.isWhole, [1, 3, 10].contains(packet.tag) else { return nil }

@@ -19,7 +19,8 @@ extension Registry {
             throw SettingsError(
                 code: .access,
                 message:
-                    "there is no .gpg-id in \(folder), so it is no password store: passdir store add --init makes it one"
+                    "there is no .gpg-id in \(folder), so it is not a password store: passdir store add --init "
+                    + "makes it one"
             )
         }
         let id = UUIDText.random()
@@ -38,7 +39,7 @@ extension Registry {
             throw SettingsError(
                 code: .access,
                 message:
-                    "\(path) is not there: name the folder of a password store, or make one with passdir store add "
+                    "\(path) does not exist: name the folder of a password store, or create one with passdir store add "
                     + "--init")
         }
         let folder = try Self.resolved(path)
@@ -58,12 +59,13 @@ extension Registry {
         let above = path.removingLastComponent()
         guard above.exists || errno != ENOENT else {
             throw SettingsError(
-                code: .access, message: "\(above) is not there, so \(path) cannot be made: make it first")
+                code: .access,
+                message: "\(above) does not exist, so \(path) cannot be created: create it first")
         }
         let folder = try Self.resolved(above).appending(last)
         try checkPlace(folder)
         let cannot = { (error: Errno) in
-            SettingsError(code: .access, message: "\(path) cannot be made: \(error)")
+            SettingsError(code: .access, message: "cannot create \(path): \(error)")
         }
         guard try rethrowing(folder.makeFolder(), cannot) else { throw cannot(.fileExists) }
         return (folder, true)
@@ -115,7 +117,7 @@ extension Registry {
         for section in try configuration.stores() where StoreName.areAlike(section.name, name) {
             throw SettingsError(
                 code: .storeExists,
-                message: "there is a store \"\(section.name)\" already: choose another name")
+                message: "there is already a store \"\(section.name)\": choose another name")
         }
     }
 
@@ -132,8 +134,8 @@ extension Registry {
                 throw SettingsError(
                     code: .storeExists,
                     message:
-                        "\(folder) and the store \"\(section.name)\" in \(place) lie in one another: a secret can "
-                        + "belong to one store only")
+                        "\(folder) and the store \"\(section.name)\" in \(place) overlap: a secret can belong "
+                        + "to only one store")
             }
         }
         var mounts = MountTable.passdirMounts()
@@ -144,7 +146,7 @@ extension Registry {
             throw SettingsError(
                 code: .access,
                 message:
-                    "\(folder) and the mount point \(mount) lie in one another: a store lies outside of the mount"
+                    "\(folder) and the mount point \(mount) overlap: a store must be outside the mount"
             )
         }
     }

@@ -33,7 +33,7 @@ public struct Registry: Sendable {
             for other in found {
                 let problem: String? =
                     if StoreName.areAlike(other.name, definition.name) {
-                        "the names of the stores \"\(other.name)\" and \"\(definition.name)\" differ in case only"
+                        "the names of the stores \"\(other.name)\" and \"\(definition.name)\" differ only in case"
                     } else if other.identifier == definition.identifier {
                         "the stores \"\(other.name)\" and \"\(definition.name)\" have the same id or folder"
                     } else {
@@ -63,8 +63,8 @@ public struct Registry: Sendable {
         throw SettingsError(
             code: .noStore,
             message: names.isEmpty
-                ? "there is no store yet: passdir store add makes one"
-                : "there is no store \"\(name)\", there are: \(names)")
+                ? "there is no store yet: passdir store add adds one"
+                : "there is no store \"\(name)\"; there are: \(names)")
     }
 
     /// The store that is shown without any set-up; nil where one is configured, or there is none.
@@ -80,15 +80,15 @@ public struct Registry: Sendable {
             return nil
         }
         let said =
-            "the store \"\(store.name)\" in \(store.path) is no longer shown, as it was without any set-up and there is "
-            + "a store in the configuration now"
+            "the store \"\(store.name)\" in \(store.path) is no longer shown: it appeared only because no store "
+            + "was configured"
         // Another store lies in it, say: nothing could be done about that here.
         guard (try? checkPlace(store.path)) != nil else { return said }
         let hasList = store.path.appending(Store.recipientFileName).facts() != nil
         let isTaken = all.contains { StoreName.areAlike($0.name, store.name) }
         let name = isTaken ? try freeName("pass") : store.name
-        return said + ": passdir store add \(name)\(hasList ? "" : " --init") --path "
-            + ShellWord.quoted(store.path.string) + " keeps it"
+        return said + "; passdir store add \(name)\(hasList ? "" : " --init") --path "
+            + ShellWord.quoted(store.path.string) + " brings it back"
     }
 
     func placeOfPass() -> FilePath? {
@@ -107,11 +107,11 @@ public struct Registry: Sendable {
     static func resolved(_ path: FilePath) throws(SettingsError) -> FilePath {
         guard let resolved = try? path.resolvingLinks() else {
             throw SettingsError(
-                code: .access, message: "\(path) is not there: name the folder of a password store")
+                code: .access, message: "\(path) does not exist: name the folder of a password store")
         }
         guard resolved.targetFacts()?.kind == .directory else {
             throw SettingsError(
-                code: .access, message: "\(path) is no folder: name the folder of a password store")
+                code: .access, message: "\(path) is not a folder: name the folder of a password store")
         }
         return resolved
     }

@@ -10,9 +10,9 @@ extension StoreDefinition {
         }
         let reason =
             missing.facts() != nil
-            ? ", as the link \(missing) leads nowhere" : missing == path ? "" : ", as there is no \(missing)"
+            ? ", as the link \(missing) is dangling" : missing == path ? "" : ", as \(missing) does not exist"
         return "the store \"\(name)\" cannot be opened: its folder \(path) is missing\(reason); put it back, "
-            + "or run passdir store remove \(ShellWord.quoted(name)) --yes to end the store"
+            + "or run passdir store remove \(ShellWord.quoted(name)) --yes to remove the store"
     }
 
     /// The shortest beginning of a path at which there is nothing: a disk that is not mounted is told by its own folder.

@@ -8,9 +8,9 @@ public enum StoreName {
             } else if name.hasPrefix(".") || name.hasPrefix("-") {
                 "it starts with \"\(name.prefix(1))\""
             } else if name.contains("/") {
-                "it has a slash"
+                "it contains a slash"
             } else if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-                "it has control characters"
+                "it contains control characters"
             } else if name.utf8.count > 200 {
                 "it is longer than 200 bytes"
             } else {

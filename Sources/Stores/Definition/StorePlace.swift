@@ -16,7 +16,7 @@ public enum StorePlace {
             guard let found = other.targetFacts() else { return false }
             return found.st_dev == facts.st_dev && found.st_ino == facts.st_ino
         }
-        let remedy = ": name a folder of its own for the store"
+        let remedy = ": give the store a folder of its own"
         if folder.components.isEmpty { return "is the root of the file system" + remedy }
         let temporary = ["/tmp", "/var/tmp", "/dev/shm"] + [environment["TMPDIR"]].compactMap(\.self)
         if temporary.contains(where: { isSame(FilePath($0)) }) {
@@ -24,7 +24,7 @@ public enum StorePlace {
         }
         let runtime = ["/run/user/\(geteuid())"] + [environment["XDG_RUNTIME_DIR"]].compactMap(\.self)
         if runtime.contains(where: { isSame(FilePath($0)) }) {
-            return "is the folder of running programs" + remedy
+            return "is the runtime folder" + remedy
         }
         for home in homes(environment) {
             var above = home
@@ -38,18 +38,18 @@ public enum StorePlace {
         let gnupg =
             homes(environment).map { $0.appending(".gnupg") }
             + [environment["GNUPGHOME"]].compactMap(\.self).map { FilePath($0) }
-        if gnupg.contains(where: isSame) { return "is the folder of GnuPG" + remedy }
+        if gnupg.contains(where: isSame) { return "is GnuPG's home folder" + remedy }
         if folder.components.count == 1, system.contains(folder.components.first!.string) {
-            return "is a folder of the system" + remedy
+            return "is a system folder" + remedy
         }
         if let first = folder.components.first?.string, ["proc", "sys", "dev"].contains(first) {
-            return "is a folder of the kernel" + remedy
+            return "is a kernel file system" + remedy
         }
         if let first = folder.components.first?.string, programs.contains(first) {
-            return "is a folder of the system's programs and settings" + remedy
+            return "is a folder for system programs and settings" + remedy
         }
         guard facts.st_uid == geteuid() else {
-            return "belongs to another user (uid \(facts.st_uid)): a store is a folder of your own"
+            return "belongs to another user (uid \(facts.st_uid)): a store must be a folder that you own"
         }
         return nil
     }

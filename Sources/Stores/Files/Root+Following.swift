@@ -61,7 +61,7 @@ extension Root {
         if let reason = objection(place) {
             throw StoreError(
                 .system(.staleNFSFileHandle),
-                "the store's folder \(named) was replaced by another one, which cannot be used: it \(reason)"
+                "the store's folder \(named) was replaced by another folder, which cannot be used: it \(reason)"
                     + "\(whereabouts).")
         }
         state.withLock { state in
@@ -82,12 +82,12 @@ extension Root {
         let place = state.withLock { $0.folder }?.location.map { ShellWord.quoted($0.string) }
         return
             "the store's folder \(named) is gone\(whereabouts): put it back, or run passdir store remove \(word) --yes"
-            + (place.map { ", then passdir store add \(word) --path \($0) to go on there." }
-                ?? " to end the store.")
+            + (place.map { ", then passdir store add \(word) --path \($0) to continue there." }
+                ?? " to remove the store.")
     }
 
     private var whereabouts: String {
-        state.withLock { $0.folder }?.location.map { "; the one that was open lies at \($0) now" } ?? ""
+        state.withLock { $0.folder }?.location.map { "; the one that was open is now at \($0)" } ?? ""
     }
 
     private func isCurrent() throws(Errno) -> Bool {

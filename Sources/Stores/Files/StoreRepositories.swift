@@ -30,7 +30,8 @@ public struct StoreRepositories: Sendable {
         let place = folder.isEmpty ? root.path : root.path.pushing(folder)
         guard let repository = try Repository.open(workingTree: place) else { return nil }
         guard repository.workingDirectory?.lexicallyNormalized() == place else {
-            throw GitError(code: .invalid, message: "\(place) was replaced while its repository was opened")
+            throw GitError(
+                code: .invalid, message: "\(place) was replaced while its repository was being opened")
         }
         return repository
     }
@@ -82,7 +83,7 @@ public struct StoreRepositories: Sendable {
     public var reasonToLeaveTopAlone: String? {
         guard hasGit(FilePath()), !isMarked(FilePath()) else { return nil }
         return
-            "the repository in \(root.path) is left alone because there is no .gpg-id at its top: "
+            "the repository in \(root.path) is left alone because it has no .gpg-id at its top level: "
             + Self.adviceForMissingList(in: root.path)
     }
 
@@ -90,8 +91,8 @@ public struct StoreRepositories: Sendable {
     static func adviceForMissingList(in folder: FilePath) -> String {
         let name = ShellWord.quoted(folder.string)
         return
-            "PASSWORD_STORE_DIR=\(name) pass init KEY makes one, or, where one was committed, git -C \(name) checkout .gpg-id "
-            + "brings it back"
+            "PASSWORD_STORE_DIR=\(name) pass init KEY creates one, or, if one was committed, git -C \(name) "
+            + "checkout .gpg-id restores it"
     }
 
     private func hasGit(_ folder: FilePath) -> Bool {

@@ -128,7 +128,7 @@ extension Registry {
             guard let folder = try? Self.resolved(store.path) else {
                 // pass's usual place is looked at without anybody having named it.
                 if store.program != "pass" {
-                    outcomes.append(ImportOutcome(store: store, reason: "there is no folder \(store.path)"))
+                    outcomes.append(ImportOutcome(store: store, reason: "\(store.path) does not exist"))
                 }
                 continue
             }
@@ -137,7 +137,7 @@ extension Registry {
             }) {
                 if !outcomes.contains(where: { $0.name == known.name }) {
                     outcomes.append(
-                        ImportOutcome(store: store, name: known.name, reason: "it is there already"))
+                        ImportOutcome(store: store, name: known.name, reason: "it was already added"))
                 }
                 continue
             }

@@ -8,10 +8,10 @@ enum FolderRemoval {
     /// No error when the folder is not there.
     static func remove(_ folder: FilePath) throws(LifecycleError) {
         guard folder.isAbsolute, folder.components.count >= 2 else {
-            throw LifecycleError(.failed, "\(folder) is not a folder to be removed")
+            throw LifecycleError(.failed, "\(folder) is not a folder that can be removed")
         }
         try rethrowing(removeTree(folder)) { (error: Errno) in
-            LifecycleError(.failed, "\(folder) cannot be removed: \(error)")
+            LifecycleError(.failed, "cannot remove \(folder): \(error)")
         }
     }
 

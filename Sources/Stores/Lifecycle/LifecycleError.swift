@@ -42,7 +42,7 @@ public struct LifecycleError: WrappingError, Equatable {
             self.init(.authentication, message)
         case let error as TransferFailure where error.code == .cancelled: self.init(.cancelled, message)
         case let error as TransferFailure where error.code == .redirected:
-            self.init(.clone, message + "; if the repository has moved there, say so with --url")
+            self.init(.clone, message + "; if the repository has moved there, pass its URL with --url")
         case is TransferFailure, is GitError: self.init(.clone, message)
         default: self.init(.failed, message)
         }

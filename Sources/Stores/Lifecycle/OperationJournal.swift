@@ -107,18 +107,18 @@ struct OperationJournal: ~Copyable {
         // is there, when another one was read before.
         let folder = Self.folder(environment: environment)
         try rethrowing(folder.makeFolders()) { (error: Errno) in
-            LifecycleError(.failed, "\(folder) cannot be made: \(error)")
+            LifecycleError(.failed, "cannot create \(folder): \(error)")
         }
         let file = folder.appending("lock")
         let opened = try OwnedDescriptor(opening: file, O_CREAT | O_RDWR, mode: 0o600) {
-            LifecycleError(.failed, "\(file) cannot be opened: \($0)")
+            LifecycleError(.failed, "cannot open \(file): \($0)")
         }
         let deadline = ContinuousClock.now + patience
         while (try? opened.lock()) == nil {
             guard ContinuousClock.now < deadline else {
                 throw LifecycleError(
                     .busy,
-                    "another passdir is adding, replacing or removing a store: try again when it is done")
+                    "another passdir is adding, replacing or removing a store: try again once it is done")
             }
             PosixThread.sleep(for: .milliseconds(50))
         }
@@ -134,7 +134,7 @@ struct OperationJournal: ~Copyable {
     func write(_ operation: StoreOperation) throws(LifecycleError) {
         try rethrowing(PrivateFile.write(operation.bytes, to: folder.appending(operation.id))) {
             (error: Errno) in
-            LifecycleError(.failed, "\(folder) cannot be written: \(error)")
+            LifecycleError(.failed, "cannot write \(folder): \(error)")
         }
     }
 

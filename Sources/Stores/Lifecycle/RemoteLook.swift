@@ -33,15 +33,15 @@ struct RemoteLook {
     func ask(_ url: String, of repository: Repository, mayUseGit: Bool) -> Answer {
         let shown = GitError.withoutPasswords(url)
         if let objection = RemoteURL.objection(to: url) {
-            return Answer(failure: "the remote \(shown) is not asked because \(objection)")
+            return Answer(failure: "the remote \(shown) was not contacted because \(objection)")
         }
         let base = repository.workingDirectory ?? repository.gitDirectory
         if let folder = Self.folder(of: url, from: base), isDoomed(folder) {
-            return Answer(failure: "the remote \(shown) lies in what is to be removed")
+            return Answer(failure: "the remote \(shown) is inside the folder to be removed")
         }
         if isShallow(url, from: base) {
             return Answer(
-                failure: "the remote \(shown) is a shallow clone, which lacks what is behind its boundary")
+                failure: "the remote \(shown) is a shallow clone, which lacks the older history")
         }
         let isOwnServer = RemoteURL(url)?.host == host
         var request = TransferRequest(

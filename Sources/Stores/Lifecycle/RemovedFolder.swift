@@ -31,12 +31,12 @@ public struct RemovedFolder {
         // It is made when it is needed.
         var place = all
         while !place.exists { guard place.removeLastComponent() else { return nil } }
-        return from.st_dev == place.targetFacts()?.st_dev ? nil : "lies on another file system than \(all)"
+        return from.st_dev == place.targetFacts()?.st_dev ? nil : "is on a different file system from \(all)"
     }
 
     private func make() throws(LifecycleError) {
         do throws(Errno) { try all.removingLastComponent().makeFolders() } catch {
-            throw LifecycleError(.failed, "\(all) cannot be made: \(error)")
+            throw LifecycleError(.failed, "cannot create \(all): \(error)")
         }
         try LifecycleError.wrapping { try Directories.makePrivate(all) }
     }
@@ -78,7 +78,7 @@ public struct RemovedFolder {
             place = all.appending("\(stem)-gpg-id-\(date)-\(number)")
         }
         do throws(Errno) { try PrivateFile.write(bytes, to: place) } catch {
-            throw LifecycleError(.failed, "\(place) cannot be written: \(error)")
+            throw LifecycleError(.failed, "cannot write \(place): \(error)")
         }
         return place
     }
@@ -89,7 +89,7 @@ public struct RemovedFolder {
         var (place, number) = (parent.appending(name), 1)
         while Self.move(folder, to: place) != 0 {
             guard errno == EEXIST || errno == ENOTEMPTY else {
-                throw LifecycleError(.failed, "\(folder) cannot be moved to \(place): \(Errno.last)")
+                throw LifecycleError(.failed, "cannot move \(folder) to \(place): \(Errno.last)")
             }
             number += 1
             place = parent.appending("\(name)-\(number)")

@@ -44,7 +44,7 @@ public struct CloneWish: Sendable {
                     Result { () throws(Errno) in try SecretBytes(copying: bytes) }
                 }.get()
             } catch {
-                throw LifecycleError(.failed, "there is no memory for the password")
+                throw LifecycleError(.failed, "not enough memory for the password")
             }
         }
         self.url.password = nil
@@ -131,7 +131,7 @@ extension StoreAdministration {
             try folder.removingLastComponent().makeFolders()
             guard try folder.makeFolder() else { throw .fileExists }
         } catch {
-            throw LifecycleError(.failed, "\(folder) cannot be made: \(error)")
+            throw LifecycleError(.failed, "cannot create \(folder): \(error)")
         }
         let request = try LifecycleError.wrapping {
             try wish.request(into: folder, limits: registry.configuration)

@@ -35,7 +35,7 @@ extension StoreAdministration {
                 throw SettingsError(
                     code: .storeExists,
                     message:
-                        "the store \"\(store.name)\" lies in \(place), which erase removes: move it first")
+                        "the store \"\(store.name)\" is in \(place), which erase removes: move it first")
             }
         }
     }

@@ -92,7 +92,7 @@ extension StoreAdministration {
         throw LifecycleError(
             .unpushed,
             "\(unsaved.names) could not be saved and \(unsaved.are) in memory only: "
-                + "passdir status says why; --force loses what was written")
+                + "passdir status says why; --force discards what was written")
     }
 
     /// Refuses while a program may still write to a secret of the store: what it writes would find no folder, or another
@@ -101,8 +101,8 @@ extension StoreAdministration {
         guard let open = Self.list(daemon?.openForWriting(store: store.name), of: store) else { return }
         throw LifecycleError(
             .unpushed,
-            "\(open.names) \(open.are) open in a program that may still write there: close it "
-                + "first; --force goes on without")
+            "\(open.names) \(open.are) open in a program that may still write there: close it first, or pass --force"
+        )
     }
 
     /// The first of some secrets, and how many there are besides; nil where there is none.
@@ -123,7 +123,7 @@ extension StoreAdministration {
         else { return }
         throw LifecycleError(
             .unpushed,
-            "\(store.path) holds what exists nowhere else (\(first)) and \(objection), so it cannot be moved there: "
-                + "move it yourself, or use --force to lose it")
+            "\(store.path) holds data that exists nowhere else (\(first)) and \(objection), so it cannot be "
+                + "moved there: move it yourself, or delete it with --force")
     }
 }

@@ -18,7 +18,8 @@ extension StoreAdministration {
             throw LifecycleError(.settings, "the store \"\(store.name)\" has no remote: name one with --url")
         }
         guard let wanted = RemoteURL(text) else {
-            throw LifecycleError(.settings, "\"\(GitError.cleanedURL(text))\" is no URL that git could clone")
+            throw LifecycleError(
+                .settings, "\"\(GitError.cleanedURL(text))\" is not a URL that git can clone")
         }
         let isOtherHost = old.flatMap { RemoteURL($0) }?.host != wanted.host
         let wish = try CloneWish(
@@ -156,7 +157,7 @@ extension StoreAdministration {
 
     func move(_ from: FilePath, to: FilePath) throws(LifecycleError) {
         try rethrowing(from.rename(to: to)) { (error: Errno) in
-            LifecycleError(.failed, "\(from) cannot be moved: \(error)")
+            LifecycleError(.failed, "cannot move \(from): \(error)")
         }
         OwnedDescriptor.synchronize(folder: to.removingLastComponent())
     }
@@ -186,7 +187,7 @@ extension StoreAdministration {
         else { return }
         throw LifecycleError(
             .settings,
-            "the store \"\(store.name)\" is only a part of the repository in \(top): clone it as a store of its own"
+            "the store \"\(store.name)\" is only part of the repository in \(top): clone that as a store of its own"
         )
     }
 }

@@ -170,8 +170,8 @@ public struct StoreAdministration: Sendable {
         }
         return
             (objection.map { "\($0), and .gpg-id names no other key of yours" }
-            ?? "its .gpg-id names no secret key that you have")
-            + ", so you could not read what is saved: ask somebody who has the store to add your key"
+            ?? "its .gpg-id names none of your secret keys")
+            + ", so you could not read what is saved: ask someone who has the store to add your key"
     }
 
     /// Whether there is a secret key for a secret: told by its packets, so that nobody is asked for a passphrase.
@@ -186,6 +186,6 @@ public struct StoreAdministration: Sendable {
         let ours = Set(own.flatMap { $0.subkeys.filter(\.hasSecret).map(\.keyID) })
         // A hidden recipient (id 0) may be us.
         guard !ids.isEmpty, !ids.contains(0), ours.isDisjoint(with: ids) else { return nil }
-        return "none of your keys opens its secrets: ask somebody who has the store to add your key"
+        return "none of your keys decrypts its secrets: ask someone who has the store to add your key"
     }
 }

@@ -14,7 +14,7 @@ extension UnsharedSearch {
         let unshared = Set(own).subtracting(shared)
         let worktrees = repository.linkedWorktrees()
         for (_, place) in worktrees where !isInside(place) && (try? place.resolvingLinks()) != nil {
-            add("the worktree \(place) is one of this repository")
+            add("the worktree \(place) belongs to this repository")
         }
         guard !unshared.isEmpty else { return }
         var names = Naming(stock: stock, unshared: unshared, place: path.isEmpty ? "" : " in \(path)/")
@@ -45,7 +45,7 @@ extension UnsharedSearch {
         let count = names.commits
         let commits = "\(count) commit\(count == 1 ? "" : "s")"
         if failures.isEmpty {
-            add("\(subject) has what no remote has: \(commits)")
+            add("\(subject) has commits that no remote has: \(commits)")
         } else {
             add("\(subject) \(failures.joined(separator: "; ")): \(commits)")
         }
@@ -61,7 +61,7 @@ extension UnsharedSearch {
         if urls.isEmpty { failures.append("has no remote") }
         for url in Set(urls).sorted() {
             let answer = look.ask(url, of: repository, mayUseGit: isTop)
-            if let failure = answer.failure { failures.append("was not compared: \(failure)") }
+            if let failure = answer.failure { failures.append("could not be compared: \(failure)") }
             stock.close(&shared, over: answer.tips) { stock.kind(of: $0) != nil }
         }
         return failures
@@ -122,7 +122,7 @@ private struct Naming {
             let commits = peeled(tip.target)
             if let commits { takeCommits(from: [commits], "under the \(Self.short(tip.name))") }
         default:
-            lines.append("\(Self.short(tip.name))\(place): object \(tip.target.hex.prefix(7)), no commit")
+            lines.append("\(Self.short(tip.name))\(place): object \(tip.target.hex.prefix(7)), not a commit")
             stock.close(&taken, over: [tip.target]) { [unshared] in unshared.contains($0) }
         }
     }
@@ -164,13 +164,13 @@ private struct Naming {
         let lost = rest.filter { stock.kind(of: $0) == .commit }
         // Those that others of them lead to are named with these.
         let behind = Set(lost.flatMap { stock.parents(of: $0) })
-        takeCommits(from: lost.filter { !behind.contains($0) } + lost, "that no branch leads to")
+        takeCommits(from: lost.filter { !behind.contains($0) } + lost, "not on any branch")
         for id in rest where !taken.contains(id) && !staged.contains(id) {
             switch stock.kind(of: id) {
             case .tag:
                 lines.append(
-                    "tag \(id.hex.prefix(7))\(place) that was removed: \(stock.subject(of: id) ?? "")")
-            case .blob: lines.append("file content \(id.hex.prefix(7))\(place) that no commit leads to")
+                    "removed tag \(id.hex.prefix(7))\(place): \(stock.subject(of: id) ?? "")")
+            case .blob: lines.append("file content \(id.hex.prefix(7))\(place) not in any commit")
             default: break
             }
         }

@@ -97,7 +97,8 @@ struct UnsharedSearch {
             return tree
         } catch {
             work.add(
-                "the repository \(Self.shown(path)), with all in it: it cannot be read: \(error.message)")
+                "the repository \(Self.shown(path)) and everything in it, which cannot be read: \(error.message)"
+            )
             return nil
         }
     }
@@ -128,7 +129,7 @@ struct UnsharedSearch {
                 do throws(GitError) {
                     try examine(try Repository.open(bare: folder), named: place)
                 } catch {
-                    work.add("the repository \(place): it cannot be read: \(error.message)")
+                    work.add("the repository \(place), which cannot be read: \(error.message)")
                 }
                 waiting.append(folder.appending("modules"))
             } else {

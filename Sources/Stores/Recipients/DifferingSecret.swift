@@ -14,7 +14,7 @@ public struct DifferingSecret: Sendable {
 extension Store {
     /// A secret as it lies there now, to be shown; nil when it is gone.
     public func differing(_ secret: FilePath, readers: [Recipient]) throws(StoreError) -> DifferingSecret? {
-        return try StoreError.wrapping("look at", secret) {
+        return try StoreError.wrapping("stat", secret) {
             guard let status = try root.statusIfPresent(of: secret) else { return nil }
             return DifferingSecret(
                 secret: secret, readers: readers, content: ContentIdentity(status.identity))

@@ -65,7 +65,7 @@ public final class RecipientRecord: Sendable {
                 let own = entries.filter { $0.store == name && $0.kind == .agreed }
                 if !own.isEmpty { return .known(own) }
             }
-            return names.contains(where: isMarked) ? .lost("\(path) no longer has it") : .never
+            return names.contains(where: isMarked) ? .lost("\(path) no longer contains it") : .never
         }
     }
 

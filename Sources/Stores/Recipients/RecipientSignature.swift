@@ -28,7 +28,7 @@ extension Store {
         guard let signature else {
             throw StoreError(
                 .badSignature,
-                "\(signatureFile.string) of the store \"\(name)\" is not there: sign the .gpg-id.")
+                "\(signatureFile.string) of the store \"\(name)\" is missing: sign the .gpg-id.")
         }
         let signers: [Fingerprint]
         do {
@@ -36,14 +36,14 @@ extension Store {
         } catch {
             throw StoreError(
                 .badSignature,
-                "the signature \(signatureFile.string) of the store \"\(name)\" is not good: \(error.message)."
+                "the signature \(signatureFile.string) of the store \"\(name)\" is not valid: \(error.message)."
             )
         }
         guard signers.contains(where: { options.signingKeys.contains($0.description) }) else {
-            let who = signers.first.map { "it is by \($0), not by" } ?? "it is not by"
+            let who = signers.first.map { "it was made by \($0), not by" } ?? "it was not made by"
             throw StoreError(
                 .badSignature,
-                "\(signatureFile.string) of the store \"\(name)\" does not count: \(who) one of the signing keys "
+                "\(signatureFile.string) of the store \"\(name)\" is not accepted: \(who) one of the signing keys "
                     + "\(options.signingKeys.joined(separator: " ")).")
         }
     }
@@ -61,7 +61,7 @@ extension Store {
                 throw OpenPGPError(
                     .noSecretKey,
                     "the new .gpg-id must be signed by \(options.signingKeys.joined(separator: " or ")), "
-                        + "and the secret key of none of these is here")
+                        + "and you have the secret key of none of these")
             }
             return try engine.signDetached(
                 bytes, by: mine, timeout: options.promptTimeout, cancellation: cancellation)

@@ -62,7 +62,7 @@ enum RecordContent {
     static func parse(_ bytes: [UInt8]) -> Parsed {
         guard bytes.starts(with: version.utf8 + [0]) else {
             return older(bytes).map(Parsed.entries)
-                ?? .unreadable("is damaged, or by another version of passdir")
+                ?? .unreadable("is damaged, or was written by another version of passdir")
         }
         let damaged = Parsed.unreadable("is damaged")
         guard bytes.last == 0 else { return damaged }

@@ -32,8 +32,9 @@ extension Store {
     public var lostAgreement: String? {
         guard case .lost(let reason) = agreement else { return nil }
         return
-            "whom you agreed to encrypt to in the store \"\(name)\" is not known any more, because \(reason): "
-            + "look at passdir recipients show \(ShellWord.quoted(name)), then run passdir recipients confirm \(ShellWord.quoted(name))."
+            "your approval of the recipients of the store \"\(name)\" is lost, because \(reason): look at "
+            + "passdir recipients show \(ShellWord.quoted(name)), then run passdir recipients confirm "
+            + "\(ShellWord.quoted(name))."
     }
 
     /// Agrees to what was looked at, in all files.
@@ -119,7 +120,7 @@ extension Store {
         do {
             try record.update(recordNames, change)
         } catch {
-            throw StoreError(.system(error), "cannot keep who the recipients are: \(error).")
+            throw StoreError(.system(error), "cannot record the recipients: \(error).")
         }
     }
 

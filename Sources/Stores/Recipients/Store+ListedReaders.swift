@@ -67,7 +67,7 @@ extension Store {
                 guard unknownCount < most else {
                     throw StoreError(
                         .badRecipientFile,
-                        "nobody looked at \(file) of the store \"\(name)\": the lists before it name "
+                        "\(file) of the store \"\(name)\" was not examined: the lists before it name "
                             + "\(unknownCount) keys that are not here")
                 }
                 list = try listed(in: file)
@@ -197,8 +197,9 @@ extension Store {
         guard gone.contains(where: isOwn), !listed.contains(where: isOwn) else { return nil }
         return StoreError(
             .unconfirmedRecipients,
-            "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not agreed to that: "
-                + "you could not read what you save. Look at it with passdir recipients show \(ShellWord.quoted(name)), then run "
+            "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not approved "
+                + "that: you could not read what you save. Look at it with passdir recipients show "
+                + "\(ShellWord.quoted(name)), then run "
                 + "passdir recipients confirm \(ShellWord.quoted(name)).")
     }
 
@@ -224,16 +225,17 @@ extension Store {
         if !isThere(file) {
             return StoreError(
                 .unconfirmedRecipients,
-                "\(file.string) of the store \"\(name)\" is gone, so what it was for would be for "
-                    + "\(recipient.key.title), too, and you have not agreed to that: put it back, or run passdir "
+                "\(file.string) of the store \"\(name)\" is gone, so its secrets would also be encrypted to "
+                    + "\(recipient.key.title), and you have not approved that: put it back, or run passdir "
                     + "recipients confirm \(ShellWord.quoted(name)).")
         }
         let folder = file.removingLastComponent()
         let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
         return StoreError(
             .unconfirmedRecipients,
-            "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not agreed to "
-                + "it: run passdir recipients confirm \(ShellWord.quoted(name)) to look at it and agree, or take it out with passdir "
+            "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not "
+                + "approved it: run passdir recipients confirm \(ShellWord.quoted(name)) to review and approve "
+                + "it, or remove it with passdir "
                 + "recipients remove \(ShellWord.quoted(place)) \(recipient.key.fingerprint)."
         )
     }

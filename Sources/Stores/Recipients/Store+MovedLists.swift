@@ -101,7 +101,7 @@ extension Store {
             }
         }
         guard isConcerned else { return nil }
-        let move = try StoreError.wrapping("look at", from) {
+        let move = try StoreError.wrapping("stat", from) {
             ListMove(
                 store: identifier, from: from, to: target, inode: try root.status(of: from).identity.inode,
                 isExchange: isExchange)

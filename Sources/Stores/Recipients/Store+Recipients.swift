@@ -49,8 +49,8 @@ extension Store {
             guard directory.removeLastComponent() else {
                 throw StoreError(
                     .noRecipients,
-                    "the store \"\(name)\" has no .gpg-id above \(secret.string), so nobody is named to encrypt it "
-                        + "to: \(StoreRepositories.adviceForMissingList(in: root.path)).")
+                    "the store \"\(name)\" has no .gpg-id above \(secret.string), so there is nobody to encrypt "
+                        + "it to: \(StoreRepositories.adviceForMissingList(in: root.path)).")
             }
         }
     }
@@ -60,7 +60,7 @@ extension Store {
         guard !folder.isEmpty else {
             throw StoreError(
                 .badRecipientFile,
-                "nothing is above the store \"\(name)\": without its .gpg-id nobody would be named to encrypt to."
+                "nothing is above the store \"\(name)\": without its .gpg-id there would be nobody to encrypt to."
             )
         }
         return try recipientFileContent(try recipientFile(for: folder))
@@ -120,7 +120,7 @@ extension Store {
         guard !lines.isEmpty else {
             throw StoreError(
                 .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" names nobody: write one key a line.")
+                "\(file.string) of the store \"\(name)\" names nobody: write one key per line.")
         }
         return lines
     }
@@ -136,8 +136,8 @@ extension Store {
         } catch .tooManySymbolicLinkLevels {
             throw StoreError(
                 .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" is a symbolic link, which could name other recipients than "
-                    + "the store: put a file in its place.")
+                "\(file.string) of the store \"\(name)\" is a symbolic link, which could name recipients "
+                    + "outside the store's control: replace it with a file.")
         } catch {
             throw StoreError(
                 .badRecipientFile, "cannot read \(file.string) of the store \"\(name)\": \(error).")
@@ -146,7 +146,7 @@ extension Store {
         guard let content = RecipientFile(parsing: bytes) else {
             throw StoreError(
                 .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" is not text in UTF-8: write one key a line.")
+                "\(file.string) of the store \"\(name)\" is not UTF-8 text: write one key per line.")
         }
         try checkCount(content, of: file)
         return content
@@ -158,7 +158,7 @@ extension Store {
         throw StoreError(
             .badRecipientFile,
             "\(file.string) of the store \"\(name)\" has \(content.lines.count) recipients, more than "
-                + "\(Packets.maximalRecipients): a secret cannot be encrypted to so many.")
+                + "\(Packets.maximalRecipients): a secret cannot be encrypted to that many.")
     }
 
     /// The keys that lines mean, each key once.

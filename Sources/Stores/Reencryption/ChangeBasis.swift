@@ -54,7 +54,7 @@ extension Store {
 
     /// Which ciphertext a secret is now; nil where it is not there.
     func contentIdentity(of secret: FilePath) throws(StoreError) -> ContentIdentity? {
-        try StoreError.wrapping("look at", secret) {
+        try StoreError.wrapping("stat", secret) {
             try root.statusIfPresent(of: secret).map { ContentIdentity($0.identity) }
         }
     }
@@ -66,7 +66,7 @@ extension Store {
         guard try appliedList(of: folder) == basis.list else {
             throw StoreError(
                 .unstable,
-                "the recipients of \(place) changed just now: look at them again. Nothing was changed.")
+                "the recipients of \(place) have just changed: look at them again. Nothing was changed.")
         }
         let brought = BroughtSecrets(self)
         let late = try contents(below: folder).picking { (found) throws(StoreError) in
@@ -76,7 +76,7 @@ extension Store {
         let more = late.count > 1 ? " and \(late.count - 1) more" : ""
         throw StoreError(
             .unstable,
-            "\(first.secret.string)\(more) came into \(place) just now, from others: look at the change again. "
+            "\(first.secret.string)\(more) was just added to \(place) by others: look at the change again. "
                 + "Nothing was changed.")
     }
 

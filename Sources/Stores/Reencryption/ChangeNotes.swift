@@ -33,10 +33,10 @@ final class ChangeNotes: Sendable {
     static func make(for store: Store) throws(StoreError) -> ChangeNotes {
         guard let folder = folders(of: store).first else {
             throw StoreError(
-                .system(.noSuchFileOrDirectory), "there is no place to note a change of recipients.")
+                .system(.noSuchFileOrDirectory), "there is nowhere to record a change of recipients.")
         }
         try checkNone(for: store)
-        try StoreError.wrapping("make", folder) { try folder.makeFolders() }
+        try StoreError.wrapping("create", folder) { try folder.makeFolders() }
         guard let made = try open(folder) else { return try make(for: store) }
         try made.empty()
         return made
@@ -49,8 +49,9 @@ final class ChangeNotes: Sendable {
             let name = ShellWord.quoted(store.name)
             throw StoreError(
                 .changeUnderWay,
-                "a change of recipients of the store \"\(store.name)\" was interrupted: passdir recipients resume \(name) "
-                    + "finishes it, passdir recipients abort \(name) takes it back.")
+                "a change of recipients of the store \"\(store.name)\" was interrupted: passdir recipients "
+                    + "resume \(name) "
+                    + "finishes it, passdir recipients abort \(name) undoes it.")
         }
         left.remove()
     }
@@ -68,7 +69,7 @@ final class ChangeNotes: Sendable {
         try rethrowing(folder.lock()) { (error: Errno) in
             StoreError(
                 error == .wouldBlock ? .changeUnderWay : .system(error),
-                "a change of recipients of this store is under way in another process.")
+                "another process is changing the recipients of this store.")
         }
     }
 
@@ -137,8 +138,9 @@ final class ChangeNotes: Sendable {
         else {
             throw StoreError(
                 .system(.ioError),
-                "\(folder.appending(ChangeJournal.name)) is damaged, of another store, or by another version of "
-                    + "passdir: see what git status says of the store, then remove \(folder).")
+                "\(folder.appending(ChangeJournal.name)) is damaged, belongs to another store, or was written "
+                    + "by another version of passdir: check the store with git status, then remove \(folder)."
+            )
         }
         return journal
     }
@@ -158,7 +160,7 @@ final class ChangeNotes: Sendable {
         guard count == bytes.count else {
             throw StoreError(.system(count < 0 ? .last : .noSpace), "cannot write \(file).")
         }
-        if isDurable { try StoreError.wrapping("make durable", file) { try descriptor.synchronize() } }
+        if isDurable { try StoreError.wrapping("fsync", file) { try descriptor.synchronize() } }
     }
 
     /// Waits until everything that was noted is on the disk.
@@ -170,7 +172,7 @@ final class ChangeNotes: Sendable {
             // Nothing had to be staged.
             return
         } catch {
-            throw StoreError(error, "make durable", file)
+            throw StoreError(error, "fsync", file)
         }
         OwnedDescriptor.synchronize(folder: folder)
     }

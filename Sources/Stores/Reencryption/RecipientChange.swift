@@ -85,7 +85,7 @@ extension Store {
         }
         guard !file.lines.isEmpty else {
             throw StoreError(
-                .badRecipientFile, "nobody would be left to read the secrets: name one key at least.")
+                .badRecipientFile, "nobody would be left to read the secrets: name at least one key.")
         }
         try StoreError.wrapping("use the folder", folder) {
             guard try root.status(of: folder).kind == .directory else { throw Errno.notDirectory }
@@ -167,7 +167,7 @@ extension Store {
                 return meant.without(keys).isEmpty
             }
             guard next != result else {
-                throw StoreError(.badRecipientFile, "\(name) is no recipient there: nothing was changed.")
+                throw StoreError(.badRecipientFile, "\(name) is not a recipient there: nothing was changed.")
             }
             result = next
         }

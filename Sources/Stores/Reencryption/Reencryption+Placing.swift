@@ -169,7 +169,7 @@ extension Reencryption {
             } catch .noSuchFileOrDirectory {
                 // Removed by somebody meanwhile, with the secret.
             } catch {
-                throw StoreError(error, "make durable the folder of", secret)
+                throw StoreError(error, "fsync the folder of", secret)
             }
         }
     }

@@ -46,8 +46,8 @@ extension Reencryption {
     var beingTakenBack: StoreError { StoreError(.changeUnderWay, Self.beingTakenBack(store.name)) }
 
     private static func beingTakenBack(_ store: String) -> String {
-        "the change of recipients of the store \"\(store)\" is being taken back, and some secrets are still for whom it "
-            + "added and are not committed: run passdir recipients abort \(store)."
+        "the change of recipients of the store \"\(store)\" is being undone, and some secrets are still "
+            + "encrypted to the keys it added and are not committed: run passdir recipients abort \(store)."
     }
 
     /// A sentence about a change that is taken back but for some secrets; nil when there is none. Looks at this machine's
@@ -73,7 +73,7 @@ extension Reencryption {
                 else { continue }
                 putBack.append((index, name, content))
             } catch {
-                throw StoreError(error, "look at", secrets[index])
+                throw StoreError(error, "stat", secrets[index])
             }
         }
         let found = putBack
@@ -106,7 +106,7 @@ extension Reencryption {
         }
         throw StoreError(
             .badRecipientFile,
-            "\(place.string) of the store \"\(store.name)\" was changed by somebody else "
-                + "meanwhile: take this change back with passdir recipients abort, then look at it.")
+            "\(place.string) of the store \"\(store.name)\" was changed by someone else in the meantime: undo "
+                + "this change with passdir recipients abort, then look at it.")
     }
 }

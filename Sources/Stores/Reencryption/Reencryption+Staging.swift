@@ -34,7 +34,7 @@ extension Reencryption {
             throw .unreadable(unreadable.keys.sorted { $0.string < $1.string })
         }
         try notes.synchronizeStaged()
-        try StoreError.wrapping("make durable", StagingFolder.path) {
+        try StoreError.wrapping("fsync", StagingFolder.path) {
             try store.root.synchronizeParent(of: StagingFolder.file("any"))
         }
     }

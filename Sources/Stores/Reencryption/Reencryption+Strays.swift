@@ -100,10 +100,11 @@ extension Reencryption {
         let (them, are) = secrets.count == 1 ? ("it", "is") : ("them", "are")
         return StoreError(
             .unreadableSecrets(secrets),
-            "the change is taken back, but \(names)\(more) \(are) still for whom it added, and not committed, because "
-                + "\(reason.message.hasSuffix(".") ? String(reason.message.dropLast()) : reason.message): mend that, or "
-                + "remove \(them) or put \(them) back with git, and run passdir recipients abort \(ShellWord.quoted(store.name)) again; "
-                + "passdir recipients abort \(ShellWord.quoted(store.name)) --skip-unreadable leaves \(them) as \(them == "it" ? "it is" : "they are")."
+            "the change is undone, but \(names)\(more) \(are) still encrypted to the keys it added, and not "
+                + "committed, because \(reason.message.hasSuffix(".") ? String(reason.message.dropLast()) : reason.message): fix that, or "
+                + "remove \(them) or restore \(them) with git, and run passdir recipients abort \(ShellWord.quoted(store.name)) again; "
+                + "passdir recipients abort \(ShellWord.quoted(store.name)) --skip-unreadable leaves \(them) as "
+                + "\(them == "it" ? "it is" : "they are")."
         )
     }
 }

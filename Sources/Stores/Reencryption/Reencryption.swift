@@ -249,8 +249,8 @@ public final class Reencryption: Sendable {
         guard list.recipients.allSatisfy({ shown.contains($0.key.fingerprint.description) }) else {
             throw StoreError(
                 .unstable,
-                "the recipients of \(secret.string) changed meanwhile: take this change back with passdir recipients "
-                    + "abort \(ShellWord.quoted(store.name)), then look at them again.")
+                "the recipients of \(secret.string) have changed in the meantime: undo this change with passdir "
+                    + "recipients abort \(ShellWord.quoted(store.name)), then look at them again.")
         }
         return list.recipients
     }

@@ -48,7 +48,7 @@ extension StagedSecret {
     public func publish(
         as secret: FilePath, movingOldTo aside: FilePath
     ) throws(StoreError) -> (status: FileStatus, movedOld: Bool) {
-        try StoreError.wrapping("write beside it the ciphertext of", secret) {
+        try StoreError.wrapping("write the new ciphertext next to", secret) {
             try root.rename(temporary, to: aside, flags: .noReplace)
         }
         markPublished()

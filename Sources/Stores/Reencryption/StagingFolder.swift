@@ -40,9 +40,9 @@ final class StagingFolder: Sendable {
     static func foreign(_ store: String) -> StoreError {
         StoreError(
             .noChange,
-            "\(path.string) in the store \"\(store)\" was not made by a change of recipients on this machine: it was "
-                + "pushed by somebody, or left by another machine or an older passdir, and nothing in it is used. See "
-                + "what git log -- \(path.string) says, then remove it.")
+            "\(path.string) in the store \"\(store)\" was not created by a change of recipients on this "
+                + "machine: someone pushed it, or another machine or an older passdir left it behind, and "
+                + "nothing in it is used. Check git log -- \(path.string), then remove it.")
     }
 
     /// Makes the folder, or takes it up again where the notes say that it is ours.

@@ -99,7 +99,7 @@ extension Store {
     /// Removes temporary files that a process which no longer runs has left in the store's folder. They hold
     /// ciphertext of saves that were never acknowledged.
     public func removeLeftTemporaries() throws(StoreError) {
-        try StoreError.wrapping("remove left temporary files from", FilePath()) {
+        try StoreError.wrapping("remove leftover temporary files from", FilePath()) {
             for entry in try root.entries(of: FilePath()) where entry.kind == .regular {
                 let name = entry.name.string
                 guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp") else { continue }

@@ -20,7 +20,8 @@ enum GitProgram {
                 throw TransferFailure(
                     code: .redirected,
                     message:
-                        "the server redirects to \(GitError.withoutPasswords(location)), which was not followed (\(code))"
+                        "the server redirects to \(GitError.withoutPasswords(location)), which passdir does not "
+                        + "follow (\(code))"
                 )
             }
             outcome = try transfer(request, next)
@@ -61,7 +62,11 @@ enum GitProgram {
                 ], request.repository)
         case .ask: try git(["ls-remote", "--", remote, request.remoteRef], request.repository)
         case .list: try git(["ls-remote", "--", remote], request.repository)
-        case .clone: throw TransferFailure(code: .unsupported, message: "the git program clones nothing here")
+        case .clone:
+            throw TransferFailure(
+                code: .unsupported,
+                message: "cloning with the git program is not "
+                    + "supported here")
         }
     }
 
@@ -93,7 +98,7 @@ enum GitProgram {
                 ] + words, environment: environment, directory: "/", timeout: .seconds(86400), group: .ours
             )
         } catch {
-            throw TransferFailure(code: .other, message: "the git program cannot be started: \(error)")
+            throw TransferFailure(code: .other, message: "cannot start the git program: \(error)")
         }
     }
 

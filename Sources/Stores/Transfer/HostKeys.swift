@@ -31,7 +31,7 @@ public struct HostKeys: Sendable {
     /// - Parameter name: what the URL is, as the start of a sentence.
     private init(url: String?, of name: String) throws(TransferFailure) {
         if let url, let objection = RemoteURL.objection(to: url) {
-            throw TransferFailure(code: .other, message: "\(name) is not used because \(objection)")
+            throw TransferFailure(code: .other, message: "\(name) cannot be used because \(objection)")
         }
         guard let url, let (host, port) = Self.server(of: url) else {
             throw TransferFailure(code: .other, message: "\(name) is not reached over SSH")
@@ -72,7 +72,7 @@ public struct HostKeys: Sendable {
                 .filter { !$0.hasPrefix("#") }
         }
         guard !lines.isEmpty else {
-            throw TransferFailure(code: .other, message: "\(host) shows no SSH host key on port \(port)")
+            throw TransferFailure(code: .other, message: "\(host) offers no SSH host key on port \(port)")
         }
         let text = Array((lines.joined(separator: "\n") + "\n").utf8)
         let printed = try run(["ssh-keygen", "-l", "-f", "-"], input: text)
@@ -98,7 +98,7 @@ public struct HostKeys: Sendable {
             try file.closeAfter { _ = try file.writeAll((lines.joined(separator: "\n") + "\n").utf8) }
         } catch {
             throw TransferFailure(
-                code: .other, message: "\(folder.appending("known_hosts")) cannot be written: \(error)")
+                code: .other, message: "cannot write \(folder.appending("known_hosts")): \(error)")
         }
     }
 
@@ -107,7 +107,7 @@ public struct HostKeys: Sendable {
             ChildProcess.run(
                 words, environment: ProcessEnvironment.forGit, input: input, timeout: .seconds(30))
         ) { (error: Errno) in
-            TransferFailure(code: .other, message: "\(words[0]) cannot be started: \(error)")
+            TransferFailure(code: .other, message: "cannot start \(words[0]): \(error)")
         }
     }
 }

@@ -27,15 +27,15 @@ final class HostTrust: Sendable {
             let name = HostKeys.server(of: url).map { HostKeys.name($0, $1) } ?? certificate.host
             sentence =
                 Self.isKnown(name)
-                ? "the SSH key of \(certificate.host) is not the one that known_hosts has: it is \(fingerprint) now. "
-                    + "Somebody may listen in, or the server has a new key; ask its owner, then take the old line out "
-                    + "with ssh-keygen -R '\(name)'"
-                : "the SSH server \(certificate.host) is not known; its key is \(fingerprint). If that is right, "
-                    + "accept it with passdir store trust-host"
+                ? "the SSH key of \(certificate.host) does not match known_hosts: it is now \(fingerprint). "
+                    + "Someone may be intercepting the connection, or the server has a new key; ask its owner, "
+                    + "then remove the old line with ssh-keygen -R '\(name)'"
+                : "the SSH server \(certificate.host) is unknown; its key is \(fingerprint). If that is "
+                    + "correct, accept it with passdir store trust-host"
         case .x509, .unknown:
             sentence =
-                "the certificate of \(certificate.host) is not signed by an authority that this system trusts, or is "
-                + "for another name or out of date"
+                "the certificate of \(certificate.host) is not signed by an authority that this system trusts, "
+                + "has expired, or is for another name"
         }
         said.withLock { $0 = sentence }
         return false

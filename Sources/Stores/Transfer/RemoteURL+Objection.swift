@@ -7,10 +7,10 @@ extension RemoteURL {
     public static func objection(to url: String) -> String? {
         if url.isEmpty { return "it is empty" }
         if url.hasPrefix("-") { return "it would be read as an option" }
-        if VisibleText.line(url) != url { return "it has characters that cannot be seen" }
+        if VisibleText.line(url) != url { return "it contains invisible characters" }
         let small = url.lowercased()
         if ["%00", "%0a", "%0d"].contains(where: { small.contains($0) }) {
-            return "it has an encoded line break"
+            return "it contains an encoded line break"
         }
         let head = url.prefix { $0 != ":" }
         let isWord =
@@ -20,7 +20,7 @@ extension RemoteURL {
         guard let mark = url.firstRange(of: "://") else { return objection(toShort: url) }
         let scheme = url[..<mark.lowerBound].lowercased()
         guard schemes.contains(scheme) else {
-            return "\"\(scheme)://\" is none of \(schemes.joined(separator: ", "))"
+            return "\"\(scheme)://\" is not one of \(schemes.joined(separator: ", "))"
         }
         if scheme == "file" { return nil }
         let rest = url[mark.upperBound...]
@@ -36,7 +36,7 @@ extension RemoteURL {
         }
         if !port.isEmpty, !port.hasPrefix(":") || !port.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber })
         {
-            return "its port is no number"
+            return "its port is not a number"
         }
         return objection(toHost: server.dropLast(port.count))
     }
@@ -63,6 +63,6 @@ extension RemoteURL {
             scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || ".-_:[]~%".unicodeScalars.contains(scalar)
         }
-        return isName ? nil : "its host is none"
+        return isName ? nil : "its host name is invalid"
     }
 }

@@ -14,7 +14,7 @@ public enum TransferCommand {
         let channel = TransferChannel(descriptor: TransferChannel.inherited)
         do throws(TransferFailure) {
             guard let request = channel.receiveRequest() else {
-                throw TransferFailure(code: .other, message: "a transfer was asked for in unknown words")
+                throw TransferFailure(code: .other, message: "the transfer request was not understood")
             }
             channel.send(.succeeded(tip: try run(request, channel)))
             return true
@@ -30,11 +30,11 @@ public enum TransferCommand {
         let transfer = LibGit2Transfer(request: request, channel: channel)
         if let objection = RemoteURL.objection(to: transfer.url) {
             let what =
-                request.operation == .clone ? "cannot clone from this URL" : "the remote's URL is not used"
+                request.operation == .clone ? "cannot clone from this URL" : "the remote's URL cannot be used"
             throw TransferFailure(code: .other, message: "\(what) because \(objection)")
         }
         try rethrowing(endWithStarter(of: request, transfer.url)) { (error: Errno) in
-            TransferFailure(code: .other, message: "no thread for a transfer: \(error)")
+            TransferFailure(code: .other, message: "cannot start a transfer thread: \(error)")
         }
         let brings = [.fetch, .list, .clone].contains(request.operation)
         TransferLimits.apply(bytes: brings ? request.limit : nil)

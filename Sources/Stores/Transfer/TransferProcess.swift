@@ -11,7 +11,7 @@ public struct TransferProcess: Sendable {
     private let credentials: (@Sendable (CredentialRequest) -> Credential?)?
     private let progress: @Sendable (TransferProgress) -> Void
 
-    private static let silence = "the transfer process ended without a word"
+    private static let silence = "the transfer process exited without a result"
 
     /// So many bytes of an object are a progress.
     private static let worthwhile = 64 << 10
@@ -56,7 +56,7 @@ public struct TransferProcess: Sendable {
         let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw TransferFailure(
-                code: .other, message: "no socket for a transfer: \(Errno(rawValue: errno))")
+                code: .other, message: "cannot create a socket for a transfer: \(Errno(rawValue: errno))")
         }
         let (ours, theirs) = (ends[0], ends[1])
         defer { close(ours) }
@@ -67,7 +67,7 @@ public struct TransferProcess: Sendable {
                 [program.string, TransferCommand.name], environment: ProcessEnvironment.forGit,
                 descriptors: [nil, nil, nil, theirs])
         } catch {
-            throw TransferFailure(code: .other, message: "a transfer cannot be started: \(error)")
+            throw TransferFailure(code: .other, message: "cannot start a transfer: \(error)")
         }
         var isWaitedFor = false
         defer {
@@ -92,7 +92,7 @@ public struct TransferProcess: Sendable {
             // What libgit2 dies of, git may be able to do, or to say what is wrong.
             throw TransferFailure(
                 code: .unsupported,
-                message: "libgit2 ended by signal \(signal) over what the server sent")
+                message: "libgit2 was killed by signal \(signal) while handling what the server sent")
         }
     }
 

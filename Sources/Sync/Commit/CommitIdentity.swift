@@ -16,7 +16,7 @@ extension Repository {
                 throw GitError(
                     code: .invalid,
                     message:
-                        "git has no identity there and user.useConfigOnly forbids to guess one: set user.name and "
+                        "git has no identity there and user.useConfigOnly forbids guessing one: set user.name and "
                         + "user.email with git config")
             }
             committer = FallbackIdentity.signature(now: now)

@@ -30,7 +30,7 @@ struct CommitSigning {
         case "ssh":
             guard let key, !key.isEmpty else {
                 throw GitError(
-                    code: .other, message: "commits are to be signed by SSH, but user.signingkey names no key"
+                    code: .other, message: "commits must be signed with SSH, but user.signingkey names no key"
                 )
             }
             let program = repository.config("gpg.ssh.program") ?? "ssh-keygen"
@@ -38,7 +38,7 @@ struct CommitSigning {
         case let other:
             throw GitError(
                 code: .other,
-                message: "commits are to be signed with gpg.format = \(other), which passdir cannot do")
+                message: "commits must be signed with gpg.format = \(other), which passdir does not support")
         }
     }
 
@@ -48,7 +48,7 @@ struct CommitSigning {
         }
         guard let first = found.first else {
             throw GitError(
-                code: .other, message: "commits are to be signed, but there is no secret key for \"\(key)\"")
+                code: .other, message: "commits must be signed, but there is no secret key for \"\(key)\"")
         }
         return first.fingerprint
     }
@@ -81,7 +81,7 @@ struct CommitSigning {
                 words, environment: environment, directory: "/", input: content, timeout: timeout)
         ) { (error: Errno) in
             GitError(
-                code: .other, message: "\(program), which is to sign the commit, cannot be started: \(error)")
+                code: .other, message: "cannot start \(program) to sign the commit: \(error)")
         }
         guard outcome.status == 0, !outcome.output.isEmpty else {
             let said = outcome.errors.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""

@@ -43,8 +43,10 @@ extension CommitWriter {
     private func putAside(_ blob: ObjectID, of path: FilePath, _ part: RepositoryPart) throws(GitError) {
         try part.repository.set(Self.asideRefs + blob.hex, to: blob)
         let sentence =
-            "git took back what was saved to \(part.inStore(path)) before it was committed, and it is for others now: git -C "
-            + "\(ShellWord.quoted(part.top.string)) cat-file blob \(Self.asideRefs)\(blob.hex) | gpg -d shows what was saved."
+            "git reverted what was saved to \(part.inStore(path)) before it was committed, and its recipients "
+            + "have changed: git -C "
+            + "\(ShellWord.quoted(part.top.string)) cat-file blob \(Self.asideRefs)\(blob.hex) | gpg -d shows "
+            + "what was saved."
         state.tell(sentence)
     }
 
@@ -137,7 +139,7 @@ extension CommitWriter {
             }
             tellOfTakenBack(kept)
         } catch {
-            log.warning("what a reset took out of the branch cannot be looked for: \(error.message)")
+            log.warning("cannot look for what a reset removed from the branch: \(error.message)")
         }
     }
 }

@@ -43,7 +43,7 @@ extension CommitWriter {
         for path in kept { state.note(.saved(path)) }
         options.notify(
             store.name,
-            "git took back what was saved to \"\(store.name)\" before it was committed; it is kept as "
+            "git reverted what was saved to \"\(store.name)\" before it was committed; it is kept as "
                 + kept.map(\.string).joined(separator: ", ") + ".")
     }
 

@@ -14,7 +14,7 @@ extension CommitWriter {
             log.warning("\(error.message)")
             state.withLock {
                 $0.lookError =
-                    "what lies uncommitted in the store cannot be looked for because \(error.message)."
+                    "cannot look for uncommitted changes in the store because \(error.message)."
             }
             return 0
         case .found(let changes, let refused, let before, let after):

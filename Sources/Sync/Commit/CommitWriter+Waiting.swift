@@ -12,7 +12,7 @@ import SystemPackage
 /// (`takeUpWaiting`).
 extension CommitWriter {
     static let waitingRef = "refs/passdir/waiting"
-    static let noBranch = "no branch is checked out there: git switch to one"
+    static let noBranch = "no branch is checked out there: run git switch"
 
     /// Why nothing can be committed before the user has done something in git, as one sentence; nil when it can.
     func unfinished(_ part: RepositoryPart) -> String? {
@@ -54,7 +54,7 @@ extension CommitWriter {
                 let isDropped = dropDamagedWaiting(part)
                 guard attempt < 9, isDropped || [.modified, .notFound].contains(error.code) else {
                     return log.warning(
-                        "what waits cannot be kept beside the working tree: \(error.message)")
+                        "cannot save pending changes outside the working tree: \(error.message)")
                 }
             }
         }
@@ -120,10 +120,10 @@ extension CommitWriter {
                 state.withLock { $0.kept[part.nested] = nil }
                 options.notify(
                     store.name,
-                    "git removed a part of what was kept of \"\(store.name)\" while nothing could be committed; what still lies "
-                        + "in the store is kept anew.")
+                    "git removed part of what was kept of \"\(store.name)\" while nothing could be committed; "
+                        + "what is still in the store is kept again.")
                 log.error(
-                    "what was kept in \(part.top.string) while nothing could be committed is gone in part, and given up: \(error.message)"
+                    "lost part of what was kept in \(part.top.string) while nothing could be committed: \(error.message)"
                 )
                 return true
             }

@@ -204,13 +204,13 @@ final class CommitWriter {
             case .left: return nil
             case .busy: throw GitError(code: .locked, message: Self.otherPassdir)
             case .failed(let error):
-                throw GitError(code: .other, message: "the commit's note cannot be written: \(error)")
+                throw GitError(code: .other, message: "cannot write the commit's note: \(error)")
             }
         }
     }
 
     /// A second process of ours holds no lock that anybody should take away: it ends with its work.
-    private static let otherPassdir = "another passdir works in the same repository"
+    private static let otherPassdir = "another passdir is working in the same repository"
 
     /// What a lock has to do with it that is held for long, as a part of a sentence.
     static func waiting(for lock: GitError) -> String {
@@ -218,7 +218,7 @@ final class CommitWriter {
         let said = lock.message
         let holds = "another program holds "
         let name = said.hasPrefix(holds) ? String(said.dropFirst(holds.count)) : said
-        return "another program holds a git lock: \(name); remove it if no git program runs"
+        return "another program holds a git lock: \(name); remove it if no git program is running"
     }
 
     /// Writes the commits of a batch, one for each secret.

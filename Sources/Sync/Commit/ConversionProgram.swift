@@ -45,7 +45,7 @@ enum ConversionProgram {
         ) { (error: Errno) in
             GitError(
                 code: .other,
-                message: "git, which has to convert \(request.path), cannot be started: \(error)")
+                message: "cannot start git to convert \(request.path): \(error)")
         }
         guard outcome.status == 0 else {
             let said = outcome.errors.split(whereSeparator: \.isNewline).joined(separator: "; ")

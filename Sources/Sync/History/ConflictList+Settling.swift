@@ -28,8 +28,8 @@ extension ConflictList {
             let name = store.visiblePath(of: entry.original)
             throw StoreError(
                 .system(.noSuchFileOrDirectory),
-                "\(store.name)/\(name) is gone, and the conflict file is all that is left of it; --keep conflict gives it "
-                    + "the name back")
+                "\(store.name)/\(name) is gone, and only the conflict file is left of it; --keep conflict "
+                    + "restores it under that name")
         }
         // The version that gives way must be in the history first.
         try commit(changes, false)

@@ -53,7 +53,7 @@ extension StoreHistory {
             var version = Version(
                 commit: commit.hex, time: info.author.time, files: [], isFolder: false, others: [])
             guard !secret.hasForbiddenName else {
-                throw GitError(code: .invalid, message: "no file of a store may have that name")
+                throw GitError(code: .invalid, message: "that name is not allowed in a store")
             }
             let then = try name(of: secret, at: commit)
             if let item = try repository.item(at: then, in: commit), item.kind != .submodule {
@@ -64,7 +64,7 @@ extension StoreHistory {
                 return version
             }
             guard try repository.isFolder(place, in: commit) else {
-                throw GitError(code: .notFound, message: "it was not there at \(point.typed)")
+                throw GitError(code: .notFound, message: "it did not exist at \(point.typed)")
             }
             version.isFolder = true
             for path in try repository.files(below: place, in: commit) {
@@ -89,12 +89,12 @@ extension StoreHistory {
             do throws(GitError) { return try repository.commit(named: name) } catch {
                 throw GitError(
                     code: .notFound,
-                    message: "\"\(name)\" is no day, time or commit: passdir log lists the commits")
+                    message: "\"\(name)\" is not a day, time or commit: passdir log lists the commits")
             }
         case .at(let time, let typed):
             let log = try repository.log(from: tip)
             guard let found = log.first(where: { $0.author.time <= time }) else {
-                throw GitError(code: .notFound, message: "the history begins later than \(typed)")
+                throw GitError(code: .notFound, message: "the history begins after \(typed)")
             }
             return found.id
         }

@@ -49,7 +49,7 @@ public struct StoreHistory {
         self.store = store
         do throws(GitError) {
             guard let repository = try store.repositories.own() else {
-                throw GitError(code: .notFound, message: "it is no git repository")
+                throw GitError(code: .notFound, message: "it is not a git repository")
             }
             self.repository = repository
             tip = try repository.commit(named: "HEAD")
@@ -120,7 +120,7 @@ public struct StoreHistory {
 
     private func reading<Value>(_ work: () throws(GitError) -> Value) throws(Failure) -> Value {
         return try rethrowing(work()) { (error: GitError) in
-            Failure(message: "the history cannot be read: \(error.message).")
+            Failure(message: "cannot read the history: \(error.message).")
         }
     }
 }

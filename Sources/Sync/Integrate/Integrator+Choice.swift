@@ -13,7 +13,7 @@ public enum HistoryChoice: String, Sendable, Codable, CaseIterable {
 
     /// How the user says which history goes on; no full stop.
     static func advice(for store: String) -> String {
-        "To follow it, run passdir sync --theirs \(store); to put this store's history in its place, passdir sync "
+        "To follow it, run passdir sync --theirs \(store); to replace it with this store's history, passdir sync "
             + "--ours \(store). Either keeps the other history on a branch"
     }
 }
@@ -39,7 +39,7 @@ extension Integrator {
                 try await session.push(replacing: theirs)
                 session.forgetRewriting()
                 return told(
-                    "the remote has this store's history again; what it had is kept here on the branch \(branch)",
+                    "the remote now has this store's history; its own is kept here on the branch \(branch)",
                     session)
             case .theirs:
                 try session.reopen()
@@ -47,14 +47,14 @@ extension Integrator {
                 if let kept, try follow(session, ours, theirs, commit) {
                     await tellOfNewRecipients()
                     return told(
-                        "follows the remote; what this store had is kept on the branch \(kept.branch)",
+                        "now follows the remote; this store's own history is kept on the branch \(kept.branch)",
                         session)
                 }
             }
             commit()
         }
         throw SyncFailure(
-            kind: .passing, message: "the remote is not followed because the store changes all the time.")
+            kind: .passing, message: "cannot follow the remote because the store keeps changing.")
     }
 
     /// As `choose`, for a branch that cannot be read: ours goes in its place, and nothing of it can be kept.
@@ -68,7 +68,7 @@ extension Integrator {
         try await session.push(replacing: theirs)
         session.forgetRewriting()
         return told(
-            "the remote has this store's history again; what it had, \(theirs.hex.prefix(10)), could not be read, and "
+            "the remote now has this store's history; its own, \(theirs.hex.prefix(10)), could not be read and "
                 + "is not kept",
             session)
     }
@@ -114,7 +114,7 @@ extension Integrator {
     ) throws(SyncFailure) -> String {
         let name = "passdir-\(side)-\(ConflictName.stamp(Int64(time(nil))))"
         let repository = session.repository
-        return try telling("no branch can be made") { () throws(GitError) in
+        return try telling("cannot create a branch") { () throws(GitError) in
             let (_, who) = try repository.signatures()
             for attempt in 0..<100 {
                 let branch = attempt == 0 ? name : "\(name)-\(attempt)"
@@ -126,7 +126,7 @@ extension Integrator {
                 try repository.move(ref, from: nil, to: commit, as: who, "passdir sync")
                 return branch
             }
-            throw GitError(code: .invalid, message: "there are a hundred branches named \(name) already")
+            throw GitError(code: .invalid, message: "there are already a hundred branches named \(name)")
         }
     }
 

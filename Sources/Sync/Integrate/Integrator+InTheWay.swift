@@ -33,17 +33,17 @@ extension Integrator {
 
     private func complaint(of file: FilePath, _ part: RepositoryPart) -> String {
         let name = VisibleText.cut(part.inStore(file).string, atMost: 200)
-        let needed = "and the remote has a file that needs its place: move it away, or"
+        let needed = "and the remote has a file by that name: move it away, or"
         let kind = part.top.pushing(file).kindOnDisk
         guard kind == S_IFREG || kind == S_IFLNK, part.repository.ignores(file) else {
-            return "\(name) lies here and is not in git, \(needed) commit it with git"
+            return "\(name) exists here but is not in git, \(needed) commit it with git"
         }
         // `git add` by itself refuses it, and takes some names for more than they say.
         let text = file.string
         let isPlain = text.first.map { !"-:".contains($0) } == true && !text.contains { "*?[\\".contains($0) }
         let word = ShellWord.quoted(isPlain ? text : ":(literal)" + text)
         return
-            "\(name) lies here and git ignores it, \(needed) run git add -f \(word) in \(part.top) and commit it"
+            "\(name) exists here but git ignores it, \(needed) run git add -f \(word) in \(part.top) and commit it"
     }
 
     // MARK: secrets that git ignores
@@ -81,7 +81,7 @@ extension Integrator {
                 try store.root.rename(from, to: to, flags: .noReplace)
                 try store.root.synchronizeParent(of: to)
             } catch {
-                throw GitError(code: .other, message: "\(from) cannot be moved aside: \(error)")
+                throw GitError(code: .other, message: "cannot move \(from) aside: \(error)")
             }
             state.withLock {
                 $0.ignored.remove(from)
@@ -116,7 +116,7 @@ extension Integrator {
         do {
             entries = try Root(path: part.top).entries(of: folder)
         } catch {
-            throw GitError(code: .other, message: "\(part.inStore(folder)) cannot be listed: \(error)")
+            throw GitError(code: .other, message: "cannot list \(part.inStore(folder)): \(error)")
         }
         if entries.contains(where: { $0.name == ".git" }) { return folder }
         for entry in entries {

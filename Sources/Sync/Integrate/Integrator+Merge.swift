@@ -32,8 +32,9 @@ extension Integrator {
             throw SyncFailure(
                 kind: .lasting,
                 message:
-                    "the remote \"\(target.remote)\" has another history than this store, as if the repository "
-                    + "had been replaced: nothing is merged or pushed. \(HistoryChoice.advice(for: store.name)); to join the "
+                    "the remote \"\(target.remote)\" has a history unrelated to this store's, as if the "
+                    + "repository had been replaced: nothing is merged or pushed. "
+                    + "\(HistoryChoice.advice(for: store.name)); to join the "
                     + "two, run git merge --allow-unrelated-histories in \(place).")
         }
         let (plan, parted) = try telling("cannot merge") { () throws(GitError) in
@@ -53,9 +54,9 @@ extension Integrator {
             throw SyncFailure(
                 kind: .lasting,
                 message:
-                    "\(session.part.inStore(parted)) was changed here and on the remote \"\(target.remote)\": whom to encrypt "
-                    + "to is for you to settle with passdir recipients settle \(ShellWord.quoted(store.name)). Nothing is merged or "
-                    + "pushed until then.")
+                    "\(session.part.inStore(parted)) was changed here and on the remote \"\(target.remote)\": "
+                    + "settle whom to encrypt to with passdir recipients settle "
+                    + "\(ShellWord.quoted(store.name)). Nothing is merged or pushed until then.")
         }
         return plan
     }
@@ -76,7 +77,8 @@ extension Integrator {
         throw SyncFailure(
             kind: .passing,
             message:
-                "changes of the remote wait because a secret that both sides changed cannot be \(done) now: \(reason)."
+                "the remote's changes are pending because a secret that both sides changed cannot be \(done) "
+                + "now: \(reason)."
         )
     }
 

@@ -27,8 +27,8 @@ extension Integrator {
         } catch {
             throw CommitError(
                 message:
-                    "the lists of both sides cannot be read: \(error.message). What passdir sync says about that "
-                    + "goes first.")
+                    "cannot read the lists of both sides: \(error.message). Fix what passdir sync reports first."
+            )
         }
     }
 
@@ -64,7 +64,7 @@ extension Integrator {
     ) throws(GitError) -> [UInt8]? {
         guard let item = try repository.item(at: file, in: commit) else { return nil }
         guard [.file, .executable].contains(item.kind) else {
-            throw GitError(code: .invalid, message: "\(file) is no file in \(commit)")
+            throw GitError(code: .invalid, message: "\(file) is not a file in \(commit)")
         }
         return try rethrowing(repository.blob(item.id, atMost: TreeBounds.recipients)) { (error: GitError) in
             GitError(code: error.code, message: "\(file): \(error.message)")

@@ -11,7 +11,7 @@ extension Integrator {
             Result { () throws(StoreError) in try store.recordRecipientsAtFirstSight() }
         }
         if case .failure(let error) = recorded {
-            throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message)")
+            throw SyncFailure(kind: .passing, message: "the remote's changes are pending: \(error.message)")
         }
     }
 
@@ -32,16 +32,16 @@ extension Integrator {
     /// Who was added to a list by others, for the user; nil where nobody was.
     private static func sentence(_ change: ForeignRecipients, _ store: Store) -> String? {
         let advice =
-            "run passdir recipients confirm \(ShellWord.quoted(store.name)) to look at it, and agree or refuse."
+            "run passdir recipients confirm \(ShellWord.quoted(store.name)) to review it, then approve or refuse it."
         if let problem = change.problem {
-            return "the remote of \"\(store.name)\" changed a list of recipients, and \(problem)"
+            return "the remote of \"\(store.name)\" changed a recipient list, and \(problem)"
         }
         let keys = change.added.map { fingerprint in
             (try? store.engine.keys(matching: [fingerprint], secretOnly: false))?.first?.title ?? fingerprint
         }
         // A name may be as long as a file.
         let names = change.unknown.map {
-            "\(VisibleText.cut($0.name, atMost: 100)), which means no single key here"
+            "\(VisibleText.cut($0.name, atMost: 100)), which matches no single key here"
         }
         let all = keys + names
         guard !all.isEmpty else { return nil }

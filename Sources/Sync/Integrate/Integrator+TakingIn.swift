@@ -20,7 +20,7 @@ extension Integrator {
                 throw GitError(
                     code: .invalid,
                     message:
-                        "a path that the remote changed is staged here: commit it, or run git restore --staged"
+                        "a path that the remote changed is also staged here: commit it, or run git restore --staged"
                 )
             }
             let update = try WorkingTreeUpdate(
@@ -45,7 +45,7 @@ extension Integrator {
                 PosixThread.sleep(for: .milliseconds(20))
                 return false
             }
-            throw SyncFailure(kind: .passing, message: "changes of the remote wait: \(error.message).")
+            throw SyncFailure(kind: .passing, message: "the remote's changes are pending: \(error.message).")
         }
     }
 
@@ -99,7 +99,7 @@ extension Integrator {
         try objects.ensure(collecting: GitTraffic.isCollecting)
         objects.release()
         journal.remove()
-        log.info("took in \(merge.theirs) of the remote as \(merge.result): \(paths.count) files")
+        log.info("integrated \(merge.theirs) from the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)
         // What git has now is not ignored any more.
         let names = paths.map(part.inStore)
@@ -190,7 +190,8 @@ extension Integrator {
         if let change = UnfinishedChange(of: store),
             paths.contains(where: { change.holds(part.inStore($0), isEnding: false) })
         {
-            throw GitError(code: .other, message: "a change of recipients is not resumed or taken back")
+            throw GitError(
+                code: .other, message: "an interrupted change of recipients must be resumed or undone first")
         }
         if let complaint = state.withLock({ $0.commitError }) {
             // A sentence by itself, part of one here.
@@ -206,6 +207,6 @@ extension Integrator {
         let names = conflicts.map(\.string).joined(separator: ", ")
         options.notify(
             store.name,
-            "Changed here and on the remote of \"\(store.name)\"; our versions are kept as \(names).")
+            "Changed here and on the remote of \"\(store.name)\"; your versions are kept as \(names).")
     }
 }

@@ -66,7 +66,7 @@ final class Integrator {
         }
         throw SyncFailure(
             kind: .passing,
-            message: "changes of the remote wait because \(lock ?? "the store changes all the time").")
+            message: "the remote's changes are pending because \(lock ?? "the store keeps changing").")
     }
 
     /// False: something changed under it, all again.

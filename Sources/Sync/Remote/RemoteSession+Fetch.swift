@@ -33,8 +33,8 @@ extension RemoteSession {
                 kind: .passing,
                 message:
                     "the branch on \"\(GitError.withoutPasswords(target.remote))\" is gone; it was last seen at "
-                    + "\(before.hex.prefix(10)). Nothing is pushed, as somebody may have removed it on purpose. To put it "
-                    + "there again, run passdir sync --ours \(ShellWord.quoted(store.name)).")
+                    + "\(before.hex.prefix(10)). Nothing is pushed, as someone may have deleted it on purpose. "
+                    + "To restore it, run passdir sync --ours \(ShellWord.quoted(store.name)).")
         }
         if target.nested.isEmpty {
             let now = Int64(time(nil))
@@ -51,7 +51,7 @@ extension RemoteSession {
     /// a later fetch still tells whether it was moved by force.
     private func takeNote(of before: ObjectID?) throws(SyncFailure) {
         defer { try? repository.remove(target.incomingRef) }
-        let doing = "what was fetched cannot be read"
+        let doing = "cannot read what was fetched"
         let (fetched, ours) = try telling(doing) { () throws(GitError) in
             (try repository.commit(at: target.incomingRef), try tip())
         }

@@ -31,7 +31,8 @@ extension RemoteSession {
             throw GitError(
                 code: .invalid,
                 message:
-                    "it has no .gpg-id at its top any more, without which the folder is no password store")
+                    "it no longer has a .gpg-id at its top level, without which the folder is not a password store"
+            )
         }
     }
 
@@ -44,7 +45,7 @@ extension RemoteSession {
         } catch {
             guard error.code == .invalid else {
                 throw SyncFailure(
-                    kind: .passing, message: "what was fetched cannot be read: \(error.message).")
+                    kind: .passing, message: "cannot read what was fetched: \(error.message).")
             }
             throw refusal(error.message, kind: kind)
         }
@@ -54,9 +55,10 @@ extension RemoteSession {
         SyncFailure(
             kind: kind,
             message:
-                "the branch \"\(target.branch)\" of \"\(GitError.withoutPasswords(target.remote))\" is not "
-                + "taken in: \(reason). Nothing of it was placed here, and nothing is pushed until it is put right "
-                + "there. To put this store's history in its place, run passdir sync --ours \(ShellWord.quoted(store.name))."
+                "the branch \"\(target.branch)\" of \"\(GitError.withoutPasswords(target.remote))\" was "
+                + "refused: \(reason). Nothing of it was merged here, and nothing is pushed until it is "
+                + "fixed there. To replace it with this store's history, run passdir sync --ours "
+                + "\(ShellWord.quoted(store.name))."
         )
     }
 }

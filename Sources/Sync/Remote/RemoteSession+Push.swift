@@ -43,7 +43,7 @@ extension RemoteSession {
         throw SyncFailure(
             kind: .lasting,
             message:
-                "nothing is pushed, because git push would not do what passdir does: \(objection). Push with git, or "
+                "nothing is pushed, because git push would behave differently here: \(objection). Push with git, or "
                 + "change that in \(place).")
     }
 

@@ -23,8 +23,8 @@ extension RemoteSession {
         throw GitError(
             code: .invalid,
             message:
-                "the branch on \"\(target.remote)\" was moved by force: \(old.hex.prefix(10)), which "
-                + "\(place) has, is no longer in its history. \(HistoryChoice.advice(for: store.name))")
+                "the branch on \"\(target.remote)\" was force-pushed: \(old.hex.prefix(10)), which \(place) "
+                + "has, is no longer in its history. \(HistoryChoice.advice(for: store.name))")
     }
 
     /// The commit that this store has from the remote, and the remote no longer; nil when there is none (any more).

@@ -41,7 +41,8 @@ extension RemoteSession {
                 throw failure(error.code == .certificate ? error : second, operation)
             }
             store.remember("git", as: target.fact("transport"))
-            log.notice("the git program talks to \"\(target.remote)\", as libgit2 cannot: \(error.message)")
+            log.notice(
+                "using the git program for \"\(target.remote)\", as libgit2 cannot connect: \(error.message)")
         }
         try reopen()
         return answer
@@ -82,15 +83,16 @@ extension RemoteSession {
         _ failure: TransferFailure, _ operation: TransferRequest.Operation
     ) -> SyncFailure {
         if failure.code == .unsound {
-            return refusal("what the server sent is damaged or not whole: \(failure.message)", kind: .unsound)
+            return refusal(
+                "what the server sent is damaged or incomplete: \(failure.message)", kind: .unsound)
         }
         let doing = operation == .push ? "the push to" : "the fetch from"
         let remote = GitError.withoutPasswords(target.remote)
         let hint =
             switch failure.code {
-            case .authentication: " It is not tried again before passdir sync or the next mount."
+            case .authentication: " It is not retried until passdir sync or the next mount."
             case .redirected:
-                " If the repository has moved there, tell passdir with store reclone --url, or git with remote set-url."
+                " If the repository has moved there, run passdir store reclone --url, or git remote set-url."
             default: ""
             }
         return SyncFailure(

@@ -113,7 +113,7 @@ final class RemoteSession {
         throw SyncFailure(
             kind: .lasting,
             message:
-                "changes of the remote wait because \(operation) is unfinished in \(place): finish it with git."
+                "the remote's changes are pending because \(operation) is unfinished in \(place): finish it with git."
         )
     }
 

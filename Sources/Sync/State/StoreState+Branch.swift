@@ -44,7 +44,7 @@ extension StoreState {
     }
 
     private func cannotRead(_ error: GitError) {
-        log.warning("the state of the repository cannot be read: \(error.message)")
+        log.warning("cannot read the state of the repository: \(error.message)")
     }
 
     /// The store has no repository of its own that is opened; where there is one that is not, `status` says why.
@@ -53,7 +53,7 @@ extension StoreState {
         let note =
             repositories.reasonToLeaveTopAlone
             ?? repositories.outer.map {
-                "the store lies in the repository \($0), which passdir leaves alone: nothing is committed"
+                "the store is inside the repository \($0), which passdir leaves alone: nothing is committed"
             }
         withLock {
             $0.seen = nil
@@ -187,8 +187,10 @@ extension StoreState {
         let url = target.map { repository.url(ofRemote: $0.remote) ?? $0.remote }
         if let wanted = options.configuredURL, let url, !RemoteURL.areSame(wanted, url) {
             found.append(
-                "the configuration names the remote \(GitError.cleanedURL(wanted)), but the repository's, which is used, "
-                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(ShellWord.quoted(store.name)) changes that"
+                "the configuration names the remote \(GitError.cleanedURL(wanted)), but the repository's, which "
+                    + "is used, "
+                    + "is \(GitError.cleanedURL(url)): passdir store reclone \(ShellWord.quoted(store.name)) "
+                    + "changes that"
             )
         }
         return found
@@ -221,7 +223,7 @@ extension StoreState {
         }
         let left = leftBehindSentence.map { String($0.dropLast()) }
         guard !parts.isEmpty else { return left }
-        return parts.joined(separator: "; ") + "; the next mount tries again" + (left.map { ". \($0)" } ?? "")
+        return parts.joined(separator: "; ") + "; the next mount retries" + (left.map { ". \($0)" } ?? "")
     }
 
     func unpushedCount(at place: FilePath) -> Int {

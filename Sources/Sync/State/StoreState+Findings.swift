@@ -48,14 +48,14 @@ extension StoreState {
     /// What is not in step because the user has staged it; nil when there is nothing.
     func stagedSentence(_ staged: Set<FilePath>) -> String? {
         guard !staged.isEmpty else { return nil }
-        return "staged or in conflict in git, and left to you: \(staged.map(\.string).sorted().listed); "
-            + "run git commit, or git restore --staged, in \(store.root.path)."
+        return "staged or in conflict in git, so left for you to commit: "
+            + "\(staged.map(\.string).sorted().listed); run git commit, or git restore --staged, in \(store.root.path)."
     }
 
     /// What is said of repositories inside the store that cannot be opened, each a sentence without a full stop.
     func unopenedSentences(_ unopened: [FilePath: String]) -> [String] {
         unopened.sorted { $0.key.string < $1.key.string }.map { place, reason in
-            "the repository in \(store.root.path.pushing(place)) was not looked at, because it cannot be opened: \(reason)"
+            "the repository in \(store.root.path.pushing(place)) was skipped because it cannot be opened: \(reason)"
         }
     }
 }
@@ -81,7 +81,7 @@ extension StoreState.Values {
         var sentences: [String] = []
         if !paths.isEmpty {
             sentences.append(
-                "saved but not committed, because no other machine would take it: " + paths.listed(", and"))
+                "saved but not committed, because no other machine would accept it: " + paths.listed(", and"))
         }
         for case (.submodule(let folder, let top), let files) in submodules {
             let names = files.map { VisibleText.cut($0.withoutSuffix.string, atMost: 100) }
@@ -89,7 +89,8 @@ extension StoreState.Values {
             sentences.append(
                 "saved but not committed, because the submodule \(folder) is not checked out: "
                     + names.listed(", and")
-                    + "; move that away, run git submodule update --init \(name) in \(top), and move it back")
+                    + "; move them away, run git submodule update --init \(name) in \(top), and move them back"
+            )
         }
         return sentences.sorted()
     }

@@ -49,7 +49,7 @@ extension StoreState {
             return left
         }
         guard let left else { return }
-        log.warning("another folder has taken the place of \(store.root.path)")
+        log.warning("another folder has replaced \(store.root.path)")
         if let sentence = sentence(of: left) { tell(sentence) }
         send(.beginInNewFolder)
     }
@@ -71,8 +71,8 @@ extension StoreState {
             return "the store's folder was removed and replaced before this was committed: \(listed)."
         }
         return
-            "the store's folder was replaced before this was committed: \(listed). It lies in \(place): copy from there "
-            + "what you need, or commit it there, and remove the files."
+            "the store's folder was replaced before this was committed: \(listed). It is in \(place): copy what "
+            + "you need from there, or commit it there, and remove the files."
     }
 
     /// Throws where the changes that are being committed were not made in the folder that is there now.

@@ -15,7 +15,7 @@ struct AccessLogCommand: ParsableCommand {
         discussion: """
             One line per read: when, what became of it, the secret, the program, the first two words of its command, what \
             started it, its terminal or unit, and the rule. Like reads within a minute are one line with a count. The log is \
-            kept while there are rules, or always with access.log = true; it never holds a content.
+            kept while there are rules, or always with access.log = true; it never contains a secret's content.
 
             Examples:
               passdir access log work/aws --since 2h
@@ -34,7 +34,7 @@ struct AccessLogCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only what was read since: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
+            "Only reads since this time: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
     var since: String?
 
     @Flag(help: "Show reads as they happen, until Ctrl-C.")

@@ -11,9 +11,9 @@ struct AccessSetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Set who may read a store, a folder or a secret.",
         discussion: """
-            A rule for the same readers is replaced. A new rule that denies goes before the others of its place, one for every \
-            program behind them, any other in between; edit the configuration file for another order. Rules take effect at \
-            once, for what is opened from then on.
+            A rule for the same readers is replaced. A new deny rule goes before the others of its place, a rule for every \
+            program after them, any other in between; edit the configuration file to change the order. Rules take effect \
+            at once, for files opened from then on.
 
             With --ask, you are asked through pinentry, in the reader's terminal or on your desktop; the answer holds for that \
             program and everything in PLACE: once, or until lock.
@@ -55,16 +55,16 @@ struct AccessSetCommand: ParsableCommand {
 
     func validate() throws {
         guard [allow, ask, deny, denyUnder != nil].count(where: \.self) == 1 else {
-            throw ValidationError("Say one of --allow, --ask, --deny and --deny-under.")
+            throw ValidationError("one of --allow, --ask, --deny or --deny-under is required")
         }
         guard ask || !everyTime && lasting == nil else {
-            throw ValidationError("--every-time and --for belong to --ask.")
+            throw ValidationError("--every-time and --for require --ask")
         }
         guard !everyTime || lasting == nil else {
-            throw ValidationError("Say --every-time or --for, not both.")
+            throw ValidationError("--every-time and --for cannot be used together")
         }
         guard denyUnder == nil || readers.under == nil else {
-            throw ValidationError("Say --deny-under or --under, not both.")
+            throw ValidationError("--deny-under and --under cannot be used together")
         }
     }
 
@@ -83,7 +83,7 @@ struct AccessSetCommand: ParsableCommand {
         context.daemon.reload()
         Output.success("\(place): \(rule.text)")
         if !AccessPlace.isThere(place, environment: CallerEnvironment.variables()) {
-            StandardError.warn("there is no \(place) yet; the rule applies as soon as there is")
+            StandardError.warn("\(place) does not exist yet; the rule applies once it does")
         }
     }
 
@@ -105,7 +105,7 @@ struct AccessUnsetCommand: ParsableCommand {
         commandName: "unset",
         abstract: "Remove the rules of a place, or the one for some readers.",
         discussion: """
-            Without a program or an option, all rules of PLACE are removed; the rules of the folders above it and of what is \
+            Without a program or an option, all rules of PLACE are removed; the rules of the folders above it and of anything \
             in it stay.
 
             Examples:

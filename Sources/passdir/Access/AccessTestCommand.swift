@@ -12,8 +12,8 @@ struct AccessTestCommand: ParsableCommand {
         commandName: "test",
         abstract: "Show which rule decides for a program.",
         discussion: """
-            Nothing is read, and nobody is asked. The reader is either a process that runs, or one that you describe; it has a \
-            terminal unless you say --when none. The exit status is 0 if it may read, or you would be asked, and 1 if not.
+            Nothing is read, and nobody is asked. The reader is either a running process or one that you describe; it has a \
+            terminal unless you pass --when none. The exit status is 0 if it may read, or you would be asked, and 1 if not.
 
             Examples:
               passdir access test work/aws/key --as /usr/bin/python3
@@ -28,16 +28,16 @@ struct AccessTestCommand: ParsableCommand {
     @Option(name: .customLong("as"), help: "The program: a path, or a name in PATH.", completion: .file())
     var program: String?
 
-    @Option(help: ArgumentHelp("Programs that it is started below, the nearest first.", valueName: "a,b"))
+    @Option(help: ArgumentHelp("The programs that started it, nearest first.", valueName: "a,b"))
     var under: String?
 
-    @Option(help: "The unit or scope of systemd that it runs in.")
+    @Option(help: "The systemd unit or scope that it runs in.")
     var unit: String?
 
     @Option(help: "terminal or none.", completion: .list(["terminal", "none"]))
     var when: String?
 
-    @Option(help: ArgumentHelp("A process that runs, in place of all these.", valueName: "pid"))
+    @Option(help: ArgumentHelp("A running process, instead of all these.", valueName: "pid"))
     var process: Int32?
 
     @Flag(help: "Print one JSON object: {\"secret\", \"outcome\", \"rule\", \"reader\", \"isLocked\"}.")
@@ -52,9 +52,13 @@ struct AccessTestCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard (program == nil) != (process == nil) else { throw ValidationError("Say --as or --process.") }
+        guard (program == nil) != (process == nil) else {
+            throw ValidationError(
+                "either --as or --process is "
+                    + "required")
+        }
         guard when.map({ ["terminal", "none"].contains($0) }) ?? true else {
-            throw ValidationError("--when is terminal or none.")
+            throw ValidationError("--when must be terminal or none")
         }
     }
 
@@ -77,13 +81,13 @@ struct AccessTestCommand: ParsableCommand {
         } else {
             let why: String =
                 switch (decision.rule, rules.governing(secret)) {
-                case (let rule?, _): "by the rule \"\(rule.text)\", the first that fits"
-                case (nil, let place?): "no rule of \(place) or above it fits"
-                case (nil, nil): "there are no rules for it"
+                case (let rule?, _): "by the rule \"\(rule.text)\", the first match"
+                case (nil, let place?): "no rule of \(place) or above it matches"
+                case (nil, nil): "no rules apply to it"
                 }
             Output.print("\(outcome): \(reader.title) reads \(secret): \(why)")
             if isLocked {
-                Output.print("\(store) is locked, so nothing in it is read before it is unlocked")
+                Output.print("\(store) is locked, so nothing in it can be read until it is unlocked")
             }
         }
         if decision.outcome == .deny { throw ExitCode.failure }

@@ -9,17 +9,17 @@ import SystemPackage
 /// Whom a rule is for.
 struct RuleReaders: ParsableArguments {
     @Argument(
-        help: "The program that reads: a path, or a name in PATH. Of a script it is the interpreter.",
+        help: "The reading program: a path, or a name in PATH. For a script, it is the interpreter.",
         completion: .file())
     var program: String?
 
     @Option(
         help: ArgumentHelp(
-            "Programs, by name or path: for what is started below them, and for themselves.", valueName: "a,b"
+            "Programs, by name or path: the rule is for them and whatever they start.", valueName: "a,b"
         ))
     var under: String?
 
-    @Option(help: "A unit or scope of systemd; * stands for any part of its name.")
+    @Option(help: "A systemd unit or scope; * matches any part of its name.")
     var unit: String?
 
     @Option(
@@ -31,14 +31,14 @@ struct RuleReaders: ParsableArguments {
     func rule(_ outcome: AccessRule.Outcome) throws -> AccessRule {
         let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
         if under != nil, names.isEmpty {
-            throw CommandFailure("--under needs names of programs, such as claude,codex")
+            throw CommandFailure("--under needs program names, such as claude,codex")
         }
         let terminal: Bool?
         switch when {
         case nil: terminal = nil
         case "terminal": terminal = true
         case "none": terminal = false
-        case let other?: throw CommandFailure("--when is terminal or none, not \(other)")
+        case let other?: throw CommandFailure("--when must be terminal or none, not \(other)")
         }
         return AccessRule(
             outcome, program: try program.map(ProgramArgument.path), under: names, unit: unit,
@@ -64,13 +64,13 @@ enum ProgramArgument {
             let file = "\(folder)/\(typed)"
             if access(file, X_OK) == 0 { return file }
         }
-        throw CommandFailure("there is no program \(typed) in PATH; name it by its path")
+        throw CommandFailure("\(typed) is not in PATH; give its full path")
     }
 
     /// Refuses what no process runs as its program.
     static func checkCanBeAllowed(_ path: String) throws {
         guard let file = try? OwnedDescriptor(opening: FilePath(path), O_RDONLY | O_NONBLOCK) else {
-            throw CommandFailure("there is no program \(path) that can be read")
+            throw CommandFailure("cannot read the program \(path)")
         }
         var start = [UInt8](repeating: 0, count: 256)
         let count = max(0, read(file.raw, &start, start.count))
@@ -78,7 +78,7 @@ enum ProgramArgument {
         let line = String(decoding: start[2..<count].prefix { $0 != 10 }, as: UTF8.self)
         let words = line.split(separator: " ").map(String.init)
         throw CommandFailure(
-            "\(path) is a script: what reads is its interpreter, \(words.joined(separator: " ")), and a rule for that is a rule "
-                + "for every script; narrow it with --unit or --when")
+            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret, "
+                + "so name that; its rule applies to every script, so narrow it with --unit or --when")
     }
 }

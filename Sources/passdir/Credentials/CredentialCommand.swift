@@ -59,11 +59,11 @@ struct CredentialSetCommand: ParsableCommand {
             Terminal.isThere
             ? try Terminal.secret("The \(kind.rawValue) of \(store.name): ")
             : try Terminal.standardInput()
-        guard let secret else { throw CommandFailure("nothing was given, nothing was changed") }
+        guard let secret else { throw CommandFailure("nothing was entered; nothing was changed") }
         try context.credentials.save(secret, as: key, expires: end)
         // Not where it was to be kept: a place that turned out to take nothing was passed over.
         let place = try context.credentials.entries()[key]?.place
-        Output.success("kept in: \(place ?? context.credentials.place)")
+        Output.success("stored in: \(place ?? context.credentials.place)")
     }
 }
 
@@ -86,7 +86,7 @@ struct CredentialForgetCommand: ParsableCommand {
         let kinds = kind.map { [$0] } ?? CredentialKind.allCases
         let kept = try context.credentials.entries()
         let keys = try kinds.map { try context.key(store.name, $0) }.filter { kept[$0] != nil }
-        guard !keys.isEmpty else { throw CommandFailure("no credential of \"\(store.name)\" is kept") }
+        guard !keys.isEmpty else { throw CommandFailure("no credential is stored for \"\(store.name)\"") }
         let words = keys.map(\.kind.rawValue).joined(separator: " and ")
         try Confirmation.require("Forget the \(words) of \"\(store.name)\"?", yes: yes)
         for key in keys { try context.credentials.delete(key) }

@@ -19,7 +19,7 @@ enum WholeStores {
             let place = try TypedPlace(text, in: registry, environment: environment)
             guard place.path.isEmpty else {
                 throw CommandFailure(
-                    "\(text) is a part of a store, and 'passdir \(verb)' takes whole ones: passdir \(verb) "
+                    "\(text) is only part of a store, and 'passdir \(verb)' works on whole stores: passdir \(verb) "
                         + ShellWord.quoted(place.store.name))
             }
             return place.store.name

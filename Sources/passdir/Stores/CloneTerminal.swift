@@ -51,7 +51,7 @@ enum CloneTerminal {
             wish.secrets[.password] = secret
             return true
         } catch {
-            throw LifecycleError(.failed, "the password cannot be read: \(error)")
+            throw LifecycleError(.failed, "cannot read the password: \(error)")
         }
     }
 

@@ -4,7 +4,7 @@ extension UnsharedWork {
     /// Tells what exists nowhere else, before the user is asked.
     func print(of place: String) {
         guard !isEmpty else { return }
-        StandardError.print("passdir: what exists nowhere else of \(place):")
+        StandardError.print("passdir: these exist nowhere else but in \(place):")
         for line in lines() { StandardError.print("  \(line)") }
     }
 }
@@ -14,6 +14,7 @@ extension PutAway {
     func print() {
         guard let place else { return }
         StandardError.print(
-            "passdir: the folder of \"\(store)\" held what exists nowhere else and was moved to \(place)")
+            "passdir: the folder of \"\(store)\" contained data that exists nowhere else, so it was moved to \(place)"
+        )
     }
 }

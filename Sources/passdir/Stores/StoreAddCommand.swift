@@ -71,15 +71,16 @@ struct StoreAddCommand: ParsableCommand {
 
     func validate() throws {
         guard keyring == nil || keyOf == nil else {
-            throw ValidationError("'--keyring' and '--key-of' exclude one another.")
+            throw ValidationError("'--keyring' and '--key-of' cannot be used together")
         }
-        guard path != nil || !`init` else { throw ValidationError("'--init' goes with '--path'.") }
-        guard `init` || !lockMeOut else { throw ValidationError("'--lock-me-out' goes with '--init'.") }
-        guard `init` || recipient.isEmpty else { throw ValidationError("'--recipient' goes with '--init'.") }
+        guard path != nil || !`init` else { throw ValidationError("'--init' requires '--path'") }
+        guard `init` || !lockMeOut else { throw ValidationError("'--lock-me-out' requires '--init'") }
+        guard `init` || recipient.isEmpty else { throw ValidationError("'--recipient' requires '--init'") }
         guard (path == nil) != (url == nil) else {
-            throw ValidationError("Say where the store is: --path DIR to adopt it, or --url URL to clone it.")
+            throw ValidationError(
+                "specify where the store is: --path DIR to adopt it, or --url URL to clone it")
         }
-        guard url != nil || branch == nil else { throw ValidationError("'--branch' goes with '--url'.") }
+        guard url != nil || branch == nil else { throw ValidationError("'--branch' requires '--url'") }
     }
 
     func run() throws {
@@ -97,7 +98,7 @@ struct StoreAddCommand: ParsableCommand {
             return try offerKeys(context)
         }
         guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
-            throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is no URL that git could clone")
+            throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is not a URL that git can clone")
         }
         var wish = try login.wish(name, remote, branch)
         wish.key = keys.key
@@ -164,18 +165,21 @@ extension StoreAddCommand {
         }
         guard let first = missing.first else { return }
         StandardError.warn(
-            "no key here is the one that .gpg-id means by \(first)"
+            "no key here matches the .gpg-id line \(first)"
                 + (missing.count > 1 ? ", and \(missing.count - 1) more are missing" : "")
                 + ", so nothing can be saved where it is named")
         guard let offer else { return }
         let command = "passdir keys import \(ShellWord.quoted(name))"
         guard Confirmation.isPossible, !yes else {
             return StandardError.print(
-                "passdir: the store brings keys in .public-keys: \(command) imports them")
+                "passdir: the store has keys in .public-keys: \(command) imports them")
         }
         offer.keys.forEach(KeysImportCommand.show)
-        guard Confirmation.asks("Import these keys, which whoever writes to the store put there?") else {
-            return StandardError.print("passdir: nothing was imported: \(command) does it later")
+        guard
+            Confirmation.asks(
+                "Import these keys, which anyone who can write to the store may have put there?")
+        else {
+            return StandardError.print("passdir: nothing was imported; \(command) imports them later")
         }
         try sharing.importKeys(offer.files, for: name)
         sharing.retrySaves()
@@ -186,7 +190,7 @@ extension StoreAddCommand {
     static func keyring(_ path: String) throws -> FilePath {
         let folder = FilePath(path).absolute
         guard folder.targetFacts()?.kind == .directory else {
-            throw CommandFailure("\(folder) is no folder: name a GnuPG home with --keyring")
+            throw CommandFailure("\(folder) is not a folder: name a GnuPG home with --keyring")
         }
         return folder
     }
@@ -229,7 +233,7 @@ struct LoginOptions: ParsableArguments {
             sshKey: sshKey.map { FilePath($0).absolute })
         if passwordStdin {
             guard let secret = try Terminal.standardInput() else {
-                throw CommandFailure("standard input is empty: there is no password")
+                throw CommandFailure("standard input is empty: no password was given")
             }
             wish.secrets[url.isSSH && method != .password ? .sshPassphrase : .password] = secret
         }

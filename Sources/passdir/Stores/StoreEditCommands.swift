@@ -12,7 +12,7 @@ struct StoreSetCommand: ParsableCommand {
         abstract: "Set a key of a store.",
         discussion: """
             These are the keys of the section [store "NAME"] in the configuration file; 'passdir audit' lists and explains them. \
-            Without a value, the default applies again. You cannot set where a store lies or what it was cloned from; use \
+            Without a value, the default applies again. You cannot set where a store is or what it was cloned from; use \
             'store reclone'.
 
             Example: passdir store set work syncInterval '10 min'
@@ -35,7 +35,7 @@ struct StoreSetCommand: ParsableCommand {
         if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
         try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
         context.daemon.reload()
-        Output.success("\(target.name): \(key) is \(value ?? "as by default")")
+        Output.success("\(target.name): \(key) is \(value ?? "the default again")")
     }
 }
 
@@ -44,15 +44,18 @@ extension StoreSetCommand {
     private static func refusal(_ key: String, _ store: StoreDefinition) -> String? {
         let name = store.name
         return switch key.lowercased() {
-        case "id": "the id of a store never changes; passdir store add makes a new store"
+        case "id": "the id of a store never changes; passdir store add creates a new store"
         case "url", "remote":
-            "the remote of a store is what its repository says: passdir store reclone \(ShellWord.quoted(name)) --url URL clones from "
-                + "another one, and git -C \(store.path) remote set-url origin URL keeps what is there"
+            "the remote of a store comes from its repository: passdir store reclone \(ShellWord.quoted(name)) "
+                + "--url URL clones from "
+                + "another one, and git -C \(store.path) remote set-url origin URL keeps the existing clone"
         case "branch":
-            "the branch of a store is what is checked out: passdir store reclone \(ShellWord.quoted(name)) --branch BRANCH clones "
-                + "another one, and git -C \(store.path) switch BRANCH keeps what is there"
+            "the branch of a store is the one checked out: passdir store reclone \(ShellWord.quoted(name)) "
+                + "--branch BRANCH clones "
+                + "another one, and git -C \(store.path) switch BRANCH keeps the existing clone"
         case "path":
-            "a store stays in its folder: passdir store remove \(ShellWord.quoted(name)), then passdir store add "
+            "a store's folder cannot be changed: passdir store remove \(ShellWord.quoted(name)), then passdir "
+                + "store add "
                 + "\(ShellWord.quoted(name)) --path DIR"
         default: nil
         }
@@ -80,7 +83,7 @@ struct StoreRenameCommand: ParsableCommand {
         let context = try StoreContext()
         try context.registry.rename(store.name, to: newName)
         context.daemon.reload()
-        Output.success("\(store.name) is \(newName) now")
+        Output.success("\(store.name) is now \(newName)")
     }
 }
 
@@ -100,7 +103,7 @@ struct StoreMoveCommand: ParsableCommand {
 
     func validate() throws {
         guard (before == nil) != (after == nil) else {
-            throw ValidationError("Say where to: --before or --after another store.")
+            throw ValidationError("specify where to: --before or --after another store")
         }
     }
 
@@ -109,12 +112,12 @@ struct StoreMoveCommand: ParsableCommand {
         let name = try context.registry.configured(store.name).name
         let other = try context.registry.configured(before ?? after ?? "").name
         guard name != other else {
-            throw CommandFailure("\(name) cannot be moved beside itself: name another store")
+            throw CommandFailure("\(name) cannot be moved before or after itself: name another store")
         }
         try context.registry.configuration.moveStore(
             name: name, to: before == nil ? .after(other) : .before(other))
         context.daemon.reload()
-        Output.success("\(name) comes \(before == nil ? "after" : "before") \(other) now")
+        Output.success("\(name) now comes \(before == nil ? "after" : "before") \(other)")
     }
 }
 
@@ -154,8 +157,9 @@ struct VisibilityOptions: ParsableArguments {
         let more = unsaved.count > 3 ? " and \(unsaved.count - 3) more" : ""
         throw CommandFailure(
             unsaved.prefix(3).map { "\(name)/\($0)" }.joined(separator: ", ") + more
-                + " could not be saved and \(unsaved.count == 1 ? "is" : "are") in memory only: passdir status says why; "
-                + "hide the store when that is mended, or give the text up with passdir discard "
+                + " could not be saved and \(unsaved.count == 1 ? "is" : "are") in memory only: passdir status "
+                + "says why; "
+                + "hide the store once that is fixed, or drop the text with passdir discard "
                 + ShellWord.quoted("\(name)/\(unsaved[0])"))
     }
 }

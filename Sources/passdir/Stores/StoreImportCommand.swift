@@ -39,13 +39,13 @@ struct StoreImportCommand: ParsableCommand {
                 })
             return
         }
-        if outcomes.isEmpty { Output.notice("there is nothing to import") }
+        if outcomes.isEmpty { Output.notice("nothing to import") }
         for outcome in outcomes {
             let place = "\(outcome.store.program)'s \(outcome.store.path)"
             switch (outcome.name, outcome.reason) {
             case (let name?, nil): Output.success("added \(name): \(place)")
-            case (let name?, _): Output.success("\(name) is there already: \(place)")
-            case (nil, let reason): Output.notice("left out \(place): \(reason ?? "")")
+            case (let name?, _): Output.success("\(name) already exists: \(place)")
+            case (nil, let reason): Output.notice("skipped \(place): \(reason ?? "")")
             }
         }
     }

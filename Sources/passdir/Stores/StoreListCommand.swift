@@ -28,7 +28,7 @@ struct StoreListCommand: ParsableCommand {
         let facts = stores.map { StoreFacts($0, looks[$0.name]) }
         guard !json else { return Output.print(json: facts) }
         guard !stores.isEmpty else { return }
-        var table = TextTable(["NAME", "STATE", "HOST", "BRANCH", "IN STEP", "MOUNT", "AUTOFILL", "PATH"])
+        var table = TextTable(["NAME", "STATE", "HOST", "BRANCH", "LAST SYNC", "MOUNT", "AUTOFILL", "PATH"])
         for (store, facts) in zip(stores, facts) {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
             table.add([

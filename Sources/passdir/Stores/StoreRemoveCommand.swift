@@ -29,7 +29,7 @@ struct StoreRecloneCommand: ParsableCommand {
 
     @OptionGroup var login: LoginOptions
 
-    @Flag(help: "Delete the old folder, even if it holds what exists nowhere else.")
+    @Flag(help: "Delete the old folder, even if it holds data that exists nowhere else.")
     var force = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -49,7 +49,7 @@ struct StoreRecloneCommand: ParsableCommand {
             try context.administration.unsharedWork(ofStore: store.name, purge: true)
                 .print(of: folder.string)
         }
-        try Confirmation.require("Replace \(folder) by a new clone of \(wish.url.text)?", yes: yes)
+        try Confirmation.require("Replace \(folder) with a new clone of \(wish.url.text)?", yes: yes)
         var old: PutAway?
         let report = try CloneTerminal.run(wish) { (wish, progress) throws(LifecycleError) in
             let (report, away) = try context.administration.reclone(
@@ -82,7 +82,7 @@ struct StoreRemoveCommand: ParsableCommand {
     @Flag(help: "Also remove the folder of an adopted store.")
     var purge = false
 
-    @Flag(help: "Delete the folder, even if it holds what exists nowhere else.")
+    @Flag(help: "Delete the folder, even if it holds data that exists nowhere else.")
     var force = false
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -105,7 +105,7 @@ struct StoreRemoveCommand: ParsableCommand {
         }
         let away = try context.administration.remove(name, purge: purge, force: force)
         away?.print()
-        if away == nil { Output.success("\(name) is removed") }
+        if away == nil { Output.success("removed \(name)") }
         if try context.registry.definitions().isEmpty, !context.daemon.isRunning {
             Daemon.giveBackMountPoints(environment: context.environment)
         }
@@ -154,7 +154,8 @@ struct EraseCommand: ParsableCommand {
         if let folder = earlier.first?.removingLastComponent() {
             let names = earlier.compactMap(\.lastComponent?.string).joined(separator: ", ")
             StandardError.print(
-                "passdir: \(folder) still holds what was moved there earlier: \(names); keep what you need, then delete "
+                "passdir: \(folder) still holds what was moved there earlier: \(names); keep what you need, "
+                    + "then delete "
                     + "the folder or run passdir erase --force")
         }
     }

@@ -53,7 +53,7 @@ enum Terminal {
         } catch {
             guard error == .fileTooLarge else { throw error }
             throw CommandFailure(
-                "standard input is longer than 1 MiB, which no credential is: nothing was changed")
+                "standard input is longer than 1 MiB, too long for a credential: nothing was changed")
         }
     }
 
