@@ -5,7 +5,9 @@ extension MountService {
     func access() -> AccessReport {
         gate.writeLog()
         var report = AccessReport(gate.options)
-        report.locked = stores.all.filter { locks.isLocked($0.definition.identifier) }.map(\.name)
+        // Also of those that are hidden, and would be so when they are shown again.
+        report.locked = Set(stores.known.filter { locks.isLocked($0.definition.identifier) }.map(\.name))
+            .sorted()
         report.problem = stores.configurationProblem
         return report
     }

@@ -29,7 +29,9 @@ struct KeysListCommand: ParsableCommand {
         discussion: "Example: passdir keys list --json"
     )
 
-    @Argument(help: "The store's name; all stores by default.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name; all stores by default.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String?
 
     @Flag(help: "Also list keys in the keyring that no store names.")
@@ -113,6 +115,7 @@ struct KeysImportCommand: ParsableCommand {
         let keys = try sharing.preview(files, for: target)
         keys.forEach(Self.show)
         if dryRun { return }
+        if keys.allSatisfy(\.isKnown) { return Output.success("every key is already in the keyring") }
         if !yes {
             guard source != "-", Confirmation.isPossible else {
                 throw CommandFailure("nothing was imported: --yes imports without asking")
@@ -191,7 +194,9 @@ struct KeysExportCommand: ParsableCommand {
             Example: passdir keys export work
             """)
 
-    @Argument(help: "The store's name.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String
 
     func run() throws {

@@ -31,9 +31,10 @@ struct LogCommand: ParsableCommand {
     var ages = false
 
     @Option(
-        name: [.customShort("n", allowingJoined: true), .long], help: "The maximum number of commits to show."
+        name: [.customShort("n", allowingJoined: true), .long],
+        help: "The maximum number of lines to show. (default: 100, with --ages all)"
     )
-    var number: Int = 100
+    var number: Int?
 
     @Flag(
         help: "Print a JSON array of {store, path, commit, time, author, subject}; subject not with --ages.")
@@ -50,7 +51,9 @@ struct LogCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard number > 0 else { throw ValidationError("the number of commits must be greater than 0") }
+        guard number.map({ $0 > 0 }) ?? true else {
+            throw ValidationError("the number of commits must be greater than 0")
+        }
     }
 
     func run() throws {
@@ -93,7 +96,7 @@ struct LogCommand: ParsableCommand {
             if ages.isEmpty, !place.isEmpty, (try? access.store.root.status(of: place)) == nil {
                 throw CommandFailure(store, hasNo: access.path.string)
             }
-            for age in ages.sorted(by: { $0.time < $1.time }) {
+            for age in ages.sorted(by: { $0.time < $1.time }).prefix(number ?? .max) {
                 body(
                     Line(
                         store: store, path: access.store.visiblePath(of: age.path).string, commit: age.commit,
@@ -104,7 +107,7 @@ struct LogCommand: ParsableCommand {
         var isEmpty = true
         // The second is a folder that is gone, which nothing tells from a secret that is.
         for place in [place, access.path] where isEmpty {
-            try history.visitEntries(of: place, limit: number) { entry in
+            try history.visitEntries(of: place, limit: number ?? 100) { entry in
                 isEmpty = false
                 body(
                     Line(

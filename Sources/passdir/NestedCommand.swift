@@ -7,7 +7,7 @@ enum NestedCommand {
 
     /// The arguments that are meant.
     /// - Throws: One sentence where it is not known what is meant.
-    static func resolved(_ arguments: [String]) throws(WrongName) -> [String] {
+    static func resolved(_ arguments: [String]) throws(WrongUsage) -> [String] {
         guard let first = arguments.first, !first.hasPrefix("-") else { return arguments }
         if first == "help" { return ["help"] + (try page(Array(arguments.dropFirst()))) }
         guard let command = child(of: Passdir.self, first) else {
@@ -18,7 +18,7 @@ enum NestedCommand {
             !command.configuration.subcommands.isEmpty, child(of: command, second) == nil,
             command.configuration.defaultSubcommand.map({ $0 is any CommandWithoutArguments.Type }) ?? true
         {
-            throw WrongName(
+            throw WrongUsage(
                 message: "there is no command \"\(first) \(second)\""
                     + suggestion(second, below: command, after: first + " "))
         }
@@ -26,14 +26,14 @@ enum NestedCommand {
     }
 
     /// What to say of a word that is no command.
-    private static func unknown(_ first: String, _ rest: [String]) -> WrongName {
+    private static func unknown(_ first: String, _ rest: [String]) -> WrongUsage {
         if let hint = PassWords.hint(first, rest) { return hint }
         let paths = paths(to: first, below: Passdir.self)
         guard let path = paths.first else {
-            return WrongName(
+            return WrongUsage(
                 message: "there is no command \"\(first)\"" + suggestion(first, below: Passdir.self))
         }
-        return WrongName(
+        return WrongUsage(
             message: paths.count > 1
                 ? "there is no command \"\(first)\": did you mean \(Self.list(paths, after: "passdir"))?"
                 : "there is no command \"\(first)\": did you mean passdir \(path)? See passdir help \(path)"
@@ -54,7 +54,7 @@ enum NestedCommand {
     }
 
     /// The command of whose help the page is wanted, from the top.
-    private static func page(_ words: [String]) throws(WrongName) -> [String] {
+    private static func page(_ words: [String]) throws(WrongUsage) -> [String] {
         let names = words.prefix { !$0.hasPrefix("-") }
         if names == ["help"] { return [] }
         var above: Command = Passdir.self
@@ -65,17 +65,17 @@ enum NestedCommand {
             }
             let known = names.prefix(index).joined(separator: " ")
             guard known.isEmpty else {
-                throw WrongName(
+                throw WrongUsage(
                     message:
                         "there is no command \"\(known) \(name)\": passdir help \(known) lists all"
                 )
             }
             let paths = paths(to: name, below: Passdir.self)
             guard let path = paths.first else {
-                throw WrongName(message: "there is no command \"\(name)\": passdir help lists all")
+                throw WrongUsage(message: "there is no command \"\(name)\": passdir help lists all")
             }
             guard paths.count == 1 else {
-                throw WrongName(
+                throw WrongUsage(
                     message:
                         "\"\(name)\" is ambiguous; did you mean \(Self.list(paths, after: "passdir help"))?")
             }
@@ -106,8 +106,8 @@ enum NestedCommand {
 /// A command that takes options only.
 protocol CommandWithoutArguments {}
 
-/// A command that there is not.
-struct WrongName: Error {
+/// Words that no command can be: exit status 64.
+struct WrongUsage: Error {
     /// One sentence without a full stop.
     let message: String
 }

@@ -5,9 +5,9 @@ import SystemPackage
 /// What hands type that know pass, git or mount: where the mount has a way of its own for it, what that is.
 enum PassWords {
     /// What leads on from a word; nil where nothing is known of it.
-    static func hint(_ word: String, _ rest: [String]) -> WrongName? {
+    static func hint(_ word: String, _ rest: [String]) -> WrongUsage? {
         guard let way = way(word, rest) else { return nil }
-        return WrongName(message: "there is no command \"\(word)\": \(way)")
+        return WrongUsage(message: "there is no command \"\(word)\": \(way)")
     }
 
     private static func way(_ word: String, _ rest: [String]) -> String? {

@@ -17,8 +17,8 @@ struct Passdir: ParsableCommand {
             Without any setup, 'passdir mount' shows your password store (~/.password-store, or \
             $PASSWORD_STORE_DIR) as ~/passdir/default.
 
-            On a terminal, commands report what they did in one line. With -q or --quiet, or if their output is \
-            redirected, they print nothing.
+            On a terminal, commands report what they did in one line; elsewhere, and with -q or --quiet, they do not. What \
+            you ask for, questions, warnings and errors are always printed.
             """,
         version: "passdir \(Version.number)",
         subcommands: [
@@ -39,7 +39,7 @@ struct Passdir: ParsableCommand {
             var command = try parseAsRoot(
                 NestedCommand.resolved(withoutQuiet(CommandLine.arguments.dropFirst())))
             try command.run()
-        } catch let wrong as WrongName {
+        } catch let wrong as WrongUsage {
             StandardError.print("passdir: " + wrong.message)
             Glibc.exit(EX_USAGE)
         } catch let error as ControlError where error.code == .noDaemon {

@@ -127,7 +127,9 @@ struct RecipientsConfirmCommand: ParsableCommand {
             Example: passdir recipients confirm work
             """)
 
-    @Argument(help: "The store's name.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -139,7 +141,10 @@ struct RecipientsConfirmCommand: ParsableCommand {
         UnsavedLists.tell(sharing, ofStore: store)
         guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
         if shown.isLost { Output.print("your earlier approvals are lost: review all recipients") }
-        Output.print(lines: shown.changes.flatMap { $0.lines + $0.advice(store: store) })
+        // What this command does itself is no advice.
+        let isAsked = shown.unusable.isEmpty && Confirmation.isPossible && !yes
+        Output.print(
+            lines: shown.changes.flatMap { $0.lines + (isAsked ? [] : $0.advice(store: store)) })
         if shown.canBeAgreed {
             if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
                 try Confirmation.require("Agree?")

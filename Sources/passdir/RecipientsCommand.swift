@@ -123,11 +123,12 @@ struct ChangeOptions: ParsableArguments {
         }
         sharing.retrySaves()
         Work.tell(outcome)
+        Output.success("\(planned.place): recipients changed")
     }
 
-    /// What is about to change: with `--dry-run` it is what was asked for.
+    /// What is about to change: whoever is asked about it sees it, and `--dry-run` asks for it.
     private func tell(_ line: String) {
-        if dryRun { Output.print(line) } else { Output.notice(line) }
+        if dryRun || !yes { Output.print(line) } else { Output.notice(line) }
     }
 
     /// Asks what has to be asked. Where nobody can be asked, what was not said in the command is refused.
@@ -228,7 +229,9 @@ struct RecipientsResumeCommand: ParsableCommand {
             Example: passdir recipients resume work
             """)
 
-    @Argument(help: "The store's name.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String
 
     @Flag(name: [.short, .long], help: "Do not ask.")
@@ -265,7 +268,9 @@ struct RecipientsAbortCommand: ParsableCommand {
             Example: passdir recipients abort work
             """)
 
-    @Argument(help: "The store's name.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String
 
     @Flag(help: "Leave secrets unchanged if they cannot be encrypted again.")

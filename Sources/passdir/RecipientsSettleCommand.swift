@@ -28,7 +28,9 @@ struct RecipientsSettleCommand: ParsableCommand {
         }
     }
 
-    @Argument(help: "The store's name.")
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String
 
     @Flag var choice: Choice?

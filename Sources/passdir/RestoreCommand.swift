@@ -146,16 +146,21 @@ struct RestoreCommand: ParsableCommand {
         }
         var entries = try history.entries(of: access.backingPath, limit: 50).filter { $0.path != nil }
         if entries.isEmpty { entries = try history.entries(of: access.path, limit: 50) }
-        guard !entries.isEmpty else { throw CommandFailure("no commit has changed \(path)") }
+        guard !entries.isEmpty else {
+            throw CommandFailure("no commit has changed \(access.store.name)/\(access.path)")
+        }
         for (number, entry) in entries.enumerated() {
             StandardError.print(
                 "\(number + 1)  \(entry.commit.prefix(10))  \(Timestamp(seconds: entry.time).local)  "
                     + "\(entry.author)  \(entry.subject)"
             )
         }
-        guard let answer = Terminal.line("Which one? [1-\(entries.count)] "), let number = Int(answer),
-            entries.indices.contains(number - 1)
-        else { throw CommandFailure("nothing was changed") }
+        guard let answer = Terminal.line("Which one? [1-\(entries.count)] "), !answer.isEmpty else {
+            throw CommandFailure("nothing was changed")
+        }
+        guard let number = Int(answer), entries.indices.contains(number - 1) else {
+            throw CommandFailure("there is no version \"\(answer)\" in this list; nothing was changed")
+        }
         return .named(entries[number - 1].commit)
     }
 }

@@ -25,7 +25,7 @@ struct UnlockCommand: ParsableCommand {
         if let terminal = Terminal.path { setenv("GPG_TTY", terminal, 1) }
         let environment = CallerEnvironment.variables()
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        let locked = Set(((try? client.status().stores) ?? []).filter { $0.locked != nil }.map(\.name))
+        let locked = Set((try? client.access())?.locked ?? [])
         let sharing = try Sharing(environment: environment)
         var complaints: [String] = []
         var count = 0

@@ -82,7 +82,7 @@ final class StoreLocking: Sendable {
         let known = stores.known
         guard let names else { return known }
         if let unknown = names.first(where: { name in !known.contains { $0.name == name } }) {
-            throw ControlError(.failed, UnknownStore.sentence(unknown, among: known.map(\.name)))
+            throw ControlError(.failed, UnknownStore.sentence(unknown, among: stores.all.map(\.name)))
         }
         return known.filter { names.contains($0.name) }
     }

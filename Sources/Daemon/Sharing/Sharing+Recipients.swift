@@ -82,6 +82,11 @@ extension Sharing {
     ) throws(DaemonError) -> PlannedChange {
         let place = try place(path, for: use)
         let store = place.store
+        if let secret = place.secret {
+            throw DaemonError(
+                message: "\(store.name)/\(secret) is a secret, and recipients are those of a folder: name "
+                    + place.title)
+        }
         return try DaemonError.wrapping {
             if use == .writing { try Reencryption.checkNoneUnderWay(in: store) }
             // Before the file is read that the new one is made from: what changes afterwards is noticed.

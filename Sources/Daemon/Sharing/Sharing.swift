@@ -33,6 +33,8 @@ public struct Sharing: Sendable {
         var store: Store
         /// Relative to the store.
         var folder: FilePath
+        /// The secret in it that was typed; nil where it was the folder.
+        var secret: FilePath?
 
         /// How people name it: `work/mail`.
         var title: String { folder.isEmpty ? store.name : "\(store.name)/\(folder.string)" }
@@ -65,6 +67,7 @@ public struct Sharing: Sendable {
     ) throws(DaemonError) -> Place {
         let store = try store(named: name, for: use)
         var folder = path
+        var secret: FilePath?
         let kind = (try? store.root.statusIfPresent(of: folder))?.map(\.kind) ?? nil
         if kind != .directory, !folder.isEmpty {
             let file = VisibleName.backingPath(of: folder, in: store.root)
@@ -72,8 +75,9 @@ public struct Sharing: Sendable {
                 throw DaemonError(message: "there is no folder \(folder) in the store \"\(name)\"")
             }
             folder.removeLastComponent()
+            secret = path
         }
-        return Place(store: store, folder: folder)
+        return Place(store: store, folder: folder, secret: secret)
     }
 
     /// What could not be saved because of its recipients is tried again by the daemon, where one runs, now and not only

@@ -91,7 +91,7 @@ struct AccessLogCommand: ParsableCommand {
             return Timestamp.now().seconds - Int64(time / .seconds(1))
         }
         guard let moment = Timestamp(typed: typed) else {
-            throw CommandFailure("--since needs a time, such as 2h or 2026-11-24, not \(typed)")
+            throw WrongUsage(message: "--since needs a time, such as 2h or 2026-11-24, not \(typed)")
         }
         return moment.seconds
     }

@@ -93,7 +93,7 @@ struct AccessSetCommand: ParsableCommand {
         if everyTime { return .ask(.everyTime) }
         guard let lasting else { return .ask(.untilLock) }
         guard let time = SettingKind<Duration>.duration.parseText(lasting), time > .zero else {
-            throw CommandFailure("--for needs a time, such as 10m, not \(lasting)")
+            throw WrongUsage(message: "--for needs a time, such as 10m, not \(lasting)")
         }
         return .ask(.lasting(time))
     }

@@ -31,14 +31,14 @@ struct RuleReaders: ParsableArguments {
     func rule(_ outcome: AccessRule.Outcome) throws -> AccessRule {
         let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
         if under != nil, names.isEmpty {
-            throw CommandFailure("--under needs program names, such as claude,codex")
+            throw WrongUsage(message: "--under needs program names, such as claude,codex")
         }
         let terminal: Bool?
         switch when {
         case nil: terminal = nil
         case "terminal": terminal = true
         case "none": terminal = false
-        case let other?: throw CommandFailure("--when must be terminal or none, not \(other)")
+        case let other?: throw WrongUsage(message: "--when must be terminal or none, not \(other)")
         }
         return AccessRule(
             outcome, program: try program.map(ProgramArgument.path), under: names, unit: unit,

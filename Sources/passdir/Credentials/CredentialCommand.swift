@@ -50,10 +50,11 @@ struct CredentialSetCommand: ParsableCommand {
         var end: Int64?
         if let expires {
             guard let day = CalendarDay(expires) else {
-                throw CommandFailure(
-                    "--expires cannot be '\(expires)': it must be a day, such as 2027-01-31")
+                throw WrongUsage(
+                    message: "--expires cannot be '\(expires)': it must be a day, such as 2027-01-31")
             }
             end = day.end
+            if day.end < Timestamp.now().seconds { StandardError.warn("\(expires) has already passed") }
         }
         let secret =
             Terminal.isThere
@@ -101,7 +102,9 @@ struct CredentialListCommand: ParsableCommand {
         abstract: "List credentials, where they are kept, and when they were made and expire.",
         discussion: "Example: passdir credential list --json")
 
-    @Argument(help: "The store; all by default.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store; all by default.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var store: String?
 
     @Flag(help: "Print a JSON array of {store, kind, place, made, expires}.")

@@ -70,6 +70,12 @@ struct StoreAddCommand: ParsableCommand {
     @OptionGroup var login: LoginOptions
 
     func validate() throws {
+        for (option, text) in [("--path", path), ("--url", url), ("--keyring", keyring)] where text == "" {
+            throw ValidationError("'\(option)' is empty")
+        }
+        guard path == nil || url == nil else {
+            throw ValidationError("'--path' and '--url' cannot be used together")
+        }
         guard keyring == nil || keyOf == nil else {
             throw ValidationError("'--keyring' and '--key-of' cannot be used together")
         }
@@ -223,8 +229,8 @@ struct LoginOptions: ParsableArguments {
         if let authentication {
             guard let known = AuthenticationMethod(rawValue: authentication) else {
                 let words = AuthenticationMethod.allCases.map(\.rawValue).joined(separator: ", ")
-                throw CommandFailure(
-                    "--authentication cannot be '\(authentication)': it must be one of \(words)")
+                throw WrongUsage(
+                    message: "--authentication cannot be '\(authentication)': it must be one of \(words)")
             }
             method = known
         }

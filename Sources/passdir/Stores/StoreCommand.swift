@@ -17,6 +17,8 @@ struct StoreCommand: ParsableCommand {
 
 /// The name of a store as an argument.
 struct StoreArgument: ParsableArguments {
-    @Argument(help: "The store's name.", completion: StoreContext.completion)
+    @Argument(
+        help: "The store's name.", completion: StoreContext.completion,
+        transform: WholeStores.name)
     var name: String
 }

@@ -23,7 +23,9 @@ struct StoreSetCommand: ParsableCommand {
 
     @Argument(
         help: "The key: mount, autofill, readOnly, authentication, userName, …",
-        completion: .custom { _, _, _ in Catalogue.storeKeys })
+        completion: .custom { _, _, _ in
+            Catalogue.storeKeys.filter { !["id", "path", "url", "branch"].contains($0) }
+        })
     var key: String
 
     @Argument(help: "The value; without one, the default applies again.")
