@@ -9,7 +9,7 @@ public enum LibGit2 {
         passdir_git_enable_fsync(1)
         // A pack of others is looked into through small windows, so that its size does not become ours.
         passdir_git_bound_windows(16 << 20, 64 << 20)
-        passdir_git_bound_cache(16 << 20)
+        passdir_git_bound_cache(32 << 20)
         passdir_git_bound_allocations(largestObject)
     }()
 

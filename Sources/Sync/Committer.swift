@@ -80,7 +80,13 @@ public actor Committer: ChangeSink {
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
-    public nonisolated func note(_ change: Change) { state.note(change) }
+    public nonisolated func note(_ change: Change) {
+        // A save that met another version has kept that one.
+        if case .saved(let path) = change, ConflictList.original(of: path) != nil {
+            ConflictList(store).add([path])
+        }
+        state.note(change)
+    }
 
     /// Commits what waits now and pushes it, once; what fails is tried again as always.
     public func commitAndPush() async {

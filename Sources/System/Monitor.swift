@@ -78,6 +78,12 @@ public struct MonotonicTime: Sendable {
     /// This moment.
     public static var now: MonotonicTime { MonotonicTime(secondsFromNow: 0) }
 
+    /// This moment, in nanoseconds since the clock began.
+    public static var nanoseconds: UInt64 {
+        let time = timespec(on: CLOCK_MONOTONIC)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
     /// So many seconds from now: none when they are negative, and no more than 30 years.
     public init(secondsFromNow seconds: Double) {
         let time = timespec(on: CLOCK_MONOTONIC)

@@ -63,10 +63,15 @@ struct RestoreCommand: ParsableCommand {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
         let secret = "\(access.store.name)/\(access.store.visiblePath(of: file.path))"
-        // Whoever started this command reads.
+        let environment = CallerEnvironment.variables()
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        if let locked = try? client.access().locked, locked.contains(access.store.name) {
+            let name = access.store.name
+            throw CommandFailure("\(name) is locked; passdir unlock \(ShellWord.quoted(name))")
+        }
         guard
             try CommandRead.isAllowed(
-                secret, process: getppid(), environment: CallerEnvironment.variables())
+                secret, process: CommandRead.reader, environment: environment)
         else {
             throw CommandFailure(
                 "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"

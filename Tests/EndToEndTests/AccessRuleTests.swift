@@ -93,6 +93,7 @@ import Testing
                     "exec 9< '\(folder)'; sh -c 'cat /proc/self/fd/9/key'",
                     "unshare -Ur --fork --pid --mount-proc cat '\(secret)'",
                     "passdir restore work/aws/key --at HEAD --show",
+                    "(sh -c \"sleep 0.1; exec passdir restore work/aws/key --at HEAD --show > shown\" & ) ; sleep 1.5; cat shown; cat '\(secret)'",
                 ]
                 + ["read", "mmap", "readwrite", "sendfile", "path", "folder", "thread", "fork", "uring"].map {
                     "python3 '\(script)' \($0) '\(secret)'"
@@ -154,6 +155,35 @@ import Testing
             #expect(access(new, F_OK) != 0)
             try home.succeed([agent, "-c", "echo text > '\(new)'"])
             #expect(try home.run(["cat", new]).output == "text\n")
+        }
+    }
+
+    /// What a program has open does not take the place of what it may not read: others would save to it, and it would read that.
+    @Test func whatIsOpenIsNotPutWhereItMayNotBeRead() throws {
+        try withMount { home in
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            try set(home, "work/aws", "--deny-under", "agent")
+            let program = """
+                import os, sys
+                way, here, there = sys.argv[1:]
+                os.makedirs(here + "/sub")
+                with open(here + "/sub/key", "w") as file: file.write("mine")
+                held = os.open(here + "/sub/key", os.O_RDONLY) if way != "closed" else None
+                pair = (here + "/sub", there + "/sub") if way == "folder" else (here + "/sub/key", there + "/key")
+                try: os.rename(*pair)
+                except OSError as error: print(error.errno)
+                else: print("renamed")
+                """
+            for (way, expected) in [("file", "18\n"), ("folder", "18\n"), ("closed", "renamed\n")] {
+                let tried = try home.run([
+                    agent, "-c", "python3 -c '\(program)' \(way) \"$0\" \"$1\"; true",
+                    home.visible("work/\(way)").string, home.visible("work/aws").string,
+                ])
+                #expect(tried.output == expected, "\(way): \(tried)")
+            }
+            let key = home.visible("work/aws/key").string
+            #expect(try home.run(["cat", key]).output == "mine")
         }
     }
 

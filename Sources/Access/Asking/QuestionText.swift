@@ -23,7 +23,7 @@ struct QuestionText: Sendable, Equatable {
     ///   - secret: the one that was opened.
     ///   - hasChanged: whether the program's file is another one than when it was last asked about.
     init(_ secret: String, _ reader: Reader, _ topic: QuestionTopic, hasChanged: Bool) {
-        var text = ["\(Self.shown(reader.title)) wants to read \(Self.shown(secret))."]
+        var text = ["\"\(Self.shown(reader.title))\" wants to read \"\(Self.shown(secret))\"."]
         switch topic {
         case .rule(let placed) where secret != placed.place:
             text.append("The answer applies to everything in \(Self.shown(placed.place)).")

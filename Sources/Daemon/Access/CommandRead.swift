@@ -1,10 +1,18 @@
 import Access
+import Glibc
 import Settings
 import Sync
 import SystemPackage
 
 /// Judges what a command prints of a secret: who started the command reads, not the command.
 public enum CommandRead {
+    /// Who has what this command prints: the process that started it. One that has ended, and is known by whoever adopted this
+    /// process, has left us in its session: then it is this process that is judged, by its group, session and unit.
+    public static var reader: Int32 {
+        let parent = getppid()
+        return parent > 1 && getsid(parent) == getsid(0) ? parent : getpid()
+    }
+
     /// Whether a process may be shown a secret; waits while a person is asked. Without a daemon the configuration's rules are
     /// asked, and no earlier answer counts.
     ///

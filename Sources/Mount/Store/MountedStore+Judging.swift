@@ -1,6 +1,7 @@
 import Access
 import Fuse
 import Stores
+import Synchronization
 import SystemPackage
 
 /// Who may read is asked here, before anything is decrypted. Lists of recipients are no secrets.
@@ -45,8 +46,8 @@ extension MountedStore {
         path.isEmpty ? store.name : "\(store.name)/\(ConflictName.original(of: path) ?? path)"
     }
 
-    /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it: EXDEV. mv(1)
-    /// then copies, and is judged as any other reader.
+    /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it, or has it open
+    /// and may not read it there: EXDEV. mv(1) then copies, and is judged as any other reader.
     func checkMove(
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
         for caller: Caller
@@ -58,6 +59,18 @@ extension MountedStore {
         let moves = flags.contains(.exchange) ? [(one, other), (other, one)] : [(one, other)]
         for (place, target) in moves {
             guard judge.allows(caller.processID, moving: place, to: target) else { throw .improperLink }
+        }
+        // What is open goes along: whoever holds it would read on whatever others save to it there.
+        let places = [(oldName, source, moves[0].1)] + moves.dropFirst().map { (newName, destination, $0.1) }
+        for (name, folder, target) in places {
+            guard judge.allows(caller.processID, reading: target) == nil,
+                let moved = tree.child(name, of: folder)
+            else { continue }
+            let isOpen = tree.secrets(of: self).contains { node in
+                (node === moved || tree.isBelow(node, moved))
+                    && node.secret?.state.withLock { $0.isOpenInProgram } == true
+            }
+            if isOpen { throw .improperLink }
         }
     }
 }

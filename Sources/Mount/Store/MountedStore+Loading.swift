@@ -17,7 +17,10 @@ private enum LoadingStep {
 
 extension SecretFile.State {
     /// What is to be done with the content that is in memory, when `disk` lies on disk; nil where it has to be read.
-    fileprivate mutating func loadedStep(_ disk: FileStatus?) -> LoadingStep? {
+    /// - Parameter mayBeOutdated: it was what the name stood for when the open that asks had begun.
+    fileprivate mutating func loadedStep(
+        _ disk: FileStatus?, mayBeOutdated: Bool = false
+    ) -> LoadingStep? {
         guard isLoaded else { return nil }
         if isDirty || isScratch { return .done }
         guard let disk else {
@@ -26,7 +29,7 @@ extension SecretFile.State {
             return nil
         }
         if let base, base.isSameContent(as: disk) { return .done }
-        if handles > 1 { return .outdated }
+        if handles > 1 { return mayBeOutdated ? .done : .outdated }
         drop()
         return nil
     }
@@ -121,10 +124,17 @@ extension MountedStore {
         _ node: Node, _ file: SecretFile, _ permit: ReadPermit
     ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
+        let isNamed = tree.backingPath(of: node) != nil
+        let wasJustLookedUp = node.wasJustLookedUp
         let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
-            if let step = state.loadedStep(disk) { return holds(permit) ? step : nil }
+            if let step = state.loadedStep(disk, mayBeOutdated: wasJustLookedUp) {
+                return holds(permit) ? step : nil
+            }
             guard holds(permit, forDecryption: true) else { return nil }
-            guard disk != nil else { throw .noSuchFileOrDirectory }
+            guard disk != nil else {
+                // Without a name here, another file may have it: the kernel looks it up again.
+                throw isNamed ? .noSuchFileOrDirectory : .staleNFSFileHandle
+            }
             if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
             let decryption = SharedDecryption()
             state.decryption = decryption

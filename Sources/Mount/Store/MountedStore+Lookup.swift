@@ -8,7 +8,9 @@ extension MountedStore {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         try checkShown(folder)
         if name == Self.refusedTarget { throw .permissionDenied }
-        return try lookup(name, in: folder, nil)
+        let entry = try lookup(name, in: folder, nil)
+        (try? tree.node(entry.inode))?.noteLookup()
+        return entry
     }
 
     /// The folder stays open for as long as the closure lives.
@@ -77,7 +79,7 @@ extension MountedStore {
             }
             // A text that is being written below must not lose its path: it could be neither saved nor listed.
             if known.kind == .directory, tree.hasWriter(below: known) { throw .resourceBusy }
-            giveWay(known, in: parent)
+            giveWay(known, to: found, in: parent)
         }
         let node = tree.insert(kind(of: found), name: name, backing: found.name, in: parent)
         return (node, found.status)
@@ -89,17 +91,17 @@ extension MountedStore {
     }
 
     /// The facts of the file on disk that a node's name stands for; nil where it has no name.
-    /// - Throws: ENOENT where the name stands for nothing, ESTALE where it stands for another file: the kernel goes on with
-    ///   names for a moment (`MountState.timeout`), and looks this one up again then.
+    /// - Throws: ESTALE where the name stands for nothing, or for another file: the kernel goes on with names for a moment
+    ///   (`MountState.timeout`), and looks this one up again then.
     func statusByName(of node: Node) throws(Errno) -> FileStatus? {
         try namespace.withLock { _ throws(Errno) in
             guard let backing = tree.backingPath(of: node),
                 let visible = tree.visiblePath(of: node)?.lastComponent
             else { return nil }
-            guard let found = try resolve(visible, in: backing.removingLastComponent()) else {
-                throw .noSuchFileOrDirectory
-            }
-            guard found.name == backing.lastComponent, node.matches(found) else { throw .staleNFSFileHandle }
+            // Where the name stands for nothing, that is what the kernel finds when it looks again.
+            guard let found = try resolve(visible, in: backing.removingLastComponent()),
+                found.name == backing.lastComponent, node.matches(found)
+            else { throw .staleNFSFileHandle }
             return found.status
         }
     }
@@ -166,10 +168,11 @@ extension MountedStore {
 
     /// Something else now lies on disk under a node's visible name. A file that is still there, and a secret that is not
     /// saved yet, moves to the name that it has on disk, so that nothing is lost; anything else loses its name.
-    private func giveWay(_ node: Node, in parent: Node) {
+    private func giveWay(_ node: Node, to found: BackingEntry, in parent: Node) {
         if let file = node.secret, file.state.withLock({ $0.isScratch }) { return dropScratch(node) }
         guard let backing = tree.backingName(of: node),
-            node.isOnlyInMemory || backing != tree.visiblePath(of: node)?.lastComponent
+            node.isOnlyInMemory
+                || backing != tree.visiblePath(of: node)?.lastComponent && backing != found.name
         else {
             tree.detach(node)
             return

@@ -45,6 +45,8 @@ final class Node: Sendable {
     /// owns it.
     unowned let subtree: (any Subtree)?
     private let slot: Mutex<Slot>
+    /// When the kernel last looked its name up, in nanoseconds of the monotonic clock.
+    private let lastLookup = Atomic<UInt64>(0)
     /// The size that was last told of it.
     let toldSize = Atomic<Int64>(-1)
     // Unsafe because the compiler cannot see it: only Tree touches it, and only under its lock.
@@ -56,6 +58,18 @@ final class Node: Sendable {
         self.subtree = subtree
         slot = Mutex(Slot(file: file))
     }
+
+    /// The kernel looks its name up now, and goes on with what it is told.
+    func noteLookup() { lastLookup.store(MonotonicTime.nanoseconds, ordering: .relaxed) }
+
+    /// Whether its name was looked up so lately that an open which goes on from there had begun before: others may have put
+    /// another file in its place since, and what the name stood for is as right as that. The kernel looks up only twice.
+    var wasJustLookedUp: Bool {
+        MonotonicTime.nanoseconds &- lastLookup.load(ordering: .relaxed) < Self.lookupLasts
+    }
+
+    /// As long as the kernel goes on with names at most (`MountState.timeout`).
+    private static let lookupLasts: UInt64 = 50_000_000
 
     /// The content, when somebody uses it.
     var secret: SecretFile? {
