@@ -81,7 +81,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         }
         sharing.retrySaves()
         Work.tell(outcome)
-        if !json { Output.notice("re-encrypted \(count)") }
+        if !json { Output.notice("\(count) secret\(count == 1 ? "" : "s") re-encrypted") }
         return outcome.skipped.isEmpty && outcome.left.isEmpty
     }
 

@@ -116,7 +116,7 @@ struct StatusText {
         return switch progress.step {
         case .encrypting:
             "re-encrypting \(progress.done) of \(all): passdir recipients abort \(ShellWord.quoted(store)) stops it"
-        case .placing: "putting \(progress.done) of \(all) re-encrypted secrets in place"
+        case .placing: "putting \(progress.done) of \(all) in place, re-encrypted"
         case .committing: "committing \(all), re-encrypted"
         }
     }

@@ -191,14 +191,14 @@ import Testing
             #expect(status.contains(said), "\(state.name): \(status)")
         } else {
             #expect(
-                meanwhile.exitCode == 0 && meanwhile.output.contains("in step"),
+                meanwhile.exitCode == 0 && meanwhile.output.contains("in sync"),
                 "\(state.name): \(meanwhile.output)\(meanwhile.errors)"
             )
         }
         try world.shell(state.end)
         let after = try home.passdir("sync", "work")
         #expect(
-            after.exitCode == 0 && after.output.contains("in step"),
+            after.exitCode == 0 && after.output.contains("in sync"),
             "\(state.name): \(after.output)\(after.errors)")
         #expect(try home.status().store("work").lastError == nil, "\(state.name)")
         #expect(try store.git("status", "--porcelain") == "", "\(state.name)")

@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Holds:
-    /// - `passdir sync` says "in step" of no store that has no repository or no remote.
+    /// - `passdir sync` says "in sync" of no store that has no repository or no remote.
     @Test(arguments: [(false, "there is no git repository"), (true, "there is no remote")])
     func nothingIsInStepWithNothing(_ hasGit: Bool, _ said: String) throws {
         try TestHome.guarded { home in
@@ -73,7 +73,7 @@ import Testing
             try home.mount()
             let synced = try home.passdir("sync")
             #expect(synced.exitCode == 0 && synced.errors == "")
-            #expect(synced.output.contains(said) && !synced.output.contains(": in step"), "\(synced.output)")
+            #expect(synced.output.contains(said) && !synced.output.contains(": in sync"), "\(synced.output)")
             try home.unmount()
         }
     }

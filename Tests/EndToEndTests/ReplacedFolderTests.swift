@@ -196,12 +196,12 @@ import Testing
             try FileCalls.rename(home.path("work"), to: home.path("real"))
             try home.succeed(["ln", "-s", home.path("real").string, home.path("work").string])
             try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
-            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try home.passdir("sync").output == "work: in sync\n")
             #expect(try store.git("status", "--porcelain") == "")
             try FileCalls.unlink(home.path("work"))
             try FileCalls.rename(home.path("real"), to: home.path("work"))
             try FileCalls.save(Array("three\n".utf8), to: home.visible("work/s"))
-            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try home.passdir("sync").output == "work: in sync\n")
             #expect(try store.git("rev-list", "--count", "origin/main..main") == "0")
             #expect(try store.show("s") == Array("three\n".utf8))
             try home.unmount()
@@ -219,7 +219,7 @@ import Testing
             #expect(try FileCalls.read(home.visible("work/s")) == Array("one\n".utf8))
             try home.succeed(["ln", "-sfn", home.path("two").string, home.path("work").string])
             try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
-            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try home.passdir("sync").output == "work: in sync\n")
             #expect(try store.show("s") == Array("two\n".utf8))
             #expect(try home.passdir("status").output.contains("path     \(home.path("two"))\n"))
             #expect(try home.succeed(["git", "-C", home.path("one").string, "status", "--porcelain"]) == [])
@@ -237,7 +237,7 @@ import Testing
             #expect(
                 synced.exitCode == 1 && synced.errors.contains("is gone"), "\(synced.output)\(synced.errors)")
             try FileCalls.rename(home.path("away"), to: home.path("work"))
-            #expect(try home.passdir("sync").output == "work: in step\n")
+            #expect(try home.passdir("sync").output == "work: in sync\n")
             try home.unmount()
         }
     }

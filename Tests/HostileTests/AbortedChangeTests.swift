@@ -65,7 +65,7 @@ import Testing
             #expect(aborted.exitCode == 0, "\(aborted.errors)")
             #expect(aborted.output.contains("encrypted again"), "\(aborted.output)")
             #expect(try shared.secrets(for: shared.bob) == ["./moved.gpg"])
-            #expect(try shared.succeed(["sync", "work"]) == "work: in step\n")
+            #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             try home.unmount()
             #expect(try store.git("status", "--porcelain") == "")
             #expect(try home.bytes(at: store.path.appending("moved.gpg")) == both)
@@ -121,7 +121,7 @@ import Testing
             } else {
                 try shared.succeed(["recipients", "abort", "work", "--skip-unreadable"])
             }
-            #expect(try shared.succeed(["sync", "work"]) == "work: in step\n")
+            #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             try home.unmount()
             #expect(try shared.secrets(for: shared.bob) == (end == "leave" ? ["./new.gpg"] : []))
             #expect(try store.git("status", "--porcelain") == "")
@@ -192,7 +192,7 @@ import Testing
             #expect(synced.exitCode == 1 && synced.errors.contains(advice), "\(synced.errors)")
             #expect(synced.errors.contains("pass init KEY"))
             try home.succeed(["sh", "-c", advice])
-            #expect(try shared.succeed(["sync", "work"]) == "work: in step\n")
+            #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             try home.unmount()
         }
     }

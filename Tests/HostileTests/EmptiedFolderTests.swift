@@ -25,7 +25,7 @@ import Testing
             try makeTeam(shared)
             try home.mount()
             try home.succeed(["sh", "-ec", removal])
-            #expect(try shared.succeed(["sync", "work"]) == "work: in step\n")
+            #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             let status = try home.passdir("status").output
             #expect(!status.contains("readers") && !status.contains("agreed"), "\(status)")
             let confirmed = try shared.succeed(["recipients", "confirm", "work"])
@@ -38,7 +38,7 @@ import Testing
             #expect(asked.exitCode == 1 && asked.output.contains("+ "), "\(asked)")
             #expect(asked.output.contains(shared.bob.fingerprint))
             try shared.succeed(["recipients", "confirm", "work", "--yes"])
-            #expect(try shared.succeed(["sync", "work"]) == "work: in step\n")
+            #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             #expect(try shared.secrets(for: shared.bob).contains("./team/n.gpg"))
             #expect(try shared.succeed(["recipients", "confirm", "work"]) == "nothing to confirm\n")
             try home.unmount()

@@ -147,7 +147,7 @@ import Testing
             let yes = try home.onTerminal(
                 ["passdir", "recipients", "check", "--fix", "work"],
                 [TerminalStep(at: "Continue? [y/N] ", run: later, type: "y\n")])
-            #expect(yes.exitCode == 1 && yes.output.contains("1 re-encrypted"), "\(yes.output)")
+            #expect(yes.exitCode == 1 && yes.output.contains("1 secret re-encrypted"), "\(yes.output)")
             #expect(yes.output.contains("after you were asked: team/t3.gpg"), "\(yes.output)")
             #expect(try shared.secrets(for: shared.eve) == readable + ["./team/zz1.gpg"])
         }

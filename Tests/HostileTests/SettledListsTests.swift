@@ -56,7 +56,7 @@ import Testing
             let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
             let wanted = ["--merged": [ann, bob, eve], "--ours": [ann, bob], "--theirs": [ann, eve]][choice]
             #expect(try list(shared) == wanted)
-            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            #expect(try shared.succeed(["sync", "work"]).contains("in sync"))
             let tips = try shared.store.git("rev-parse", "HEAD", "origin/main").split(separator: "\n")
             #expect(Set(tips).count == 1)
             // What both sides changed is there, and the list is told of what it does not hold for.
@@ -92,7 +92,7 @@ import Testing
             let (ann, bob, eve) = (shared.ann.fingerprint, shared.bob.fingerprint, shared.eve.fingerprint)
             #expect(try list(shared) == (choice == "--theirs" ? [ann, eve] : [ann, bob, eve]))
             #expect(try shared.succeed(["recipients", "settle", "work"]).contains("no recipient list"))
-            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            #expect(try shared.succeed(["sync", "work"]).contains("in sync"))
             try shared.succeed(["unmount"])
         }
     }
@@ -121,7 +121,7 @@ import Testing
             }
             try shared.succeed(["recipients", "settle", "work", "--ours"])
             #expect(try list(shared) == before)
-            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            #expect(try shared.succeed(["sync", "work"]).contains("in sync"))
             try shared.succeed(["unmount"])
         }
     }
@@ -143,7 +143,7 @@ import Testing
             let settled = try shared.run(["recipients", "settle", "work", "--ours"])
             #expect(settled.errors.contains("Fix what passdir sync reports first"), "\(settled)")
             #expect(try shared.run(["sync", "--ours", "work"]).exitCode == 0)
-            #expect(try shared.succeed(["sync", "work"]).contains("in step"))
+            #expect(try shared.succeed(["sync", "work"]).contains("in sync"))
             #expect(try list(shared) == before)
 
             // One that somebody has put there all the same is replaced, or taken back to.

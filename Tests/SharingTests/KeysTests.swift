@@ -155,7 +155,7 @@ import Testing
                 ["passdir", "recipients", "check", "work"],
                 extra: ["GNUPGHOME": fixture.homeFolder(of: fixture.cyd).string])
             #expect(found.exitCode == 1)
-            #expect(found.output.contains("work/a: not for bob <bob@example.org>"))
+            #expect(found.output.contains("work/a: not encrypted to bob <bob@example.org>"))
             #expect(found.output.contains("work/b: its recipients are hidden"))
             #expect(found.output.contains("3 secrets, 2 not encrypted to exactly their recipients"))
             try store.git("commit", "--quiet", "-am", "By hand.")
@@ -165,7 +165,7 @@ import Testing
             #expect(try store.recipientKeyIDs(of: "a").count == 1)
             try fixture.recipients("confirm", "work", "--yes")
             let fixed = try check("--fix", "--yes")
-            #expect(fixed.output.contains("2 re-encrypted"))
+            #expect(fixed.output.contains("2 secrets re-encrypted"))
             #expect(try store.recipientKeyIDs(of: "sub/c").count == 2)
             #expect(try store.git("status", "--porcelain") == "")
             let after = try check()

@@ -39,7 +39,9 @@ import Testing
             ] {
                 try home.succeed(["passdir"] + words.split(separator: " ").map(String.init))
             }
-            #expect(try home.passdir("recipients", "check", "work").output.contains("work/sub/b: not for"))
+            #expect(
+                try home.passdir("recipients", "check", "work").output.contains(
+                    "work/sub/b: not encrypted to"))
             #expect(try state(of: store) == before)
             // And the advice helps.
             try home.succeed(["passdir", "store", "set", "work", "readOnly", "false"])

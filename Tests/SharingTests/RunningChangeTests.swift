@@ -26,7 +26,7 @@ import Testing
     }
 
     private func progress(_ count: String) -> String {
-        "  now      encrypting \(count) secrets anew: passdir recipients abort work stops it\n"
+        "  now      re-encrypting \(count) secrets: passdir recipients abort work stops it\n"
     }
 
     private func waitUntilHeld(_ home: TestHome, at count: String) throws {

@@ -50,7 +50,7 @@ import Testing
                     + "git commit -qm list; git push -q origin main",
             ])
             let refusal = try #require(await machine.committer.synchronizeNow())
-            #expect(refusal.contains("no .gpg-id"), "\(refusal)")
+            #expect(refusal.contains("no longer has a .gpg-id"), "\(refusal)")
             try home.succeed([
                 "bash", "-c", elsewhere + "git reset -q --hard HEAD~2; git push -qf origin main",
             ])
@@ -199,7 +199,7 @@ import Testing
                     {
                         await machine.committer.synchronizeNow()
                     }
-                #expect(complaint?.contains("passdir sync --ours") == true, "\(complaint ?? "in step")")
+                #expect(complaint?.contains("passdir sync --ours") == true, "\(complaint ?? "in sync")")
             }
             #expect(await machine.committer.synchronizeNow(choosing: .ours).complaint == nil)
             let remote = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]

@@ -70,7 +70,7 @@ import Testing
             let complaint = await machine.committer.synchronizeNow()
             #expect(try refs("b.git") == before.1)
             if let says = row.says {
-                #expect(complaint?.contains(says) == true, "\(complaint ?? "in step")")
+                #expect(complaint?.contains(says) == true, "\(complaint ?? "in sync")")
                 #expect(machine.committer.status.lastError?.contains(says) == true)
                 #expect(try refs("m0.git") == before.0)
             } else {

@@ -194,7 +194,7 @@ import Testing
             let first = try store.git("rev-parse", "--short=10", "HEAD~2").filter { !$0.isNewline }
             #expect(chosen.output.contains("2  \(first)  "), "\(chosen)")
             #expect(chosen.output.contains("Add given password for a/b to store."), "\(chosen)")
-            #expect(chosen.output.contains("work/a/b is as at "), "\(chosen)")
+            #expect(chosen.output.contains("work/a/b is restored to "), "\(chosen)")
             #expect(try store.show("a/b") == Array("one\n".utf8))
             let none = try home.onTerminal(
                 ["passdir", "restore", "work/a/b"], [TerminalStep(at: "Which one? ", type: "\n")])

@@ -53,7 +53,7 @@ import Testing
             try home.succeed(["bash", "-c", deed], in: machine.path)
             for _ in 0..<2 {
                 let said = await machine.committer.synchronizeNow()
-                #expect(said?.contains("git restore --staged") == true, "\(said ?? "in step")")
+                #expect(said?.contains("git restore --staged") == true, "\(said ?? "in sync")")
                 // `status` says the same.
                 #expect(machine.committer.wholeStatus.notes.contains { said == $0 + "." })
             }
@@ -113,7 +113,7 @@ import Testing
             try machine.git("checkout", "-q", "--detach")
             for _ in 0..<2 {
                 let said = await machine.committer.synchronizeNow()
-                #expect(said?.contains("no branch is checked out") == true, "\(said ?? "in step")")
+                #expect(said?.contains("no branch is checked out") == true, "\(said ?? "in sync")")
             }
             try machine.git("checkout", "-q", "main")
             let said = await machine.committer.synchronizeNow()
@@ -131,7 +131,7 @@ import Testing
             try machine.write("local/a", "A")
             for _ in 0..<2 {
                 let said = await machine.committer.synchronizeNow()
-                #expect(said?.contains(".gitignore matches: local/a") == true, "\(said ?? "in step")")
+                #expect(said?.contains(".gitignore matches: local/a") == true, "\(said ?? "in sync")")
             }
             #expect(machine.committer.wholeStatus.notes.contains { $0.contains("local/a") })
             try home.succeed(["rm", "m0/local/a.gpg"], in: home.folder)
