@@ -115,7 +115,6 @@ struct KeysImportCommand: ParsableCommand {
         let keys = try sharing.preview(files, for: target)
         keys.forEach(Self.show)
         if dryRun { return }
-        if keys.allSatisfy(\.isKnown) { return Output.success("every key is already in the keyring") }
         if !yes {
             guard source != "-", Confirmation.isPossible else {
                 throw CommandFailure("nothing was imported: --yes imports without asking")
@@ -138,7 +137,7 @@ struct KeysImportCommand: ParsableCommand {
     static func tell(_ keys: [KeyPreview]) {
         let (count, known) = (keys.count { !$0.isKnown }, keys.count(where: \.isKnown))
         let imported = count == 1 ? "1 key imported" : "\(count == 0 ? "no" : "\(count)") keys imported"
-        Output.success(known == 0 ? imported : "\(imported), \(known) already known")
+        Output.notice(known == 0 ? imported : "\(imported), \(known) already known")
     }
 
     private static func sentence(for naming: KeyNaming) -> String {

@@ -284,7 +284,7 @@ struct RecipientsAbortCommand: ParsableCommand {
         sharing.retrySaves()
         switch outcome {
         case .undone(let undone): Self.tell(undone)
-        case .wasFinished: Output.success(Self.isComplete)
+        case .wasFinished: Output.notice(Self.isComplete)
         }
     }
 
@@ -292,16 +292,16 @@ struct RecipientsAbortCommand: ParsableCommand {
     private static let isComplete = "the change was already complete and committed, so it stays"
 
     private static func tell(_ save: AbortedSave) {
-        guard save.outcome == .undone else { return Output.success(isComplete) }
-        Output.success(isUndone)
+        guard save.outcome == .undone else { return Output.notice(isComplete) }
+        Output.notice(isUndone)
         if let place = save.keptAt { Output.notice("the .gpg-id that was being saved is kept in \(place)") }
     }
 
     private static func tell(_ undone: Reencryption.Undone) {
         guard !undone.isComplete else {
-            return Output.success(isUndone)
+            return Output.notice(isUndone)
         }
-        Output.success("the change is undone")
+        Output.notice("the change is undone")
         for secret in undone.again {
             Output.notice("re-encrypted, as it was still encrypted to the added keys: \(secret.string)")
         }

@@ -79,7 +79,8 @@ import Testing
             #expect(questions(home) == 5)
             let told = try home.text(of: "told")
             #expect(
-                told.contains("wants to read \"work/aws/key\".%0AThe answer applies to everything in work/aws."),
+                told.contains(
+                    "wants to read \"work/aws/key\".%0AThe answer applies to everything in work/aws."),
                 "\(told)")
             #expect(told.contains("SETOK Allow until lock") && told.contains("SETCANCEL Refuse"), "\(told)")
 

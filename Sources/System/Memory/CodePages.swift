@@ -8,7 +8,8 @@ import SystemPackage
 public enum CodePages {
     /// Gives all of them back: what is run next is mapped again, by a few hundred faults that need no disk.
     public static func letGo() {
-        guard let folder = ProcessFolder(getpid()), let maps = folder.bytes(of: "maps", atMost: 4 << 20) else {
+        guard let folder = ProcessFolder(getpid()), let maps = folder.bytes(of: "maps", atMost: 4 << 20)
+        else {
             return
         }
         for line in maps.split(separator: UInt8(ascii: "\n")) {
