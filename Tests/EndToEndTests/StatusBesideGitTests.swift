@@ -182,4 +182,28 @@ import Testing
             #expect(try store.show("a") == Array("new\n".utf8))
         }
     }
+
+    /// Holds:
+    /// - A version that a save keeps beside another's is a conflict like that of a merge, whatever its name is made of.
+    @Test(arguments: ["a", "two\nlines", "caf\u{e9} 100%"])
+    func aConflictOfASaveIsTold(_ name: String) throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert(name, "one\n")
+            try store.insert("other", "out\n")
+            try home.addStores([store])
+            try home.mount()
+            let script = """
+                exec 7<>"mnt/work/$0"; cat <&7 >/dev/null
+                cp work/other.gpg new; mv new "work/$0.gpg"
+                echo edit >&7; exec 7>&-
+                """
+            try home.succeed(["bash", "-c", script, name])
+            let conflicts = try home.status().store("work").conflicts ?? []
+            #expect(conflicts.count == 1 && conflicts[0].hasPrefix(name + ".conflict-"), "\(conflicts)")
+            let synced = try home.passdir("sync")
+            #expect(synced.output.contains("1 conflict to settle"), "\(synced)")
+            try home.unmount()
+        }
+    }
 }
