@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import System
 import SystemPackage
 
 extension GnuPG {
@@ -34,18 +35,6 @@ extension GnuPG {
     }
 
     private static func unescape(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: PercentText.decoded(text), as: UTF8.self)
     }
 }

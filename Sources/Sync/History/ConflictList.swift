@@ -52,7 +52,7 @@ public struct ConflictList: Sendable {
 
     /// Those that merges of this machine made or brought and that are still there; cheap.
     public var known: [FilePath] {
-        (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(bytes: Self.decoded($0)) }
+        (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(bytes: PercentText.decoded($0)) }
             .filter { exists($0) }
     }
 
@@ -63,35 +63,7 @@ public struct ConflictList: Sendable {
     func add(_ paths: [FilePath]) {
         let before = known
         let noted = before + Set(paths).subtracting(before).sorted { $0.string < $1.string }
-        let lines = noted.prefix(Self.mostNoted).map { Self.encoded($0.bytes) }
+        let lines = noted.prefix(Self.mostNoted).map { PercentText.encoded($0.bytes) }
         store.remember(lines.joined(separator: "\n"), as: Self.fact)
-    }
-
-    /// A path as a line of text: what is no printable ASCII, and the percent sign, as `%XX`.
-    private static func encoded(_ path: [UInt8]) -> String {
-        path.reduce(into: "") { line, byte in
-            if (0x20..<0x7f).contains(byte), byte != UInt8(ascii: "%") {
-                line.unicodeScalars.append(UnicodeScalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                line += (digits.count == 1 ? "%0" : "%") + digits
-            }
-        }
-    }
-
-    private static func decoded(_ line: Substring) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(line.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
     }
 }
