@@ -63,7 +63,7 @@ import Testing
             for path in ["cc.gpg", "new.gpg", "dd/e.gpg"] { #expect(try !tip(shared, path), "\(path)") }
             let aborted = try shared.run(["recipients", "abort", "work"])
             #expect(aborted.exitCode == 0, "\(aborted.errors)")
-            #expect(aborted.output.contains("encrypted again"), "\(aborted.output)")
+            #expect(aborted.output.contains("re-encrypted, as"), "\(aborted.output)")
             #expect(try shared.secrets(for: shared.bob) == ["./moved.gpg"])
             #expect(try shared.succeed(["sync", "work"]) == "work: in sync\n")
             try home.unmount()

@@ -157,7 +157,7 @@ import Testing
     /// - Your home folder, temporary and system folders and those of other users are never a store.
     @Test(arguments: [
         ("/etc", ["a system folder"]), ("/", ["the root of the file system"]),
-        ("/usr", ["the system"]),
+        ("/usr", ["a system folder"]),
         ("/tmp", ["temporary files"]), ("/var/tmp", ["temporary files"]), ("/dev/shm", ["temporary files"]),
         ("/proc/self", ["a kernel file system"]), ("/home", ["a system folder"]),
         ("HOME", ["is your home folder"]), ("HOME/.", ["is your home folder"]),
@@ -165,7 +165,7 @@ import Testing
         ("HOME/run", ["the runtime folder"]), ("HOME/gnupg", ["GnuPG"]), ("HOME/tmp", ["temporary files"]),
         ("HOME/nobodys", ["belongs to another user"]), ("HOME/projects", ["no .gpg-id", "--init"]),
         ("HOME/projects/app", ["no .gpg-id", "--init"]), ("HOME/marked-by-link", ["no .gpg-id"]),
-        ("HOME/absent", ["is not there"]),
+        ("HOME/absent", ["does not exist"]),
     ]) func placesThatAreNoStore(_ place: String, _ words: [String]) throws {
         try TestHome.with { home in
             let path = place.replacing("HOME", with: home.folder.string)

@@ -51,7 +51,7 @@ import Testing
                 refusal: "team/zz1.gpg and 1 more was just added to work/team"),
             Attack(
                 words: "set work/team ANN EVE", script: "git mv prod/p1.gpg team/zz1.gpg",
-                refusal: "just now",
+                refusal: "was just added to work/team",
                 pull: "passdir sync work"),
             Attack(
                 words: "set work/team ANN EVE", script: "git mv -f prod/p2.gpg team/t2.gpg",

@@ -38,7 +38,7 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             ".g\u{200c}it", "\u{feff}.git", ".gi\u{202e}t", "a\\.git\\config", ".git\\hooks",
         ].map { TreeAttack(file: $0, says: "reserved for git") }
         + [".passdir-1-m1.tmp", ".passdir-reencrypt", ".PASSDIR-x", ".passdir-"].map {
-            TreeAttack(file: $0, says: "passdir's own")
+            TreeAttack(file: $0, says: "reserved for passdir")
         }
         + ["..", ".", "a/b", "../x", "/etc/x"].map { TreeAttack(file: $0, says: "leads out of its folder") }
         + [
@@ -95,14 +95,14 @@ struct TreeAttack: Sendable, CustomTestStringConvertible {
             TreeAttack("a folder as a file", says: "is not a file") {
                 [.init("100644", "x", try $0.tree(files: ["y": [1]]))]
             },
-            TreeAttack("a file as a folder", says: "is no folder") {
+            TreeAttack("a file as a folder", says: "is not a tree") {
                 [.init("40000", "x", try $0.blob("x"))]
             },
             TreeAttack("git's name, deep", says: "a/b/.git has a name") {
                 let git = try $0.tree([.init("40000", ".git", try $0.tree(files: ["config": [10]]))])
                 return [.init("40000", "a", try $0.tree([.init("40000", "b", git)]))]
             },
-            TreeAttack("our name, deep", says: "passdir's own") {
+            TreeAttack("our name, deep", says: "reserved for passdir") {
                 [.init("40000", "a", try $0.tree(files: ["b/.passdir-9-m0.tmp": [1]]))]
             },
             TreeAttack("150 folders deep", says: "folders deep") {
