@@ -50,6 +50,31 @@ import Testing
         }
     }
 
+    /// Others have put another file in the place of one that a program has open: it has no name, not that of its file.
+    @Test func whatOthersReplaceHasNoOtherName() throws {
+        try TestMount.with { mount in
+            try mount.encrypt("one", "work/a.gpg")
+            let reader = try mount.open("work/a", O_RDONLY)
+            let entry = try mount.look("work/a")
+            try mount.encrypt("two", "work/a.gpg")
+            let other = try mount.look("work/a")
+            #expect(other.inode != entry.inode)
+            let path = try mount.filesystem.tree.visiblePath(of: mount.filesystem.tree.node(entry.inode))
+            #expect(path == nil)
+            #expect(try mount.read("work/a") == "two" && reader.text == "one")
+            reader.release()
+            // Nobody has it any more, and it has no name: the kernel is to look the name up again.
+            #expect(
+                mount.failure { () throws(Errno) in
+                    _ = try mount.value(
+                        try mount.filesystem.open(
+                            entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: mount.caller))
+                } == .staleNFSFileHandle)
+            mount.forget(entry)
+            mount.forget(other)
+        }
+    }
+
     @Test func whatIsForgottenIsStale() throws {
         try TestMount.with { mount in
             try mount.save("x", "work/a")

@@ -91,17 +91,17 @@ extension MountedStore {
     }
 
     /// The facts of the file on disk that a node's name stands for; nil where it has no name.
-    /// - Throws: ESTALE where the name stands for nothing, or for another file: the kernel goes on with names for a moment
-    ///   (`MountState.timeout`), and looks this one up again then.
+    /// - Throws: ENOENT where the name stands for nothing, ESTALE where it stands for another file: the kernel goes on with
+    ///   names for a moment (`MountState.timeout`), and looks this one up again then.
     func statusByName(of node: Node) throws(Errno) -> FileStatus? {
         try namespace.withLock { _ throws(Errno) in
             guard let backing = tree.backingPath(of: node),
                 let visible = tree.visiblePath(of: node)?.lastComponent
             else { return nil }
-            // Where the name stands for nothing, that is what the kernel finds when it looks again.
-            guard let found = try resolve(visible, in: backing.removingLastComponent()),
-                found.name == backing.lastComponent, node.matches(found)
-            else { throw .staleNFSFileHandle }
+            guard let found = try resolve(visible, in: backing.removingLastComponent()) else {
+                throw .noSuchFileOrDirectory
+            }
+            guard found.name == backing.lastComponent, node.matches(found) else { throw .staleNFSFileHandle }
             return found.status
         }
     }
