@@ -151,7 +151,7 @@ import Testing
             #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))
             // Nothing typed: nothing changed.
             let empty = try onTerminal(home, "\n", command)
-            #expect(empty.output.contains("nothing was given"))
+            #expect(empty.output.contains("nothing was entered"))
             #expect(empty.output.contains("ended 1, echo True"), "\(empty.output)")
             #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))
         }

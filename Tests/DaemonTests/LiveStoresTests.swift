@@ -49,7 +49,7 @@ import Testing
             try home.addStores([one])
             try home.mount(extra: ["PASSDIR_FAULT": "fail:configuration.watch"])
             let status = try home.passdir("status").output
-            #expect(status.contains("warning  changes of \(home.path("config/passdir/config"))"), "\(status)")
+            #expect(status.contains("warning  changes to \(home.path("config/passdir/config"))"), "\(status)")
             #expect(status.contains("passdir unmount and passdir mount"), "\(status)")
             // Commands tell the daemon themselves.
             try home.addStores([two])

@@ -105,7 +105,7 @@ import Testing
             try committed(["after.gpg"], home, store)
             let synced = try home.passdir("sync", "work")
             #expect(synced.exitCode == 0, "\(synced.errors)")
-            #expect(try !home.passdir("status").output.contains("git's own"))
+            #expect(try !home.passdir("status").output.contains("reserved for git"))
             let all = try store.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "HEAD")
             #expect(!all.lowercased().contains("stays.gpg\n.git"), "\(all)")
         }

@@ -247,7 +247,7 @@ import Testing
         try withStore(["commit.delay": "10ms"]) { home, _ in
             try FileCalls.rename(home.path("work"), to: home.path("else where"))
             let gone = try home.status().store("work").lastError ?? ""
-            #expect(gone.contains("lies at \(home.path("else where")) now"), "\(gone)")
+            #expect(gone.contains("is now at \(home.path("else where"))"), "\(gone)")
             let commands = gone.matches(of: /passdir store [a-z]+ work (?:--yes|--path '[^']*')/)
             #expect(commands.count == 2, "\(gone)")
             for command in commands { try home.succeed(["sh", "-c", String(command.output)]) }

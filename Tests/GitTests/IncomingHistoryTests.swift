@@ -29,7 +29,7 @@ import Testing
 
     private static let refused: [Row: String] = [
         .noAuthor: "damaged", .noCommitter: "damaged", .noParentThere: "damaged", .treeGone: "damaged",
-        .fileForFolder: "is no folder", .fileGone: "cannot read", .folderGone: "cannot read",
+        .fileForFolder: "is not a tree", .fileGone: "cannot read", .folderGone: "cannot read",
         .fileGoneBefore: "cannot read", .linkGone: "cannot read",
     ]
 

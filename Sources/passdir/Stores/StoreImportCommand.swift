@@ -43,8 +43,8 @@ struct StoreImportCommand: ParsableCommand {
         for outcome in outcomes {
             let place = "\(outcome.store.program)'s \(outcome.store.path)"
             switch (outcome.name, outcome.reason) {
-            case (let name?, nil): Output.success("added \(name): \(place)")
-            case (let name?, _): Output.success("\(name) already exists: \(place)")
+            case (let name?, nil): Output.notice("added \(name): \(place)")
+            case (let name?, _): Output.notice("\(name) already exists: \(place)")
             case (nil, let reason): Output.notice("skipped \(place): \(reason ?? "")")
             }
         }
