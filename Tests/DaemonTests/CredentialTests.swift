@@ -36,7 +36,7 @@ import Testing
             let result = try home.run(
                 ["dbus-run-session", "--", "bash", "-c", script], input: Self.secret, limit: .seconds(60))
             #expect(result.exitCode == 0, "\(result)")
-            #expect(result.output.contains("kept in: encrypted file"), "\(result)")
+            #expect(result.output.contains("stored in: encrypted file"), "\(result)")
         }
     }
 
@@ -65,7 +65,7 @@ import Testing
                 passdir credential list
                 """, input: Self.secret)
             #expect(result.exitCode == 0, "\(result.errors)")
-            #expect(result.output.contains("kept in: Secret Service\n"))
+            #expect(result.output.contains("stored in: Secret Service\n"))
             // Both clocks of the same moment, local and UTC; midnight may come between.
             let today = try home.text(of: "today").prefix(10)
             #expect(result.output.contains("work   password  Secret Service  \(today)"))
@@ -82,7 +82,7 @@ import Testing
         try TestHome.with { home in
             try setUp(home)
             let result = try home.passdir("credential", "set", "work", input: Self.secret)
-            #expect(result.output == "kept in: encrypted file\n", "\(result.errors)")
+            #expect(result.output == "stored in: encrypted file\n", "\(result.errors)")
             let files = try home.succeed(["sh", "-c", "ls '\(home.path("data/passdir/credentials"))'"])
             let name = String(decoding: files, as: UTF8.self).split(separator: "\n").map(String.init)
             #expect(name.count == 1)
@@ -99,7 +99,7 @@ import Testing
             #expect(try home.passdir("credential", "forget", "work", "--yes").exitCode == 1)
             #expect(try home.passdir("credential", "set", "work", input: []).exitCode == 1)
             let wrong = try home.passdir("credential", "set", "work", "--expires", "2027-02-30", input: [65])
-            #expect(wrong.exitCode == 1 && wrong.errors.contains("2027-02-30"))
+            #expect(wrong.exitCode == 64 && wrong.errors.contains("2027-02-30"))
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
             let set = try onTerminal(home, typed + "\n", command)
             #expect(set.output.hasPrefix("The password of work: "), "\(set.output)\(set.errors)")
             #expect(!set.output.contains("hunter2"))
-            #expect(set.output.contains("kept in: encrypted file"))
+            #expect(set.output.contains("stored in: encrypted file"))
             #expect(set.output.contains("ended 0, echo True"), "\(set.output)")
             let kept = ["sh", "-c", "gpg --batch -qd data/passdir/credentials/*"]
             #expect(try home.succeed(kept, in: home.folder) == Array(typed.utf8))

@@ -64,7 +64,7 @@ struct CredentialSetCommand: ParsableCommand {
         try context.credentials.save(secret, as: key, expires: end)
         // Not where it was to be kept: a place that turned out to take nothing was passed over.
         let place = try context.credentials.entries()[key]?.place
-        Output.success("stored in: \(place ?? context.credentials.place)")
+        Output.notice("stored in: \(place ?? context.credentials.place)")
     }
 }
 
