@@ -129,7 +129,8 @@ import Testing
             #expect(result.exitCode == 0, "\(result.errors)")
             #expect(result.output.split(separator: "\n").last == "2")
             let bus = try home.text(of: "bus")
-            #expect(bus.contains("expires on ") && bus.contains("passdir credential set one stores"), "\(bus)")
+            #expect(
+                bus.contains("expires on ") && bus.contains("passdir credential set one stores"), "\(bus)")
             try home.succeed(["sh", "-c", "rm -rf '\(home.path("data"))/keyrings'"])
         }
     }

@@ -264,7 +264,7 @@ import Testing
             #expect(
                 complaint.contains("mail/imap") || complaint.contains("cannot be decrypted now"),
                 "\(complaint)")
-            #expect(machines[1].committer.status.lastError?.contains("wait") == true)
+            #expect(machines[1].committer.status.lastError?.contains("are pending") == true)
             #expect(try machines[1].dirt == "")
             // Nothing half merged, and saves are committed.
             try machines[1].save("other", "saved meanwhile\n")
