@@ -8,9 +8,7 @@ extension MountedStore {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         try checkShown(folder)
         if name == Self.refusedTarget { throw .permissionDenied }
-        let entry = try lookup(name, in: folder, nil)
-        (try? tree.node(entry.inode))?.noteLookup()
-        return entry
+        return try lookup(name, in: folder, nil)
     }
 
     /// The folder stays open for as long as the closure lives.
@@ -33,6 +31,8 @@ extension MountedStore {
             // It may lie at another path by now, with another folder in its place.
             try find(name, in: place, listed?.path == place.path ? listed?.folder : nil)
         }
+        // A name that is listed is gone on with for a while, and no open has begun.
+        if listed == nil { node.noteLookup() }
         do {
             let attributes = try attributes(of: node, known: status)
             let isFolder = node.kind == .directory
