@@ -62,21 +62,10 @@ struct RestoreCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
-        let secret = "\(access.store.name)/\(access.store.visiblePath(of: file.path))"
-        let environment = CallerEnvironment.variables()
-        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        if let locked = try? client.access().locked, locked.contains(access.store.name) {
-            let name = access.store.name
-            throw CommandFailure("\(name) is locked; passdir unlock \(ShellWord.quoted(name))")
-        }
-        guard
-            try CommandRead.isAllowed(
-                secret, process: CommandRead.reader, environment: environment)
-        else {
-            throw CommandFailure(
-                "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
-            )
-        }
+        let objection = try CommandRead.objection(
+            toShowing: access.store.visiblePath(of: file.path), ofStore: access.store.name,
+            environment: CallerEnvironment.variables())
+        if let objection { throw CommandFailure(objection) }
         Output.write(
             secret: try PromptInterruption.during { try history.plaintext(of: file, cancellation: $0) })
     }

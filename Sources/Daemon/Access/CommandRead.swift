@@ -1,6 +1,7 @@
 import Access
 import Glibc
 import Settings
+import Stores
 import Sync
 import SystemPackage
 
@@ -8,9 +9,27 @@ import SystemPackage
 public enum CommandRead {
     /// Who has what this command prints: the process that started it. One that has ended, and is known by whoever adopted this
     /// process, has left us in its session: then it is this process that is judged, by its group, session and unit.
-    public static var reader: Int32 {
+    private static var reader: Int32 {
         let parent = getppid()
         return parent > 1 && getsid(parent) == getsid(0) ? parent : getpid()
+    }
+
+    /// Why whoever started this command may not be shown a secret, as a sentence without a full stop; nil where it may. Waits
+    /// while a person is asked.
+    ///
+    /// - Parameter path: as the mount shows it.
+    /// - Throws: why nothing can be said.
+    public static func objection(
+        toShowing path: FilePath, ofStore store: String, environment: [String: String]
+    ) throws -> String? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        if let locked = try? client.access().locked, locked.contains(store) {
+            return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
+        }
+        let secret = "\(store)/\(path)"
+        if try isAllowed(secret, process: reader, environment: environment) { return nil }
+        return
+            "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
     }
 
     /// Whether a process may be shown a secret; waits while a person is asked. Without a daemon the configuration's rules are
@@ -18,7 +37,7 @@ public enum CommandRead {
     ///
     /// - Parameter secret: STORE/PATH, as the mount shows it.
     /// - Throws: why nothing can be said.
-    public static func isAllowed(
+    private static func isAllowed(
         _ secret: String, process: Int32, environment: [String: String]
     ) throws -> Bool {
         do throws(ControlError) {
