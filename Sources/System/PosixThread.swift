@@ -34,11 +34,19 @@ public struct PosixThread: Sendable {
         nanosleep(&time, nil)
     }
 
-    /// Starts a thread that nobody joins; parameters and errors as of `init`.
+    /// Does work on a thread that nobody joins: one that has just become idle, or a new one.
+    ///
+    /// Parameters and errors as of `init`; a thread of another stack size is always a new one.
     public static func start(
         named name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) throws(Errno) {
+        guard let stackByteCount else { return try ReusedThreads.shared.start(Work(name: name, body: body)) }
         _ = try create(name, stackByteCount, isDetached: true, body)
+    }
+
+    /// As `start`, on a new thread.
+    static func startNew(named name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+        _ = try create(name, nil, isDetached: true, body)
     }
 
     /// Starts a thread that nobody joins as soon as the system allows one, which is usually at once; returns at once.

@@ -99,4 +99,77 @@ import Testing
         await PosixThread.run(named: "waits for all") { for _ in 0..<count { done.wait() } }
         #expect(order.withLock { $0.sorted() } == [0, 1, 2])
     }
+
+    /// Work that comes after other work gets its thread, work that comes meanwhile another one; an idle one ends.
+    @Test func threadsAreUsedAgain() throws {
+        let started = Atomic(0)
+        let ended = Monitor(0)
+        let threads = ReusedThreads(idleSeconds: 0.05) { (body) throws(Errno) in
+            started.add(1, ordering: .relaxed)
+            try PosixThread.startNew(named: "test") {
+                body()
+                ended.withLock { $0 += 1 }
+                ended.broadcast()
+            }
+        }
+        let (done, go) = (Monitor([pid_t]()), Monitor(false))
+        func start(waits: Bool = false) throws {
+            try threads.start(
+                PosixThread.Work(name: "test") {
+                    if waits { go.waiting { isTime, _ in isTime ? .done(()) : .wait(until: nil) } }
+                    done.withLock { $0.append(PosixThread.currentIdentifier) }
+                    done.broadcast()
+                })
+        }
+        func waitForDone(_ count: Int) -> [pid_t] {
+            done.waiting { done, _ in done.count == count ? .done(done) : .wait(until: nil) }
+        }
+        try start(waits: true)
+        try start()
+        // Beside the one that waits.
+        _ = waitForDone(1)
+        #expect(started.load(ordering: .relaxed) == 2)
+        go.withLock { $0 = true }
+        go.broadcast()
+        #expect(Set(waitForDone(2)).count == 2)
+        ended.waiting { ended, _ in ended == 2 ? .done(()) : .wait(until: nil) }
+        try start()
+        #expect(Set(waitForDone(3)).count <= 3 && started.load(ordering: .relaxed) == 3)
+    }
+
+    /// Where the system has no thread to give, the caller is told, and nothing is left that a later thread would do.
+    @Test func workForWhichThereIsNoThreadIsGivenBack() throws {
+        let threads = ReusedThreads(idleSeconds: 0.01) { (_) throws(Errno) in
+            throw .resourceTemporarilyUnavailable
+        }
+        let runs = Atomic(0)
+        for _ in 0..<2 {
+            #expect(throws: Errno.resourceTemporarilyUnavailable) {
+                try threads.start(PosixThread.Work(name: "test") { runs.add(1, ordering: .relaxed) })
+            }
+        }
+        #expect(runs.load(ordering: .relaxed) == 0)
+    }
+
+    /// What was done is let go of at once: an idle thread keeps nothing alive.
+    @Test func anIdleThreadHoldsNothing() throws {
+        final class Witness: Sendable {
+            let gone: Monitor<Bool>
+            init(_ gone: Monitor<Bool>) { self.gone = gone }
+            deinit {
+                gone.withLock { $0 = true }
+                gone.broadcast()
+            }
+        }
+        let threads = ReusedThreads(idleSeconds: 20) { (body) throws(Errno) in
+            try PosixThread.startNew(named: "test", body)
+        }
+        let gone = Monitor(false)
+        try threads.start(
+            PosixThread.Work(name: "test") { [witness = Witness(gone)] in withExtendedLifetime(witness) {} })
+        let isGone = gone.waiting { gone, timeIsOver in
+            gone || timeIsOver ? .done(gone) : .wait(until: MonotonicTime(secondsFromNow: 10))
+        }
+        #expect(isGone)
+    }
 }
