@@ -17,6 +17,9 @@ enum AgentFailure: Error {
 ///
 /// libassuan itself waits for the next line whoever cancels, and has what it reads in memory that is not protected. Of the
 /// protocol only what a client needs is here: a command, data both ways, a few questions back.
+///
+/// Commands go together where none depends on an answer: the agent reads line after line, and each turn that one waits for
+/// the other costs two threads that wake up, more than a short secret takes to decrypt.
 final class AgentConnection {
     /// The longest line, with its end.
     private static let lineLength = 1002
@@ -27,9 +30,16 @@ final class AgentConnection {
     /// What was read and not used yet; a session key may be in it.
     private let buffer: SecureBytes
     private var unread = 0..<0
+    /// What goes with the next command.
+    private var queued: [UInt8] = []
+    /// The answers that come before that to the next command: first of all the agent's greeting.
+    private var owed = 1
+    /// Whether what the agent is going to ask for goes with the command.
+    private let answersAhead: Bool
 
-    /// Connects, and waits for the agent's first word.
-    init(to path: FilePath, _ wait: AgentWait) throws(AgentFailure) {
+    /// Connects.
+    /// - Parameter asks: whether the agent may ask a person; nothing is sent to it then before it asks for it.
+    init(to path: FilePath, asks: Bool, _ wait: AgentWait) throws(AgentFailure) {
         guard let connected = Self.connected(to: path), let buffer = try? SecureBytes(count: 4096) else {
             throw .broken
         }
@@ -40,7 +50,16 @@ final class AgentConnection {
         }
         descriptor = OwnedDescriptor(connected)
         self.buffer = buffer
+        answersAhead = !asks
+        guard asks else { return }
+        owed = 0
         try receive(wait)
+    }
+
+    /// Has a command sent with the next one, for which its answer need not be known; a refusal is that one's, too.
+    func queue(_ command: String) throws(AgentFailure) {
+        queued += try Self.line(command)
+        owed += 1
     }
 
     /// Sends a command and hears the answer out.
@@ -49,10 +68,21 @@ final class AgentConnection {
         _ command: String, _ wait: AgentWait, inquired: (keyword: String, data: [UInt8])? = nil,
         into answer: AgentAnswer? = nil
     ) throws(AgentFailure) {
-        let line = Array(command.utf8) + [UInt8(ascii: "\n")]
-        guard line.count <= Self.lineLength, line.dropLast().allSatisfy({ $0 >= 0x20 }) else { throw .broken }
-        try send(line, wait)
+        var lines = try queued + Self.line(command)
+        queued = []
+        if answersAhead, let inquired { lines += Self.dataLines(inquired.data) }
+        try send(lines, wait)
+        while owed > 0 {
+            owed -= 1
+            try receive(wait)
+        }
         try receive(wait, answer, inquired: inquired)
+    }
+
+    private static func line(_ command: String) throws(AgentFailure) -> [UInt8] {
+        let line = Array(command.utf8) + [UInt8(ascii: "\n")]
+        guard line.count <= lineLength, line.dropLast().allSatisfy({ $0 >= 0x20 }) else { throw .broken }
+        return line
     }
 
     /// As `run`, but that the agent does not know the option is no failure.
@@ -114,7 +144,7 @@ final class AgentConnection {
             answer?.asked(by: words.dropFirst().first.flatMap { pid_t($0) })
             try send(Array("END\n".utf8), wait)
         case .some(let word) where inquired.map { $0.keyword == word } == true:
-            try send(Self.dataLines(inquired?.data ?? []), wait)
+            if !answersAhead { try send(Self.dataLines(inquired?.data ?? []), wait) }
         default: try send(Array("CAN\n".utf8), wait)
         }
     }

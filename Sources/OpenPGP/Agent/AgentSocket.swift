@@ -46,14 +46,14 @@ final class Agent: Sendable {
 
     /// A connection on which nobody is asked for anything.
     func connection(_ wait: AgentWait) throws(AgentFailure) -> AgentConnection {
-        let connection = try AgentConnection(to: try socket(wait).path, wait)
-        try connection.run("OPTION pinentry-mode=error", wait)
+        let connection = try AgentConnection(to: try socket(wait).path, asks: false, wait)
+        try connection.queue("OPTION pinentry-mode=error")
         return connection
     }
 
     /// A connection on which a person may be asked, where the reader sits.
     func connectionThatAsks(_ place: PromptPlace, _ wait: AgentWait) throws(AgentFailure) -> AgentConnection {
-        let connection = try AgentConnection(to: try socket(wait).path, wait)
+        let connection = try AgentConnection(to: try socket(wait).path, asks: true, wait)
         for (option, value) in place.options { try connection.set(option, to: value, wait) }
         try connection.run("OPTION allow-pinentry-notify", wait)
         return connection

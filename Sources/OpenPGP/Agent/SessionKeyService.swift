@@ -1,5 +1,6 @@
 import CGPGME
 import Glibc
+import Synchronization
 import System
 
 /// Has gpg-agent decrypt session keys: secret keys, passphrases and cards are its business.
@@ -7,6 +8,11 @@ final class SessionKeyService: Sendable {
     private let agent: Agent
     private let gate: Gate
     private let turns = Turns()
+    /// When each key, by its keygrip, last gave a session key without a person; of this user's own keys only.
+    private let usedAt = Mutex<[String: ContinuousClock.Instant]>([:])
+    /// As long a key that was not locked is not asked about again: who reads many secrets asks half as often. One that is
+    /// locked meanwhile is refused as if it were asked about.
+    private static let trustedFor = Duration.seconds(1)
 
     init(_ agent: Agent, _ gate: Gate) {
         self.agent = agent
@@ -58,9 +64,13 @@ final class SessionKeyService: Sendable {
         do throws(AgentFailure) {
             let connection = try agent.connection(wait)
             // gpg-agent lets everybody wait who needs a locked key while it asks for any.
-            if mayAsk, try isLocked(own, connection, wait) { return nil }
-            return try decrypt(message, own, connection, wait, try AgentAnswer())
+            let isTrusted = usedAt.withLock { $0[own.keygrip] }.map { .now - $0 < Self.trustedFor } ?? false
+            if mayAsk, !isTrusted, try isLocked(own, connection, wait) { return nil }
+            let key = try decrypt(message, own, connection, wait, try AgentAnswer())
+            usedAt.withLock { $0[own.keygrip] = .now }
+            return key
         } catch .refused(let code) {
+            usedAt.withLock { $0[own.keygrip] = nil }
             let error = Self.error(code)
             if error?.code == .noPinentry, mayAsk { return nil }
             throw error.map { .ended($0) } ?? .refused(code)
@@ -111,7 +121,7 @@ final class SessionKeyService: Sendable {
         _ message: EncryptedSessionKey, _ own: OwnKey, _ connection: AgentConnection, _ wait: AgentWait,
         _ answer: AgentAnswer
     ) throws(AgentFailure) -> MessageKey {
-        try connection.run("SETKEY \(own.keygrip)", wait)
+        try connection.queue("SETKEY \(own.keygrip)")
         try connection.run("PKDECRYPT", wait, inquired: ("CIPHERTEXT", message.question), into: answer)
         let isPadded = !answer.status.contains { $0 == "PADDING 0" }
         guard let key = try? message.key(in: answer.bytes, for: own.packet, isPadded: isPadded) else {
