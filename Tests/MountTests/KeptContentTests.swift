@@ -123,18 +123,20 @@ import Testing
         }
     }
 
-    /// A size that the kernel was told before the message was decrypted may be wrong.
-    @Test func whatALookUpToldIsForgottenOnceTheSizeIsKnown() throws {
+    /// A size that the kernel was told before the message was decrypted may be wrong; where it was right, nothing is said.
+    @Test(arguments: [true, false])
+    func aWrongSizeThatALookUpToldIsForgottenOnceItIsKnown(isWrong: Bool) throws {
         try TestMount.withKernel(options(.zero)) { mount, kernel in
-            try mount.encrypt("text", "work/a.gpg")
+            let text = String(repeating: "text", count: 100)
+            try mount.encrypt(text, "work/a.gpg", compresses: isWrong)
             try mount.makeDirectory("work/d")
             let (file, folder) = (try mount.look("work/a"), try mount.look("work/d"))
             defer { for entry in [file, folder] { mount.forget(entry) } }
             #expect(file.attributeTimeout > 0 && folder.attributeTimeout > 0)
             #expect(file.entryTimeout == 0 && folder.entryTimeout == folder.attributeTimeout)
             kernel.clear()
-            #expect(try mount.read("work/a") == "text")
-            #expect(kernel.heard.contains(.attributes(file.inode)))
+            #expect(try mount.read("work/a") == text)
+            #expect(kernel.heard.contains(.attributes(file.inode)) == isWrong)
         }
     }
 

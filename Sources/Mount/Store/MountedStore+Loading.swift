@@ -111,7 +111,7 @@ extension MountedStore {
                 return true
             }
             guard isAllowed else { throw lockedError }
-            mount.forgetAttributes(of: node)
+            mount.correctSize(of: node, to: Int64(plaintext.bytes.count))
         } catch {
             switch error.code {
             case .openPGP(.noPinentry), .openPGP(.timedOut), .locked: throw .improperLink
@@ -195,7 +195,7 @@ extension MountedStore {
             }
             guard isAllowed else { return .failure(lockedError) }
             // Its size is known now, which the packets may have told wrongly.
-            mount.forgetAttributes(of: node)
+            mount.correctSize(of: node, to: Int64(plaintext.bytes.count))
             return .success(())
         } catch {
             file.state.withLock { state in
