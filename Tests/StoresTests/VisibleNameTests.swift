@@ -79,4 +79,24 @@ import Testing
         #expect(ConflictName.original(of: "f/a.conflict-h-1.gpg") == "f/a.gpg")
         #expect(ConflictName.original(of: "f/a.conflict-h-1") == "f/a")
     }
+
+    /// A name that was cut leads to the one name in its folder that it may have been, on disk and in the mount.
+    @Test(arguments: ["a", "ä", "🔑"]) func theNameOfACutConflictLeadsBack(_ character: String) throws {
+        let long = String(repeating: character, count: 251 / character.utf8.count)
+        func entry(_ name: String) throws -> DirectoryEntry {
+            DirectoryEntry(name: try #require(FilePath.Component(name)), kind: .regular)
+        }
+        let path = ConflictName.path(beside: FilePath("f/\(long).gpg"), at: 0, attempt: 0)
+        let name = try #require(path.lastComponent)
+        let visible = FilePath("f").appending(try #require(name.strippingSuffix()))
+        let cut = ConflictName.original(of: path)
+        #expect(cut != FilePath("f/\(long).gpg"))
+        let entries = try [entry("b.gpg"), entry(long + ".gpg"), entry(name.string)]
+        #expect(ConflictName.original(of: path) { entries } == FilePath("f/\(long).gpg"))
+        #expect(ConflictName.original(of: visible) { entries } == FilePath("f/\(long)"))
+        // Two that it may have been, or none.
+        let twins = try entries + [entry(String(long.dropLast()) + ".gpg")]
+        #expect(ConflictName.original(of: path) { twins } == cut)
+        #expect(ConflictName.original(of: path) { [] } == cut)
+    }
 }

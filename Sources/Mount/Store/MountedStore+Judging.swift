@@ -43,7 +43,11 @@ extension MountedStore {
 
     /// A second version of a file is judged as the file, so that a conflict makes nothing readable.
     private func place(of path: FilePath) -> String {
-        path.isEmpty ? store.name : "\(store.name)/\(ConflictName.original(of: path) ?? path)"
+        guard !path.isEmpty else { return store.name }
+        let original = ConflictName.original(of: path) {
+            (try? store.root.entries(of: path.removingLastComponent())) ?? []
+        }
+        return "\(store.name)/\(original ?? path)"
     }
 
     /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it, or has it open

@@ -5,6 +5,8 @@ public import SystemPackage
 /// The name under which a second version of a file is kept beside it: `NAME.conflict-HOST-DATE`, and `.gpg` for a secret.
 public enum ConflictName {
     private static let mark = Array(".conflict-".utf8)
+    /// In a folder of more names, a name that was cut stays so.
+    private static let mostCompared = 1_000
 
     /// The path beside another one, on disk.
     ///
@@ -45,6 +47,30 @@ public enum ConflictName {
         else { return nil }
         return path.removingLastComponent().appending(
             stripped == nil ? original : original.appendingSuffix())
+    }
+
+    /// The path that a conflict's file lies beside, also where that one's name was cut to make room: it is then the only one
+    /// in the folder that begins like it.
+    ///
+    /// - Parameters:
+    ///   - path: a file of the store, as it is called on disk or in the mount.
+    ///   - entries: what its folder holds on disk; asked for only where a name may have been cut.
+    /// - Returns: nil for what is no conflict's file.
+    public static func original(of path: FilePath, among entries: () -> [DirectoryEntry]) -> FilePath? {
+        guard let cut = original(of: path), let name = path.lastComponent, let begin = cut.lastComponent
+        else { return nil }
+        // A character of four bytes may have been cut off, and in the mount the suffix is not shown.
+        guard name.bytes.count >= 255 - 3 - FilePath.Component.secretSuffix.count else { return cut }
+        let stem = (begin.strippingSuffix() ?? begin).bytes
+        let entries = entries()
+        // Others may push as many of both kinds as they like.
+        guard entries.count <= mostCompared else { return cut }
+        let candidates = entries.map { $0.name.strippingSuffix() ?? $0.name }.filter {
+            $0.bytes.starts(with: stem) && original(of: FilePath(root: nil, [$0])) == nil
+        }
+        guard candidates.count == 1, let original = candidates.first else { return cut }
+        return path.removingLastComponent().appending(
+            begin.strippingSuffix() == nil ? original : original.appendingSuffix())
     }
 
     /// This machine, as it stands in names.

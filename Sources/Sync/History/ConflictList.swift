@@ -26,8 +26,11 @@ public struct ConflictList: Sendable {
 
     /// The file that a conflict's file lies beside; nil for any other file. What others push may be called as if it were a
     /// version of `.git`: that is none.
-    static func original(of path: FilePath) -> FilePath? {
-        guard let original = ConflictName.original(of: path), !original.hasForbiddenName else { return nil }
+    static func original(
+        of path: FilePath, among entries: () -> [DirectoryEntry] = { [] }
+    ) -> FilePath? {
+        guard let original = ConflictName.original(of: path, among: entries), !original.hasForbiddenName
+        else { return nil }
         return original
     }
 
@@ -40,7 +43,9 @@ public struct ConflictList: Sendable {
             for entry in entries {
                 let path = folder.appending(entry.name)
                 if entry.kind == .directory, entry.name != ".git" { open.append(path) }
-                guard entry.kind == .regular, let original = Self.original(of: path) else { continue }
+                guard entry.kind == .regular,
+                    let original = Self.original(of: path, among: { entries })
+                else { continue }
                 found.append(Entry(path: path, original: original))
             }
         }
