@@ -123,6 +123,12 @@ final class MountService: Sendable {
     private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         guard let report = try? client.status(limit: .seconds(5)) else { return }
+        guard report.mount.isFinishing != true else {
+            throw DaemonError(
+                message:
+                    "the mount at \(report.mount.path) is gone, but its process \(report.mount.pid) is still "
+                    + "committing and pushing what waits: mount again once it has exited")
+        }
         guard report.mount.isUnmounted != true else {
             throw DaemonError(
                 message:
@@ -304,7 +310,8 @@ extension MountService: ControlService {
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), version: Version.number, since: since,
-                isUnmounted: !session.isMounted, hidden: stores.hiddenNames,
+                isUnmounted: !session.isMounted, isFinishing: isStopping.withLock { $0 },
+                hidden: stores.hiddenNames,
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
                     stores.configurationProblem.map { "the configuration is not applied: \($0)" },
@@ -330,9 +337,11 @@ extension MountService: ControlService {
         let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
         isLossAgreed.store(discardUnsaved, ordering: .releasing)
-        do {
+        ending: do {
             try session.unmount()
         } catch {
+            // Somebody else has ended it: this command waits for the same as that one.
+            if isStopping.withLock({ $0 }) { break ending }
             isLossAgreed.store(false, ordering: .releasing)
             guard error.code == .notMounted else {
                 throw ControlError(error.code == .busy ? .busy : .failed, error.message)

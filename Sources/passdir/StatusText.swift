@@ -16,6 +16,12 @@ struct StatusText {
                     + "program works in it or has files in it open"
             ]
         }
+        if report.mount.isFinishing == true {
+            lines = [
+                "mount    none: \(report.mount.path) was unmounted; process \(report.mount.pid) exits once it has "
+                    + "committed and pushed what waits"
+            ]
+        }
         lines.append(Self.version(report.mount.version))
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
         for store in report.mount.hidden ?? [] {

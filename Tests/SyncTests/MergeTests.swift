@@ -98,6 +98,33 @@ import Testing
         }
     }
 
+    /// The daemon ends while a merge is being prepared.
+    ///
+    /// Holds:
+    /// - A merge that is under way when the time of the end is over leaves everything as it was; the next start takes it in.
+    @Test(arguments: [false, true]) func theEndWaitsForNoMerge(bothChanged: Bool) async throws {
+        try await TestHome.with { home in
+            let machines = try await start(home: home)
+            try machines[0].save("a/b", "one\ntwo\nof 0\n")
+            try await sync(machines[0])
+            try machines[1].save(bothChanged ? "a/b" : "own", "of 1\n")
+            try await machines[1].commit()
+            let before = try machines[1].git("rev-parse", "HEAD")
+            let committer = machines[1].committer
+            let ending = Mutex<Task<Void, Never>?>(nil)
+            let complaint = await Fault.$onPoint.withValue({ point in
+                // Once what both changed is merged, or before.
+                guard point == "merge.written", ending.withLock({ $0 == nil }) else { return }
+                ending.withLock { $0 = Task { await committer.finish(timeout: .zero) } }
+                try? home.waitUntil("the end is known") { committer.state.isOutOfTime }
+            }) { await committer.synchronizeNow() }
+            await ending.withLock(\.self)?.value
+            #expect(complaint?.contains("passdir exits") == true, "\(complaint ?? "in step")")
+            #expect(try machines[1].git("rev-parse", "HEAD") == before)
+            #expect(try machines[1].dirt == "")
+        }
+    }
+
     @Test func differentSecrets() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)

@@ -36,12 +36,13 @@ enum ControlInterface {
         # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), the stores that are hidden in
         # it, and what is wrong with the daemon as a whole, such as plaintext that could not be locked in memory.
         # `isUnmounted`: the mount has ended, and the daemon keeps running for programs that work in it or have files in it
-        # open.
+        # open. `isFinishing`: it runs for those no more, and saves, commits and pushes what waits.
         type Mount (
           path: string,
           pid: int,
           since: string,
           isUnmounted: ?bool,
+          isFinishing: ?bool,
           hidden: ?[]string,
           warnings: ?[]string
         )

@@ -24,6 +24,9 @@ public struct MountReport: Codable, Sendable, Equatable {
     /// Whether the mount has ended and the daemon goes on only for programs that work in it or have files in it open; absent
     /// when it has not.
     public var isUnmounted: Bool?
+    /// Whether no program holds the mount that has ended any more, and the daemon still saves, commits and pushes what waits;
+    /// absent when it does not.
+    public var isFinishing: Bool?
     /// The names of the stores that are configured and hidden in the mount; absent when there is none.
     public var hidden: [String]?
     /// What is wrong with the daemon as a whole, one sentence each; absent when nothing is.
@@ -32,13 +35,14 @@ public struct MountReport: Codable, Sendable, Equatable {
     /// A mount by its place, its process and its beginning.
     public init(
         path: String, pid: Int32, version: String? = nil, since: Timestamp, isUnmounted: Bool = false,
-        hidden: [String] = [], warnings: [String] = []
+        isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = []
     ) {
         self.path = path
         self.pid = pid
         self.version = version
         self.since = since
         self.isUnmounted = isUnmounted ? true : nil
+        self.isFinishing = isFinishing ? true : nil
         self.hidden = hidden.isEmpty ? nil : hidden
         self.warnings = warnings.isEmpty ? nil : warnings
     }

@@ -57,7 +57,10 @@ public final class WorkingTreeUpdate {
     /// Looks at every path and writes the new files under temporary names.
     ///
     /// `edited` holds the paths whose content is neither the old nor the new one; if there is any, commit it first.
-    public init(_ steps: [Step], in repository: Repository) throws(GitError) {
+    /// - Parameter check: called before each step; what it throws ends the preparation and leaves nothing behind.
+    public init(
+        _ steps: [Step], in repository: Repository, check: () throws(GitError) -> Void = {}
+    ) throws(GitError) {
         guard let top = repository.workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no working tree")
         }
@@ -72,6 +75,7 @@ public final class WorkingTreeUpdate {
         }
         var excused = repository.excusedAbsences
         for (number, step) in steps.enumerated() {
+            try check()
             try checkedPath(step.path)
             let asked = step
             let step = inFiles(asked)

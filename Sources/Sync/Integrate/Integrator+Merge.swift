@@ -65,8 +65,10 @@ extension Integrator {
     nonisolated(nonsending) func merged(
         _ plan: MergePlan
     ) async throws(SyncFailure) -> [SecretMerge.Outcome] {
-        let merges = plan.secrets
-        let outcomes = await PosixThread.run(named: "merge") { merges.map { $0.run() } }
+        let (merges, state) = (plan.secrets, state)
+        let outcomes = await PosixThread.run(named: "merge") {
+            merges.map { state.isOutOfTime ? .later("passdir exits") : $0.run() }
+        }
         let refused = outcomes.compactMap {
             if case .refused(let reason) = $0 { ("encrypted", reason) } else { nil }
         }

@@ -25,7 +25,7 @@ extension Integrator {
             }
             let update = try WorkingTreeUpdate(
                 changes.map { WorkingTreeUpdate.Step(path: $0.path, old: $0.old, new: $0.new) },
-                in: repository)
+                in: repository, check: state.checkTime)
             guard update.edited.isEmpty else {
                 try commitFirst(update.edited, ours: merge.ours, part, commit)
                 return false

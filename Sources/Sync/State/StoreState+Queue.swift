@@ -31,6 +31,18 @@ extension StoreState {
         send(.commit(after: delay, by: withLock { $0.settingsNumber }))
     }
 
+    /// Whether the daemon has given this store all the time it had: what has not begun to take its place stays undone.
+    var isOutOfTime: Bool {
+        guard let end = withLock({ $0.end }) else { return false }
+        return end <= .now
+    }
+
+    /// - Throws: `.cancelled` when the time is over.
+    func checkTime() throws(GitError) {
+        guard isOutOfTime else { return }
+        throw GitError(code: .cancelled, message: "passdir exits")
+    }
+
     /// When what has waited for a quiet moment since `start` goes on although git is at work: a branch that moves under
     /// `git pull` makes it fail, or write over what was saved since it looked. At the end time counts.
     func quietEnd(_ start: ContinuousClock.Instant, _ top: FilePath) -> ContinuousClock.Instant {

@@ -23,6 +23,8 @@ final class StoreState: Sendable {
         var settingsNumber = 0
         var lastChange = ContinuousClock.now
         var isFinishing = false
+        /// When work that the store can do without, such as a merge, must have ended; nil while the daemon serves.
+        var end: ContinuousClock.Instant?
         /// The store is shown no longer: what is saved of it yet is committed and pushed, and nothing else is exchanged.
         var hasLeft = false
         var status = CommitterStatus()
