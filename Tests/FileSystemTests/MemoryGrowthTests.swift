@@ -1,0 +1,73 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// Programs read, save, rename and remove secrets for as long as one likes; `scripts/soak memory MINUTES`.
+@Suite struct MemoryGrowthTests {
+    /// Holds:
+    /// - What the daemon holds in memory after long reading, saving, renaming and listing is what it held after a short while:
+    ///   `scripts/soak memory 60` compares the highest of the first fifth with that of the last.
+    @Test func readingAndSavingForLongCostsNoMemory() throws {
+        let seconds = Soak.count(inSuite: 0) * 60
+        try Mounted.with(
+            ["cache.time": "2s"], limit: .seconds(300 + seconds * 2)
+        ) { mounted in
+            try mounted.bash(
+                "for f in a b c; do mkdir $f; for n in $(seq 40); do echo $MARK $n >$f/secret-$n; done; done")
+            let daemon = try #require(mounted.home.daemons().first)
+            try mounted.home.write(Self.program, to: "work.py")
+            let told = try mounted.bash(
+                "/usr/bin/python3 -B \(mounted.home.path("work.py")) \(daemon) \(max(seconds, 10))",
+                limit: .seconds(200 + seconds * 2))
+            let lines = told.split(separator: "\n").map(String.init)
+            let samples = lines.compactMap { Int($0) }
+            try #require(samples.count >= 10, "\(told)")
+            let part = samples.count / 5
+            let (early, late) = (
+                samples.prefix(part * 2).dropFirst(part).max() ?? 0, samples.suffix(part).max() ?? 0
+            )
+            // A thread more than before has a stack and an arena of its own.
+            #expect(late <= early + 3 << 20, "from \(early) to \(late) bytes: \(samples)")
+            if seconds > 0 { print("memory: \(early) bytes early, \(late) at the end; \(lines.last ?? "")") }
+        }
+    }
+
+    /// Four threads work; the daemon's own memory (RssAnon of proc_pid_status(5), in bytes) is told fifty times.
+    private static let program = """
+        import os, random, re, sys, threading, time
+        daemon, seconds = sys.argv[1], float(sys.argv[2])
+        end, done = time.monotonic() + seconds, [0]
+
+        def work(number):
+            choose = random.Random(number)
+            while time.monotonic() < end:
+                name = f"{choose.choice('abc')}/secret-{choose.randrange(1, 41)}"
+                what = choose.randrange(20)
+                try:
+                    if what < 13:
+                        with open(name, "rb") as file: file.read()
+                    elif what < 16:
+                        with open(name, "wb") as file: file.write(b"text %d\\n" % done[0] * choose.randrange(1, 2000))
+                    elif what == 16:
+                        own = f"a/own-{number}"
+                        with open(own, "w") as file: file.write("mine\\n")
+                        os.rename(own, own + "-moved")
+                        os.unlink(own + "-moved")
+                    else:
+                        for folder in "abc":
+                            for entry in os.scandir(folder): entry.stat()
+                except FileNotFoundError:
+                    pass
+                done[0] += 1
+                time.sleep(0.01)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads: thread.start()
+        for _ in range(50):
+            time.sleep(seconds / 50)
+            with open(f"/proc/{daemon}/status") as file:
+                print(int(re.search(r"RssAnon:\\s+(\\d+)", file.read()).group(1)) * 1024)
+        for thread in threads: thread.join()
+        print(done[0], "operations")
+        """
+}
