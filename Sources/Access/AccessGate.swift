@@ -4,13 +4,14 @@ public import SystemPackage
 
 /// The judge of a running mount: the rules in force, the readers that were looked at, agreements, questions and the log.
 public final class AccessGate: ReadJudge {
-    private struct InForce {
-        var options = AccessOptions()
-        /// Another one with each change of the rules.
-        var generation = 0
+    /// Another one with each change of the rules, so that it tells decisions by former ones apart.
+    final class InForce: Sendable {
+        let options: AccessOptions
+
+        init(_ options: AccessOptions) { self.options = options }
     }
 
-    private let inForce = Mutex(InForce())
+    private let inForce = Mutex(InForce(AccessOptions()))
     private let watches = Atomic(false)
     private let readers = KnownReaders()
     private let consents = Consents()
@@ -31,10 +32,7 @@ public final class AccessGate: ReadJudge {
 
     /// Judges by these options from now on.
     public func use(_ options: AccessOptions) {
-        inForce.withLock { state in
-            state.options = options
-            state.generation += 1
-        }
+        inForce.withLock { $0 = InForce(options) }
         log.use(options)
         watches.store(options.isWatching, ordering: .releasing)
     }
@@ -48,16 +46,16 @@ public final class AccessGate: ReadJudge {
     /// Judges one open for reading; returns at once.
     public func judge(_ thread: Int32, reading secret: String) -> Judgement {
         guard isWatching else { return .allowed(.none) }
-        let options = options
-        guard options.concerns(secret) else { return .allowed(.none) }
+        let inForce = inForce.withLock(\.self)
+        guard inForce.options.concerns(secret) else { return .allowed(.none) }
         let known = readers.find(thread)
-        let decision = decide(known, secret)
+        let decision = Self.decide(known, secret, inForce)
         switch (decision.outcome, decision.rule) {
         case (.ask, let rule?):
             if let said = consents.answer(rule, known.reader) {
                 return judgement(said, known, secret, decision)
             }
-            return ask(thread, known, secret, decision, rule, options.timeout)
+            return ask(thread, known, secret, decision, rule, inForce.options.timeout)
         case (.deny, _), (.ask, nil):
             log.note(known.reader, secret, decision, .denied)
             return .refused
@@ -148,22 +146,26 @@ public final class AccessGate: ReadJudge {
 
     /// Whether a secret may be read without a question; nil where it may not.
     public func allows(_ thread: Int32, reading secret: String) -> ReadNote? {
-        guard isWatching, options.concerns(secret) else { return ReadNote.none }
+        let inForce = inForce.withLock(\.self)
+        guard isWatching, inForce.options.concerns(secret) else { return ReadNote.none }
         let known = readers.find(thread)
-        let decision = decide(known, secret)
+        let decision = Self.decide(known, secret, inForce)
         return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0) }
     }
 
     /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
-        let rules = options.rules
+        let inForce = inForce.withLock(\.self)
+        let rules = inForce.options.rules
         guard !rules.isEmpty else { return true }
         let (from, to) = (rules.governing(place), rules.governing(other))
         let below = rules.places(below: place)
         // The same rules apply: whoever reads is judged as before.
         if from == to, from != place, below.isEmpty { return true }
         let reader = readers.find(thread)
-        return ([place] + below).allSatisfy { outcomeAtOnce(decide(reader, $0), reader.reader) != nil }
+        return ([place] + below).allSatisfy {
+            outcomeAtOnce(Self.decide(reader, $0, inForce), reader.reader) != nil
+        }
     }
 
     /// How a reader may read without a question; nil where he may not.
@@ -175,16 +177,13 @@ public final class AccessGate: ReadJudge {
         }
     }
 
-    private func decide(_ known: KnownReader, _ secret: String) -> Decision {
-        let (rules, generation) = inForce.withLock { ($0.options.rules, $0.generation) }
+    private static func decide(_ known: KnownReader, _ secret: String, _ inForce: InForce) -> Decision {
+        if let decision = known.decisions.withLock({ $0.of(secret, inForce) }) { return decision }
+        let rules = inForce.options.rules
         guard let place = rules.governing(secret) else { return Decision(outcome: .allow, rule: nil) }
-        let remembered = known.decisions.withLock { $0.generation == generation ? $0.byPlace[place] : nil }
-        if let remembered { return remembered }
-        let decision = rules.decide(known.reader, at: place)
-        known.decisions.withLock { decisions in
-            if decisions.generation != generation { decisions = (generation, [:]) }
-            decisions.byPlace[place] = decision
-        }
+        let remembered = known.decisions.withLock { $0.at(place, inForce) }
+        let decision = remembered ?? rules.decide(known.reader, at: place)
+        known.decisions.withLock { $0.keep(decision, of: secret, at: place, inForce) }
         return decision
     }
 }

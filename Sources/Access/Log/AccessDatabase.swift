@@ -81,7 +81,7 @@ public final class AccessDatabase: Sendable {
             for line in lines {
                 let kind = line.kind
                 if counts[kind] == nil { order.append(kind) }
-                counts[kind, default: (line, 0, line.last)].count += 1
+                counts[kind, default: (line, 0, line.last)].count += line.count
                 counts[kind]?.last = line.last
             }
             for kind in order {

@@ -11,8 +11,7 @@ public final class AccessLog: Sendable {
 
     private struct Queue {
         var options = AccessOptions()
-        var events:
-            [(reader: Reader, secret: String, decision: Decision, outcome: AccessOutcome, time: Int64)] = []
+        var events: [Event] = []
         var hasThread = false
         /// How many are in the file, of all that came.
         var (written, added) = (0, 0)
@@ -20,6 +19,29 @@ public final class AccessLog: Sendable {
         var isClosed = false
         /// Reads that found the queue full.
         var lost = 0
+    }
+
+    /// A read, as it happened.
+    private struct Event {
+        let reader: Reader
+        let secret: String
+        let decision: Decision
+        let outcome: AccessOutcome
+        let time: Int64
+    }
+
+    /// What all events have alike that make one line.
+    private struct Alike: Hashable {
+        let process: Int32
+        let startTime: UInt64
+        let program: Program?
+        let secret: String
+        let outcome: AccessOutcome
+
+        init(_ event: Event) {
+            (process, startTime) = (event.reader.process, event.reader.startTime)
+            (program, secret, outcome) = (event.reader.program, event.secret, event.outcome)
+        }
     }
 
     /// More than this waits for no disk: the memory is not the log's.
@@ -53,7 +75,8 @@ public final class AccessLog: Sendable {
                 queue.lost += 1
                 return false
             }
-            queue.events.append((reader, secret, decision, outcome, time))
+            queue.events.append(
+                Event(reader: reader, secret: secret, decision: decision, outcome: outcome, time: time))
             queue.added += 1
             return queue.events.count == 1
         }
@@ -109,12 +132,30 @@ public final class AccessLog: Sendable {
                 }
                 return (queue.events, queue.options)
             }
-            let lines = events.map { AccessLine($0.reader, $0.secret, $0.decision, $0.outcome, at: $0.time) }
+            let lines = Self.lines(of: events)
             notices.tell(lines.filter { !$0.outcome.isRead }, firsts: [])
             write(lines, options)
             queue.withLock { $0.written += events.count }
             queue.broadcast()
         }
+    }
+
+    /// A program that reads one secret again and again is one line at once: what tells lines apart in the file is much more to
+    /// compare.
+    private static func lines(of events: [Event]) -> [AccessLine] {
+        var (lines, known) = ([AccessLine](), [Alike: (line: Int, decision: Decision)]())
+        for event in events {
+            let alike = Alike(event)
+            if let known = known[alike], known.decision == event.decision {
+                lines[known.line].count += 1
+                lines[known.line].last = event.time
+                continue
+            }
+            known[alike] = (lines.count, event.decision)
+            lines.append(
+                AccessLine(event.reader, event.secret, event.decision, event.outcome, at: event.time))
+        }
+        return lines
     }
 
     private func gather() {

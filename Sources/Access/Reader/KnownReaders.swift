@@ -6,22 +6,61 @@ import System
 final class KnownReader: Sendable {
     let reader: Reader
     private let folder: ProcessFolder?
-    private let fingerprint: String?
-    /// What was decided for it by rules of which generation, by the place of the rules.
-    let decisions = Mutex<(generation: Int, byPlace: [String: Decision])>((0, [:]))
+    private let program: State?
+    let decisions = Mutex(KnownDecisions())
 
     init(_ thread: Int32) {
         folder = ProcessFolder(thread)
         // Before the look: what replaces it meanwhile is then another one.
-        fingerprint = folder?.targetFacts(of: "exe").map(Program.fingerprint)
+        program = folder?.targetFacts(of: "exe").map(State.init)
         reader = Reader(ofThread: thread)
     }
 
     /// Whether the thread still is one of the same process, and runs the same program.
     var isStillThere: Bool {
-        guard folder != nil, let fingerprint else { return false }
-        return folder?.targetFacts(of: "exe").map(Program.fingerprint) == fingerprint
+        guard folder != nil, let program else { return false }
+        return folder?.targetFacts(of: "exe").map(State.init) == program
     }
+
+    /// As `Program.fingerprint`, in numbers: each open compares them.
+    private struct State: Equatable {
+        let device, file: UInt
+        let size, seconds, nanoseconds: Int
+
+        init(_ facts: stat) {
+            (device, file, size) = (facts.st_dev, facts.st_ino, facts.st_size)
+            (seconds, nanoseconds) = (facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec)
+        }
+    }
+}
+
+/// What was decided for one reader by the rules in force, by their places and for the secrets that it read last.
+struct KnownDecisions: Sendable {
+    private static let mostSecrets = 64
+    private var inForce: AccessGate.InForce?
+    private var byPlace: [String: Decision] = [:]
+    private var bySecret: [String: Decision] = [:]
+
+    /// Of a secret, by what is in force; nil where nothing is known.
+    func of(_ secret: String, _ inForce: AccessGate.InForce) -> Decision? {
+        self.inForce === inForce ? bySecret[secret] : nil
+    }
+
+    /// Of all secrets for which the rules of a place come first.
+    func at(_ place: String, _ inForce: AccessGate.InForce) -> Decision? {
+        self.inForce === inForce ? byPlace[place] : nil
+    }
+
+    mutating func keep(
+        _ decision: Decision, of secret: String, at place: String, _ inForce: AccessGate.InForce
+    ) {
+        if self.inForce !== inForce { self = KnownDecisions(inForce: inForce) }
+        if bySecret.count >= Self.mostSecrets { bySecret = [:] }
+        byPlace[place] = decision
+        bySecret[secret] = decision
+    }
+
+    init(inForce: AccessGate.InForce? = nil) { self.inForce = inForce }
 }
 
 /// The readers that were looked at last: a program that opens many secrets is looked at once.

@@ -23,8 +23,7 @@ extension MountedStore {
     /// The judge, where one has a say.
     private func judge(of node: Node) -> (any ReadJudge)? {
         guard let judge = mount.options.judge, judge.isWatching else { return nil }
-        if let path = tree.backingPath(of: node), Store.isRecipientFile(path) { return nil }
-        return judge
+        return isRecipientFile(node) ? nil : judge
     }
 
     /// Whether a thread may make a file that it can read: others may save to it while the descriptor is open.
@@ -38,16 +37,20 @@ extension MountedStore {
 
     /// STORE/PATH. What has no name any more, and is open still, may have been under any rule of the store: nil.
     private func visiblePlace(of node: Node) -> String? {
-        tree.visiblePath(of: node).map { place(of: $0) }
+        guard let place = tree.visibleText(of: node, behind: store.name) else { return nil }
+        guard ConflictName.isLikely(place) else { return place }
+        return tree.visiblePath(of: node).map { self.place(of: $0) }
     }
 
     /// A second version of a file is judged as the file, so that a conflict makes nothing readable.
     private func place(of path: FilePath) -> String {
         guard !path.isEmpty else { return store.name }
+        let place = "\(store.name)/\(path)"
+        guard ConflictName.isLikely(place) else { return place }
         let original = ConflictName.original(of: path) {
             (try? store.root.entries(of: path.removingLastComponent())) ?? []
         }
-        return "\(store.name)/\(original ?? path)"
+        return original.map { "\(store.name)/\($0)" } ?? place
     }
 
     /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it, or has it open

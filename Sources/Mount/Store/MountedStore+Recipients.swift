@@ -9,7 +9,7 @@ import SystemPackage
 extension MountedStore {
     /// Whether a node is a `.gpg-id`, whose content is no secret.
     func isRecipientFile(_ node: Node) -> Bool {
-        tree.backingPath(of: node).map(Store.isRecipientFile) ?? false
+        tree.isCalled(Store.recipientFileName.bytes, onDisk: node)
     }
 
     /// Saves a `.gpg-id`: what is below is encrypted to the keys that it names, then it is put in place.

@@ -51,7 +51,13 @@ extension FileKind {
 extension FilePath {
     /// A relative path of these components; empty for none.
     init(joining components: some Sequence<[UInt8]>) {
-        let joined = Array(components.joined(separator: [UInt8(ascii: "/")]))
-        self.init(platformString: joined.map { CChar(bitPattern: $0) } + [0])
+        var joined: [CChar] = []
+        joined.reserveCapacity(128)
+        for component in components {
+            if !joined.isEmpty { joined.append(CChar(bitPattern: UInt8(ascii: "/"))) }
+            joined.append(contentsOf: component.lazy.map { CChar(bitPattern: $0) })
+        }
+        joined.append(0)
+        self.init(platformString: joined)
     }
 }

@@ -100,6 +100,33 @@ final class Tree: Sendable {
         path(of: node, \.name)
     }
 
+    /// A node's visible path as text, behind the name of its store; nil where it has none.
+    func visibleText(of node: Node, behind store: String) -> String? {
+        state.withLock { _ -> String? in
+            var components: [[UInt8]] = []
+            var node = node
+            while node !== root {
+                guard let place = node.record.place else { return nil }
+                if place.backing != .none { components.append(place.name) }
+                node = place.parent
+            }
+            var text = Array(store.utf8)
+            for component in components.reversed() {
+                text.append(UInt8(ascii: "/"))
+                text += component
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+
+    /// Whether a node has this very name, in the mount as on disk, and not just one that ends in `.gpg` there.
+    func isCalled(_ name: [UInt8], onDisk node: Node) -> Bool {
+        state.withLock { _ in
+            guard let place = node.record.place, place.backing == .same else { return false }
+            return place.name == name
+        }
+    }
+
     private func path(of node: Node, _ component: (NodePlace) -> [UInt8]) -> FilePath? {
         state.withLock { state -> FilePath? in
             var components: [[UInt8]] = []

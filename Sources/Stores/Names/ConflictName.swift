@@ -35,6 +35,17 @@ public enum ConflictName {
         return path.removingLastComponent().appending(component)
     }
 
+    /// Whether a name, or a path, holds what all names of conflicts hold; costs little, as each open asks.
+    public static func isLikely(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { bytes in
+            guard let start = bytes.baseAddress, bytes.count >= mark.count else { return false }
+            return (0...bytes.count - mark.count).contains {
+                bytes[$0] == mark[0] && memcmp(start + $0, mark, mark.count) == 0
+            }
+        }
+    }
+
     /// The path that a conflict's file lies beside; nil for any other file.
     public static func original(of path: FilePath) -> FilePath? {
         guard let name = path.lastComponent else { return nil }
