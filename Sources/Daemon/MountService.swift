@@ -15,7 +15,7 @@ import SystemPackage
 
 /// A mount that is being served: the stores, their committers, the file system and the control socket together.
 final class MountService: Sendable {
-    private let session: Session
+    let session: Session
     let filesystem: StoreFilesystem
     let stores: LiveStores
     let locking: StoreLocking
@@ -29,19 +29,19 @@ final class MountService: Sendable {
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
-    private let since = Timestamp.now()
+    let since = Timestamp.now()
     private let saveRetry: Duration
     private let unmountTimeout: Duration
     let log: Logger
     /// Signalled when everything is committed and pushed.
-    private let finished = DispatchGroup()
-    private let isStopping = Mutex(false)
+    let finished = DispatchGroup()
+    let isStopping = Mutex(false)
     /// Whether the user has said that what is unsaved may be lost.
-    private let isLossAgreed = Atomic(false)
+    let isLossAgreed = Atomic(false)
     /// What was not committed or pushed in the end.
-    private let leftOver = Mutex<[String]>([])
+    let leftOver = Mutex<[String]>([])
     /// Why changes of the configuration file are not followed; nil when they are.
-    private let watchComplaint = Mutex<String?>(nil)
+    let watchComplaint = Mutex<String?>(nil)
 
     /// Opens the stores and mounts; the mount answers when it returns.
     init(mountPoint: FilePath, environment: [String: String]) throws(DaemonError) {
@@ -223,7 +223,7 @@ final class MountService: Sendable {
     }
 
     /// What could not be watched may be possible again when other programs have let go: tried whenever somebody asks.
-    private func watchAgain() {
+    func watchAgain() {
         guard watchComplaint.withLock({ $0 }) != nil else { return }
         watchConfiguration()
         guard watchComplaint.withLock({ $0 }) == nil else { return }
@@ -285,75 +285,6 @@ final class MountService: Sendable {
         let left = stores.finish(timeout: unmountTimeout)
         for sentence in left { log.warning("\(sentence)") }
         leftOver.withLock { $0 = left }
-    }
-}
-
-extension MountService: ControlService {
-    func retrySaves() {
-        filesystem.retryFailedSaves()
-        // A command that has committed asks for this.
-        for store in stores.all { store.committer?.lookAtBranch() }
-    }
-
-    func status() -> StatusReport {
-        let unsaved = filesystem.unsaved
-        watchAgain()
-        let filesystem = filesystem
-        let reports = (stores.all + unsavedRest).map { store in
-            let name = store.name
-            let report = store.beginReport(
-                unsaved: unsaved.filter { $0.store == name },
-                beingWritten: filesystem.beingWritten(ofStore: name)
-            ) { filesystem.lastFailedOpen(ofStore: name) }
-            return (store: store, report: report)
-        }
-        return StatusReport(
-            mount: MountReport(
-                path: session.mountPoint.string, pid: getpid(), version: Version.number, since: since,
-                isUnmounted: !session.isMounted, isFinishing: isStopping.withLock { $0 },
-                hidden: stores.hiddenNames,
-                warnings: [
-                    ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
-                    stores.configurationProblem.map { "the configuration is not applied: \($0)" },
-                ].compactMap(\.self)),
-            stores: reports.map { store, makeReport in
-                var report = makeReport()
-                report.openForWriting = filesystem.openForWriting(ofStore: store.name)
-                report.locked = locking.report(of: store)
-                if let note = notShown(store) { report.notes.append(note) }
-                return report
-            })
-    }
-
-    func reload(pushing: String?, reopening: String?) throws(ControlError) {
-        if let pushing { stores.saveAndPush(pushing, limit: .seconds(30)) }
-        try rethrowing(stores.follow(reopening: reopening)) { (error: DaemonError) in
-            ControlError(.failed, error.message)
-        }
-    }
-
-    func unmount(discardUnsaved: Bool) throws(ControlError) -> [String] {
-        filesystem.retryFailedSaves()
-        let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
-        guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
-        isLossAgreed.store(discardUnsaved, ordering: .releasing)
-        ending: do {
-            try session.unmount()
-        } catch {
-            // Somebody else has ended it: this command waits for the same as that one.
-            if isStopping.withLock({ $0 }) { break ending }
-            isLossAgreed.store(false, ordering: .releasing)
-            guard error.code == .notMounted else {
-                throw ControlError(error.code == .busy ? .busy : .failed, error.message)
-            }
-            throw ControlError(
-                .busy,
-                "\(session.mountPoint) is already unmounted; process \(getpid()) keeps running only for "
-                    + "programs that still work in it or have files in it open, and exits with the last of them"
-            )
-        }
-        finished.wait()
-        return leftOver.withLock { $0 }
     }
 }
 

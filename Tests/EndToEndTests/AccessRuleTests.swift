@@ -26,6 +26,34 @@ import Testing
         try home.succeed(["passdir", "access", "set"] + words)
     }
 
+    /// The hierarchy of cgroups in which systemd makes its units; nil where this user may make none in it.
+    private static let unitHierarchy: FilePath? = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].first {
+        access("\($0)/cgroup.procs", W_OK) == 0
+    }.map { FilePath($0) }
+
+    /// A scope as `systemd-run --user --scope` makes one: what runs in it is known whatever it lets go of.
+    @Test(.enabled(if: unitHierarchy != nil)) func aScopeOfSystemdIsKnown() throws {
+        let scope = try #require(Self.unitHierarchy).appending("app-agent-\(getpid()).scope")
+        try #require(mkdir(scope.string, 0o755) == 0)
+        defer { rmdir(scope.string) }
+        try withMount { home in
+            let secret = home.visible("work/aws/key").string
+            func reads(_ rule: String...) throws -> Bool {
+                try home.succeed(["passdir", "access", "set", "work"] + rule)
+                let enter = "echo $$ >\(scope)/cgroup.procs; exec setsid --wait nohup cat \(secret)"
+                let outcome = try home.run(["sh", "-c", enter])
+                #expect(try home.run(["cat", secret]).exitCode == 0)
+                try home.succeed(["passdir", "access", "unset", "work"])
+                return outcome.exitCode == 0
+            }
+            #expect(try !reads("--unit", "app-agent*", "--deny"))
+            #expect(try !reads("--deny-under", "agent"))
+            #expect(try reads("--deny-under", "another"))
+            let log = try home.passdir("access", "log").output
+            #expect(log.contains("\(scope.lastComponent?.string ?? "")"), "\(log)")
+        }
+    }
+
     /// Holds:
     /// - What runs below a program that the rules deny reads neither by an open of its own, a mapping, a copy or a rename, nor by a
     ///   descriptor of the folder, another session or a namespace of its own; looking goes on.
