@@ -153,6 +153,9 @@ public final class AccessGate: ReadJudge {
         return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0) }
     }
 
+    /// The places with rules below a folder, or a store.
+    public func ruledPlaces(below folder: String) -> [String] { options.rules.places(below: folder) }
+
     /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
         let inForce = inForce.withLock(\.self)

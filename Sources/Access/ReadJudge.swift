@@ -13,6 +13,9 @@ public protocol ReadJudge: Sendable {
     /// `judge` otherwise.
     func allows(_ thread: Int32, reading secret: String) -> ReadNote?
 
+    /// The places with rules below a folder, or a store.
+    func ruledPlaces(below folder: String) -> [String]
+
     /// Whether a secret, or a folder with all below it, may get another name: where other rules apply there, only if it may be
     /// read. Nobody is asked, and nothing is noted.
     func allows(_ thread: Int32, moving place: String, to other: String) -> Bool

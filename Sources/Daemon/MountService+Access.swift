@@ -1,4 +1,5 @@
 import Access
+import Mount
 import Stores
 
 extension MountService {
@@ -12,5 +13,7 @@ extension MountService {
         return report
     }
 
-    func mayRead(_ secret: String, process: Int32) -> Bool { gate.judgeAndWait(process, reading: secret) }
+    func mayRead(_ secret: String, process: Int32) -> Bool {
+        gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
+    }
 }

@@ -80,12 +80,21 @@ struct ConflictsSettleCommand: ParsableCommand {
     @Option(help: "'named' keeps the version that has the name now, 'conflict' the other one.")
     var keep: ConflictList.Side
 
+    @Flag(name: [.short, .long], help: "Do not ask; it is asked only where a long name had to be cut.")
+    var yes = false
+
     func run() throws {
         let access = try StoreAccess.open(
             path, for: .writing, environment: CallerEnvironment.variables())
         let list = ConflictList(access.store)
         guard let entry = list.find().first(where: { $0.path == access.backingPath }) else {
             throw CommandFailure("\(path) is not a conflict; 'passdir conflicts' lists them")
+        }
+        if keep == .conflict, entry.isNameCut {
+            try Confirmation.require(
+                "The name of its secret was cut; replace \(access.store.name)/"
+                    + "\(VisibleName.visiblePath(of: entry.original, in: access.store.root)) by it?", yes: yes
+            )
         }
         let isSettled = try list.settle(entry, keeping: keep) { try access.commit($0, pushing: $1) }
         guard !isSettled else { return Output.success("\(path) is settled") }

@@ -35,6 +35,11 @@ import Testing
         #expect(rules.decide(reader(), at: "work/mail/\u{301}a/b").outcome == .deny)
         let below = try AccessRules([section("work/\u{301}a", ["deny"])])
         #expect(below.places(below: "work") == ["work/\u{301}a"])
+        // The same name, as macOS writes it.
+        let composed = try AccessRules([section("work/\u{E9}/sub", ["deny"])])
+        #expect(composed.governing("work/e\u{301}/sub/x") != nil)
+        #expect(composed.places(below: "work/e\u{301}") == ["work/\u{E9}/sub"])
+        #expect(composed.places(below: "work/\u{E9}/sub").isEmpty)
     }
 
     /// Each rule, a reader, and whether it is for that reader.

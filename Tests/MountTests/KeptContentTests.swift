@@ -33,6 +33,32 @@ import Testing
         return (try file.text, opened.keepCache)
     }
 
+    /// A rename takes the name between the look-up and the open of one open(2): what was found is read, and nothing written.
+    @Test func whoHadFoundWhatARenameReplacesReadsIt() throws {
+        try TestMount.with(options(.seconds(60))) { mount in
+            try mount.save("one", "work/s")
+            try mount.save("two", "work/t")
+            // As a kernel does, which has seen the name.
+            let held = try mount.look("work/s")
+            defer { mount.forget(held) }
+            #expect(try mount.read("work/s") == "one")
+            let entry = try mount.look("work/s")
+            try mount.rename("work/t", "work/s")
+            func open(_ flags: CInt) throws(Errno) -> TestFile {
+                let opened = try mount.value(
+                    try mount.filesystem.open(
+                        entry.inode, flags: OpenFlags(rawValue: flags), for: mount.caller))
+                return TestFile(mount: mount, inode: entry.inode, handle: opened.handle)
+            }
+            #expect(mount.failure { () throws(Errno) in _ = try open(O_RDWR) } == .staleNFSFileHandle)
+            // It gives the look-up back when it is released.
+            let reader = try open(O_RDONLY)
+            #expect(try reader.text == "one")
+            reader.release()
+            #expect(try mount.read("work/s") == "two")
+        }
+    }
+
     @Test func theNextReadersWaitForNoDecryption() throws {
         try TestMount.with(options(.seconds(60))) { mount in
             try mount.encrypt("text", "work/a.gpg")

@@ -180,6 +180,25 @@ import Testing
         #expect(try engine.decrypt(hidden, limit: 10).array == Array("x".utf8))
     }
 
+    /// gpg tries its keys in an order of its own, and tells of the first as of a failure.
+    @Test func aHiddenRecipientMayBeAnyKeyOfOurs() throws {
+        let home = try TestHome()
+        defer { home.remove() }
+        let keys = try ["one", "two", "three"].map { try home.makeKey("\($0) <\($0)@example.org>") }
+        let engine = try home.engine
+        for key in keys {
+            let message = try home.gpg(
+                ["--throw-keyids", "--always-trust", "-r", key.description, "-e"], input: [65])
+            #expect(try engine.decrypt(message, limit: 10).array == [65])
+        }
+    }
+
+    /// A message that is signed, or stored, and for everybody to read.
+    @Test func whatIsNotEncryptedIsToldSo() throws {
+        let message = try keys.home.gpg(["--store"], input: [65])
+        #expect(code(message) == .notEncrypted)
+    }
+
     @Test func manyThreadsAtOnce() throws {
         let message = try engine.encrypt(secret("parallel"), to: [recipient(keys.bob)])
         let engine = engine

@@ -94,8 +94,14 @@ import Testing
         let entries = try [entry("b.gpg"), entry(long + ".gpg"), entry(name.string)]
         #expect(ConflictName.original(of: path) { entries } == FilePath("f/\(long).gpg"))
         #expect(ConflictName.original(of: visible) { entries } == FilePath("f/\(long)"))
-        // Two that it may have been, or none.
+        // Two that it may have been, or none; a folder is none, and what only begins alike.
         let twins = try entries + [entry(String(long.dropLast()) + ".gpg")]
+        let folder = try DirectoryEntry(
+            name: #require(FilePath.Component(long + ".gpg")), kind: .directory)
+        #expect(ConflictName.original(of: path) { [folder] } == cut)
+        let made = FilePath("f/\(character).conflict-\(String(repeating: "h", count: 230))-1Z.gpg")
+        let alike = try [entry(character + "ws.gpg")]
+        #expect(ConflictName.original(of: made) { alike } == FilePath("f/\(character).gpg"))
         #expect(ConflictName.original(of: path) { twins } == cut)
         #expect(ConflictName.original(of: path) { [] } == cut)
     }

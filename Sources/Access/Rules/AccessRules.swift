@@ -110,8 +110,14 @@ public struct AccessRules: Sendable, Equatable {
     }
 
     /// The places with rules below a folder.
-    func places(below folder: String) -> [String] {
-        places.filter { $0.utf8.starts(with: (folder + "/").utf8) }
+    ///
+    /// Names are the same that are canonically equivalent, as where rules are looked up.
+    public func places(below folder: String) -> [String] {
+        let above = folder.names
+        return places.filter { place in
+            let names = place.names
+            return names.count > above.count && names.starts(with: above)
+        }
     }
 }
 
@@ -121,5 +127,9 @@ extension Substring {
 }
 
 extension String {
+    fileprivate var names: [String] {
+        unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
+    }
+
     fileprivate var slashCount: Int { utf8.count { $0 == UInt8(ascii: "/") } }
 }

@@ -1,3 +1,5 @@
+public import Access
+import Mount
 import Settings
 import Stores
 import SystemPackage
@@ -12,6 +14,19 @@ public enum AccessPlace {
         else { return false }
         guard !typed.path.isEmpty else { return true }
         return (try? root.status(of: VisibleName.backingPath(of: typed.path, in: root))) != nil
+    }
+
+    /// What rules decide for a reader of a secret: of a second version as of the secret to which it belongs; of several to which
+    /// it may belong, the strictest.
+    /// - Returns: the decision, and the secret for which it is.
+    public static func decision(
+        of secret: String, by rules: AccessRules, for reader: Access.Reader
+    ) -> (decision: Decision, secret: String) {
+        let all = JudgedPlaces.of(secret, ruled: rules.places(below:)).map {
+            (decision: rules.decide(reader, at: $0), secret: $0)
+        }
+        return all.first { $0.decision.outcome == .deny } ?? all.first { $0.decision.outcome != .allow }
+            ?? all[0]
     }
 
     /// - Throws: one sentence where it lies in no store.

@@ -1,5 +1,6 @@
 import Access
 import Glibc
+import Mount
 import Settings
 import Stores
 import Sync
@@ -52,7 +53,7 @@ public enum CommandRead {
         }
         gate.use(options)
         defer { gate.close() }
-        return gate.judgeAndWait(process, reading: secret)
+        return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
     }
 }
 

@@ -98,7 +98,13 @@ extension Repository {
     /// Stores bytes as a blob, as they are: no filter of `.gitattributes` changes a ciphertext.
     public func writeBlob(_ bytes: [UInt8]) throws(GitError) -> ObjectID {
         var oid = git_oid()
+        // Of a full disk libgit2 says nothing, so that what it said last would be told.
+        git_error_clear()
+        errno = 0
         let code = withBytes(bytes) { git_blob_create_from_buffer(&oid, pointer, $0, bytes.count) }
+        if code < 0, errno == ENOSPC || errno == EDQUOT {
+            throw .system(Errno(rawValue: errno), "cannot write a blob")
+        }
         try check(code, "cannot write a blob")
         return ObjectID(oid)
     }

@@ -9,14 +9,14 @@ extension MountedStore {
     /// Judges an open for reading.
     func judge(_ node: Node, _ caller: Caller) -> Judgement {
         guard let judge = judge(of: node) else { return .allowed(.none) }
-        guard let secret = visiblePlace(of: node) else { return .refused }
+        guard let secret = judgedPlace(of: node, judge, caller.processID) else { return .refused }
         return judge.judge(caller.processID, reading: secret)
     }
 
     /// Whether a thread may read at once; nil where it may not.
     func mayRead(_ node: Node, _ thread: Int32) -> ReadNote? {
         guard let judge = judge(of: node) else { return ReadNote.none }
-        guard let secret = visiblePlace(of: node) else { return nil }
+        guard let secret = judgedPlace(of: node, judge, thread) else { return nil }
         return judge.allows(thread, reading: secret)
     }
 
@@ -30,27 +30,21 @@ extension MountedStore {
     func mayCreate(_ name: Name, in folder: Node, _ thread: Int32) -> Bool {
         guard let judge = mount.options.judge, judge.isWatching else { return true }
         guard let path = tree.visiblePath(of: folder) else { return false }
-        guard let note = judge.allows(thread, reading: place(of: path.appending(name))) else { return false }
+        let place = judge.judgedPlace(of: place(of: path.appending(name)), reader: thread)
+        guard let note = judge.allows(thread, reading: place) else { return false }
         note.read()
         return true
     }
 
-    /// STORE/PATH. What has no name any more, and is open still, may have been under any rule of the store: nil.
-    private func visiblePlace(of node: Node) -> String? {
+    /// STORE/PATH, by whose rules a file is judged. What has no name any more, and is open still, may have been under any rule of
+    /// the store: nil.
+    private func judgedPlace(of node: Node, _ judge: any ReadJudge, _ thread: Int32) -> String? {
         guard let place = tree.visibleText(of: node, behind: store.name) else { return nil }
-        guard ConflictName.isLikely(place) else { return place }
-        return tree.visiblePath(of: node).map { self.place(of: $0) }
+        return judge.judgedPlace(of: place, reader: thread)
     }
 
-    /// A second version of a file is judged as the file, so that a conflict makes nothing readable.
     private func place(of path: FilePath) -> String {
-        guard !path.isEmpty else { return store.name }
-        let place = "\(store.name)/\(path)"
-        guard ConflictName.isLikely(place) else { return place }
-        let original = ConflictName.original(of: path) {
-            (try? store.root.entries(of: path.removingLastComponent())) ?? []
-        }
-        return original.map { "\(store.name)/\($0)" } ?? place
+        path.isEmpty ? store.name : "\(store.name)/\(path)"
     }
 
     /// Refuses to give a secret, or a folder, a name to which other rules apply, where the caller may not read it, or has it open
@@ -65,12 +59,18 @@ extension MountedStore {
         let (one, other) = (place(of: from.appending(oldName)), place(of: to.appending(newName)))
         let moves = flags.contains(.exchange) ? [(one, other), (other, one)] : [(one, other)]
         for (place, target) in moves {
-            guard judge.allows(caller.processID, moving: place, to: target) else { throw .improperLink }
+            let targets = JudgedPlaces.of(target, ruled: judge.ruledPlaces(below:))
+            for place in JudgedPlaces.of(place, ruled: judge.ruledPlaces(below:)) {
+                for target in targets where !judge.allows(caller.processID, moving: place, to: target) {
+                    throw .improperLink
+                }
+            }
         }
         // What is open goes along: whoever holds it would read on whatever others save to it there.
         let places = [(oldName, source, moves[0].1)] + moves.dropFirst().map { (newName, destination, $0.1) }
         for (name, folder, target) in places {
-            guard judge.allows(caller.processID, reading: target) == nil,
+            let judged = judge.judgedPlace(of: target, reader: caller.processID)
+            guard judge.allows(caller.processID, reading: judged) == nil,
                 let moved = tree.child(name, of: folder)
             else { continue }
             let isOpen = tree.secrets(of: self).contains { node in

@@ -24,7 +24,8 @@ extension SecretFile.State {
         guard isLoaded else { return nil }
         if isDirty || isScratch { return .done }
         guard let disk else {
-            if handles > 1 { return .done }
+            // It has just been replaced or removed: whoever had found it before that gets what it was, as on a disk.
+            if handles > 1 || mayBeOutdated { return .done }
             drop()
             return nil
         }

@@ -107,12 +107,17 @@ extension MountedStore {
     }
 
     /// Refuses to open what its name does not stand for any more.
-    func checkName(of node: Node) throws(Errno) {
+    /// - Parameter onlyReads: what is written to a file without a name is lost, what is read of one is as old as the name.
+    func checkName(of node: Node, onlyReads: Bool) throws(Errno) {
         guard node.fileKind == .regular, !node.isOnlyInMemory, try statusByName(of: node) == nil else {
             return
         }
         // What was unlinked and is open still is opened again through /proc. Of anything else another file has the name.
-        if node.secret?.state.withLock({ $0.handles > 0 }) != true { throw .staleNFSFileHandle }
+        // Whoever has just found it, and meets a rename that takes the name, reads what it had found, as on a disk.
+        let isServed = node.secret?.state.withLock {
+            $0.handles > 0 || onlyReads && $0.isLoaded && node.wasJustLookedUp
+        }
+        if isServed != true { throw .staleNFSFileHandle }
     }
 
     /// What a name stands for on disk, but for what is parked.

@@ -9,7 +9,7 @@ import SystemPackage
 
 extension MountedStore {
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
-        try checkName(of: node)
+        try checkName(of: node, onlyReads: !flags.isWritable && !flags.truncates)
         switch node.kind {
         case .root, .directory: throw .isDirectory
         case .symbolicLink, .memoryLink: throw .tooManySymbolicLinkLevels

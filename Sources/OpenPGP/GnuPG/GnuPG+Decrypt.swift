@@ -42,14 +42,28 @@ extension GnuPG {
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest, _ bounds: Bounds,
         _ lane: Gate.Lane
     ) throws(OpenPGPError) -> SecretBytes {
-        let first = try run(ciphertext, request, bounds, lane, [])
+        var options: [String] = []
+        var first = try run(ciphertext, request, bounds, lane, options)
+        // Of hidden recipients gpg tries key after key, and ends as if it had failed when the first was not the right one.
+        if !first.isSuccess, Self.hidesRecipients(first.status),
+            let key = first.status.first(where: { $0.keyword == "DECRYPTION_KEY" })?.arguments.first
+        {
+            options = ["--try-secret-key", String(key)]
+            first = try run(ciphertext, request, bounds, lane, options)
+        }
         guard !first.isSuccess, first.status.contains("NEWSIG") else { return try Self.plaintext(of: first) }
         guard !first.status.contains("BADSIG") else {
             throw OpenPGPError(.corrupt, "a signature in the message is bad: it is for a different text")
         }
         // Who signed is not looked at here, so that a signer who is not known, or a signature that ran out, is no
         // error; but it may not be all that is wrong.
-        return try Self.plaintext(of: try run(ciphertext, request, bounds, lane, ["--skip-verify"]))
+        return try Self.plaintext(of: try run(ciphertext, request, bounds, lane, options + ["--skip-verify"]))
+    }
+
+    private static func hidesRecipients(_ status: [StatusLine]) -> Bool {
+        status.contains { line in
+            line.keyword == "ENC_TO" && line.arguments.first?.allSatisfy { $0 == "0" } == true
+        }
     }
 
     /// Waits for a place in the lane, and has gpg decrypt.
@@ -137,6 +151,9 @@ extension GnuPG {
             return sentence(kind, code)
         }
         if status.contains("NODATA") { return OpenPGPError(.notEncrypted, "it contains no OpenPGP data") }
+        if status.contains("PLAINTEXT") {
+            return OpenPGPError(.notEncrypted, "it is an OpenPGP message, but not encrypted")
+        }
         return OpenPGPError(
             .corrupt,
             status.contains("DECRYPTION_FAILED")

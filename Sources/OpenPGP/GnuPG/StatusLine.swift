@@ -45,9 +45,10 @@ struct StatusReader {
         guard line.starts(with: Self.prefix), status.count < [StatusLine].maximalCount else { return }
         let rest = line.dropFirst(Self.prefix.count)
         let keyword = String(decoding: rest.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+        guard !keyword.isEmpty else { return }
         // The name of the plaintext file could be a secret's name.
-        guard !keyword.isEmpty, keyword != "PLAINTEXT" else { return }
-        let arguments = String(decoding: rest.dropFirst(keyword.utf8.count + 1), as: UTF8.self)
+        let isTold = keyword != "PLAINTEXT"
+        let arguments = isTold ? String(decoding: rest.dropFirst(keyword.utf8.count + 1), as: UTF8.self) : ""
         status.append(StatusLine(keyword: keyword, arguments: arguments))
     }
 }

@@ -23,16 +23,37 @@ public enum ConflictName {
         let count = attempt == 0 ? "" : "-\(attempt)"
         let label = mark + "\(host)-\(stamp(time))\(count)".utf8
         let ending = isSecret ?? (bare != nil) ? FilePath.Component.secretSuffix : []
-        // Cut so that the name fits, whatever the file is called, and not within a character.
-        var kept = (bare ?? name).bytes[...]
-        let room = 255 - label.count - ending.count
-        if kept.count > room {
-            kept = kept.prefix(room + 1)
-            while kept.last.map({ $0 & 0xC0 == 0x80 }) == true { _ = kept.popLast() }
-            _ = kept.popLast()
-        }
+        let kept = cut((bare ?? name).bytes, to: 255 - label.count - ending.count)
         guard let component = FilePath.Component(bytes: kept + label + ending) else { return path }
         return path.removingLastComponent().appending(component)
+    }
+
+    /// As much of a name as there is room for, whatever the file is called, and not a part of a character.
+    private static func cut(_ name: [UInt8], to room: Int) -> [UInt8] {
+        guard name.count > room else { return name }
+        var kept = name.prefix(room + 1)
+        while kept.last.map({ $0 & 0xC0 == 0x80 }) == true { _ = kept.popLast() }
+        _ = kept.popLast()
+        return Array(kept)
+    }
+
+    /// Whether a conflict's file may lie beside a secret whose name had to be cut to make room for the label.
+    ///
+    /// - Parameters:
+    ///   - conflict: the name of a conflict's file, as it is on disk or in the mount.
+    ///   - secret: another name in the same folder, likewise.
+    public static func isCut(_ conflict: FilePath.Component, from secret: FilePath.Component) -> Bool {
+        let stripped = conflict.strippingSuffix()
+        let bare = (stripped ?? conflict).bytes
+        guard let place = bare.firstRange(of: mark) else { return false }
+        let (stem, label) = (Array(bare[..<place.lowerBound]), bare[place.lowerBound...])
+        let whole = (secret.strippingSuffix() ?? secret).bytes
+        // In the mount the suffix is not shown.
+        let suffix = FilePath.Component.secretSuffix.count
+        return whole.count > stem.count
+            && (stripped == nil ? [suffix, 0] : [suffix]).contains {
+                cut(whole, to: 255 - label.count - $0) == stem
+            }
     }
 
     /// Whether a name, or a path, holds what all names of conflicts hold; costs little, as each open asks.
@@ -72,12 +93,14 @@ public enum ConflictName {
         else { return nil }
         // A character of four bytes may have been cut off, and in the mount the suffix is not shown.
         guard name.bytes.count >= 255 - 3 - FilePath.Component.secretSuffix.count else { return cut }
-        let stem = (begin.strippingSuffix() ?? begin).bytes
         let entries = entries()
         // Others may push as many of both kinds as they like.
         guard entries.count <= mostCompared else { return cut }
-        let candidates = entries.map { $0.name.strippingSuffix() ?? $0.name }.filter {
-            $0.bytes.starts(with: stem) && original(of: FilePath(root: nil, [$0])) == nil
+        let whole = begin.strippingSuffix() ?? begin
+        let files = entries.filter { $0.kind == .regular }.map { $0.name.strippingSuffix() ?? $0.name }
+        guard !files.contains(whole) else { return cut }
+        let candidates = files.filter {
+            isCut(name, from: $0) && original(of: FilePath(root: nil, [$0])) == nil
         }
         guard candidates.count == 1, let original = candidates.first else { return cut }
         return path.removingLastComponent().appending(

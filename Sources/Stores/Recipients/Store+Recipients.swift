@@ -49,8 +49,9 @@ extension Store {
             guard directory.removeLastComponent() else {
                 throw StoreError(
                     .noRecipients,
-                    "the store \"\(name)\" has no .gpg-id above \(secret.string), so there is nobody to encrypt "
-                        + "it to: \(StoreRepositories.adviceForMissingList(in: root.path)).")
+                    "the store \"\(name)\" has no .gpg-id\(Self.isRecipientFile(secret) ? "" : " above \(secret.string)"), "
+                        + "so there is nobody to encrypt to: passdir recipients set \(ShellWord.quoted(name)) KEY writes one, or "
+                        + "\(StoreRepositories.adviceForMissingList(in: root.path)).")
             }
         }
     }

@@ -14,6 +14,8 @@ public struct ConflictList: Sendable {
         public var path: FilePath
         /// The file that has the name.
         public var original: FilePath
+        /// Whether `original` was found by the beginning of its name, which is all that the conflict's holds.
+        public var isNameCut: Bool { ConflictName.original(of: path) != original }
     }
 
     private static let fact = "conflicts"
@@ -59,6 +61,13 @@ public struct ConflictList: Sendable {
     public var known: [FilePath] {
         (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(bytes: PercentText.decoded($0)) }
             .filter { exists($0) }
+    }
+
+    /// Looks through the store for those that others had left before this machine had it, once.
+    func learnOnce() {
+        guard store.fact(Self.fact) == nil else { return }
+        store.remember("", as: Self.fact)
+        add(find().map(\.path))
     }
 
     private func exists(_ path: FilePath) -> Bool {

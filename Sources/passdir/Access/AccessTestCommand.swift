@@ -68,7 +68,7 @@ struct AccessTestCommand: ParsableCommand {
         let rules = try AccessOptions(configuration).rules
         let secret = try AccessPlace.named(place, environment: environment)
         let reader = try reader()
-        let decision = rules.decide(reader, at: secret)
+        let (decision, judged) = AccessPlace.decision(of: secret, by: rules, for: reader)
         let outcome = Self.word(decision.outcome)
         let store = String(secret.unicodeScalars.prefix { $0 != "/" })
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
@@ -80,12 +80,13 @@ struct AccessTestCommand: ParsableCommand {
                     isLocked: isLocked))
         } else {
             let why: String =
-                switch (decision.rule, rules.governing(secret)) {
+                switch (decision.rule, rules.governing(judged)) {
                 case (let rule?, _): "by the rule \"\(rule.text)\", the first match"
                 case (nil, let place?): "no rule of \(place) or above it matches"
                 case (nil, nil): "no rules apply to it"
                 }
-            Output.print("\(outcome): \(reader.title) reads \(secret): \(why)")
+            let version = judged == secret ? "" : ", a version of \(judged)"
+            Output.print("\(outcome): \(reader.title) reads \(secret)\(version): \(why)")
             if isLocked {
                 Output.print("\(store) is locked, so nothing in it can be read until it is unlocked")
             }

@@ -105,7 +105,7 @@ struct StoreRemoveCommand: ParsableCommand {
         }
         let away = try context.administration.remove(name, purge: purge, force: force)
         away?.print()
-        if away == nil { Output.success("removed \(name)") }
+        Output.success("removed \(name)")
         if try context.registry.definitions().isEmpty, !context.daemon.isRunning {
             Daemon.giveBackMountPoints(environment: context.environment)
         }
@@ -148,6 +148,7 @@ struct EraseCommand: ParsableCommand {
         Daemon.giveBackMountPoints(environment: context.environment)
         let moved = try context.administration.eraseEverything(force: force)
         for away in moved { away.print() }
+        Output.success("removed what passdir had created")
         let earlier = context.administration.leftInRemoved.filter { left in
             !moved.contains { $0.place == left }
         }

@@ -1,0 +1,39 @@
+public import Access
+import Stores
+import SystemPackage
+
+/// The place by whose rules a file is judged: a second version of a secret as the secret, so that a conflict makes nothing
+/// readable.
+extension ReadJudge {
+    /// - Parameters:
+    ///   - place: STORE/PATH, as the mount shows it.
+    ///   - reader: the thread that reads.
+    public func judgedPlace(of place: String, reader: Int32) -> String {
+        let candidates = JudgedPlaces.of(place, ruled: ruledPlaces(below:))
+        // Of several the strictest: nobody knows which it is.
+        return candidates.dropFirst().first { allows(reader, reading: $0) == nil } ?? candidates[0]
+    }
+}
+
+/// The places by whose rules a file may be judged.
+public enum JudgedPlaces {
+    /// The place itself, or that of the secret to which a second version belongs; then the secrets with rules to which it may
+    /// belong where its name was cut. Never none.
+    ///
+    /// - Parameters:
+    ///   - place: STORE/PATH, as the mount shows it.
+    ///   - ruled: the places with rules below a folder.
+    public static func of(_ place: String, ruled: (_ folder: String) -> [String]) -> [String] {
+        guard ConflictName.isLikely(place) else { return [place] }
+        let path = FilePath(place)
+        let folder = path.removingLastComponent()
+        guard !folder.isEmpty, let name = path.lastComponent, let original = ConflictName.original(of: path)
+        else { return [place] }
+        let others = ruled(folder.string).filter {
+            let one = FilePath($0)
+            return one.removingLastComponent() == folder
+                && one.lastComponent.map { ConflictName.isCut(name, from: $0) } == true
+        }
+        return [original.string] + others
+    }
+}

@@ -1,0 +1,39 @@
+import Stores
+import SystemPackage
+import Testing
+
+@testable import Mount
+
+/// By whose rules a second version of a secret is judged.
+@Suite struct JudgedPlaceTests {
+    private static let long = String(repeating: "L", count: 230)
+
+    private static func cut(_ name: String) throws -> String {
+        let conflict = ConflictName.path(beside: FilePath("\(name).gpg"), at: 0, attempt: 0)
+        return try #require(conflict.lastComponent?.strippingSuffix()).string
+    }
+
+    @Test func aVersionIsJudgedAsItsSecret() throws {
+        #expect(JudgedPlaces.of("work/a/b") { _ in [] } == ["work/a/b"])
+        #expect(JudgedPlaces.of("work/a/b.conflict-h-1Z") { _ in [] } == ["work/a/b"])
+        #expect(JudgedPlaces.of("work") { _ in [] } == ["work"])
+    }
+
+    /// Holds:
+    /// - Of a name that was cut, every secret with rules counts to which it may belong, whatever else lies or does not lie in the
+    ///   folder; none counts that only begins alike.
+    @Test func aCutVersionIsJudgedByAllRulesItMayBeUnder() throws {
+        let (one, other) = (Self.long + "1", Self.long + "2")
+        let conflict = try Self.cut(one)
+        let stem = try #require(ConflictName.original(of: FilePath(conflict))).string
+        let ruled = ["work/p/\(one)", "work/p/\(other)", "work/p/L", "work/q/\(one)", "work/p/\(one)/x"]
+        let judged = JudgedPlaces.of("work/p/\(conflict)") { folder in
+            #expect(folder == "work/p")
+            return ruled
+        }
+        #expect(judged == ["work/p/\(stem)", "work/p/\(one)", "work/p/\(other)"])
+        // Long for another reason than that it was cut.
+        let made = "a.conflict-\(String(repeating: "h", count: 233))-1Z"
+        #expect(JudgedPlaces.of("work/p/\(made)") { _ in ["work/p/aws"] } == ["work/p/a"])
+    }
+}
