@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Holds:
-    /// - `passdir status` tells of a file that cannot be read until it can, is replaced, or is gone.
+    /// - `passdir status` tells of the last file that could not be read, until it can be, is replaced, or is gone.
     @Test(arguments: [
         "rm mnt/work/s", "rm work/s.gpg", "mv work/s.gpg work/t.gpg", "cp work/good.gpg work/s.gpg",
     ])
