@@ -66,6 +66,24 @@ import Testing
         }
     }
 
+    /// What an editor has put in the place of its backup, and removes, is gone, although it is kept as what was read last.
+    @Test func whatIsKeptAndRemovedAsAScratchFileIsGone() throws {
+        try TestMount.with(options(.seconds(60))) { mount in
+            try mount.save("old", "work/a")
+            try mount.save("new", "work/.a.swp")
+            let held = try mount.look("work/a")
+            defer { mount.forget(held) }
+            #expect(try mount.read("work/a") == "old")
+            try mount.rename("work/.a.swp", "work/a", .exchange)
+            #expect(try mount.read("work/a") == "new" && mount.read("work/.a.swp") == "old")
+            try mount.unlink("work/.a.swp")
+            #expect(
+                mount.failure { () throws(Errno) in
+                    _ = try mount.filesystem.attributes(of: held.inode, handle: nil)
+                } == .staleNFSFileHandle)
+        }
+    }
+
     @Test func theNextReadersWaitForNoDecryption() throws {
         try TestMount.with(options(.seconds(60))) { mount in
             try mount.encrypt("text", "work/a.gpg")

@@ -51,8 +51,8 @@ extension MountedStore {
     private func loadedAttributes(of node: Node) -> Attributes? {
         let links: UInt64 = tree.backingPath(of: node) == nil ? 0 : 1
         return node.secret?.state.withLock { state -> Attributes? in
-            // What is only kept may have been replaced.
-            guard state.isLoaded, !state.isIdle else { return nil }
+            // What is only kept may have been replaced; what has no name any more, and nobody has open, is gone.
+            guard state.isLoaded, !state.isIdle, links > 0 || state.handles > 0 else { return nil }
             var facts = facts(
                 node, permissions: 0o600, links: links, size: Int64(state.count), times: state.base)
             if let modified = state.modified {
