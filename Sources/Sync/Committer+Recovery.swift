@@ -106,8 +106,6 @@ extension Committer {
 
     private func lookNow() async -> Bool {
         guard let parts = try? state.repositories(state.ownRepository()) else { return false }
-        let store = state.store
-        await PosixThread.run(named: "recovery") { ConflictList(store).learnOnce() }
         var isWhole = true
         defer { writer.ownMoves = nil }
         state.withLock { $0.staged = [] }

@@ -63,13 +63,6 @@ public struct ConflictList: Sendable {
             .filter { exists($0) }
     }
 
-    /// Looks through the store for those that others had left before this machine had it, once.
-    func learnOnce() {
-        guard store.fact(Self.fact) == nil else { return }
-        store.remember("", as: Self.fact)
-        add(find().map(\.path))
-    }
-
     private func exists(_ path: FilePath) -> Bool {
         (try? store.root.status(of: path)) != nil
     }
