@@ -87,56 +87,21 @@ final class Tree: Sendable {
         }
     }
 
-    /// The path on disk of a node, relative to its store; nil when it has no name any more.
-    func backingPath(of node: Node) -> FilePath? {
-        path(of: node) { $0.backing == .suffixed ? $0.name + Name.secretSuffix : $0.name }
-    }
+    /// Where a node is; nil when it has no name any more.
+    func place(of node: Node) -> NodePlace? { state.withLock { _ in node.record.place } }
 
-    /// What a node is called on disk; nil when it has no name any more.
-    func backingName(of node: Node) -> Name? { backingPath(of: node)?.lastComponent }
-
-    /// The path of a node below its store as the mount shows it; nil when it has no name any more.
-    func visiblePath(of node: Node) -> FilePath? {
-        path(of: node, \.name)
-    }
-
-    /// A node's visible path as text, behind the name of its store; nil where it has none.
-    func visibleText(of node: Node, behind store: String) -> String? {
-        state.withLock { _ -> String? in
-            var components: [[UInt8]] = []
+    /// The places from below a store to a node; nil when it has no name any more.
+    func places(to node: Node) -> [NodePlace]? {
+        state.withLock { _ -> [NodePlace]? in
+            var places: [NodePlace] = []
             var node = node
             while node !== root {
                 guard let place = node.record.place else { return nil }
-                if place.backing != .none { components.append(place.name) }
+                if place.backing != .none { places.append(place) }
                 node = place.parent
             }
-            var text = Array(store.utf8)
-            for component in components.reversed() {
-                text.append(UInt8(ascii: "/"))
-                text += component
-            }
-            return String(decoding: text, as: UTF8.self)
-        }
-    }
-
-    /// Whether a node has this very name, in the mount as on disk, and not just one that ends in `.gpg` there.
-    func isCalled(_ name: [UInt8], onDisk node: Node) -> Bool {
-        state.withLock { _ in
-            guard let place = node.record.place, place.backing == .same else { return false }
-            return place.name == name
-        }
-    }
-
-    private func path(of node: Node, _ component: (NodePlace) -> [UInt8]) -> FilePath? {
-        state.withLock { state -> FilePath? in
-            var components: [[UInt8]] = []
-            var node = node
-            while node !== root {
-                guard let place = node.record.place else { return nil }
-                if place.backing != .none { components.append(component(place)) }
-                node = place.parent
-            }
-            return FilePath(joining: components.reversed())
+            places.reverse()
+            return places
         }
     }
 
