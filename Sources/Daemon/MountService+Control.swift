@@ -25,7 +25,7 @@ extension MountService: ControlService {
             let report = store.beginReport(
                 unsaved: unsaved.filter { $0.store == name },
                 beingWritten: filesystem.beingWritten(ofStore: name)
-            ) { filesystem.lastFailedOpen(ofStore: name) }
+            ) { filesystem.failedOpens(ofStore: name) }
             return (store: store, report: report)
         }
         return StatusReport(

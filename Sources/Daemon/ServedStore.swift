@@ -26,7 +26,7 @@ final class ServedStore: Sendable {
         let conflicts: [String]
         let interruptedChange: String?
         let trouble: String?
-        let failedOpen: String?
+        let failedOpens: [String]
         let lost: [LostReport]
         let recipientChanges: [RecipientChangeReport]
     }
@@ -109,12 +109,12 @@ final class ServedStore: Sendable {
     private static let lookNote =
         "still looking for uncommitted changes, so this list may be incomplete."
 
-    /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpen`. Whoever calls
+    /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpens`. Whoever calls
     /// what this returns waits for the report; where the disk does not answer, it says how things were before.
     func beginReport(
-        unsaved: [UnsavedSecret], beingWritten: [String], failedOpen: @escaping @Sendable () -> String?
+        unsaved: [UnsavedSecret], beingWritten: [String], failedOpens: @escaping @Sendable () -> [String]
     ) -> () -> StoreReport {
-        let number = look.begin { [self] in finding(failedOpen) }
+        let number = look.begin { [self] in finding(failedOpens) }
         return { [self] in
             var report: StoreReport
             if let finding = look.finding(of: number, patience: Self.patience) {
@@ -130,14 +130,15 @@ final class ServedStore: Sendable {
     }
 
     /// nil for a store that could not be opened.
-    private func finding(_ failedOpen: () -> String?) -> Finding? {
+    private func finding(_ failedOpens: () -> [String]) -> Finding? {
         guard let store, let committer else { return nil }
         let status = committer.wholeStatus
         return Finding(
             status: status, path: store.root.path,
             conflicts: conflicts,
             interruptedChange: interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
-            failedOpen: failedOpen(), lost: lost, recipientChanges: isInUse ? recipients?.reports ?? [] : [])
+            failedOpens: failedOpens(), lost: lost, recipientChanges: isInUse ? recipients?.reports ?? [] : []
+        )
     }
 
     /// Not what a save in the mount is making: how far that is, is told in its own words.
@@ -188,10 +189,11 @@ final class ServedStore: Sendable {
             case .noRepository, .noCommits: unsaved.isEmpty ? .noCommits : .waiting
             }
         // The gravest first: what could be lost, what is half done, what does not reach the remote, what cannot be read.
-        let errors = [
-            unsaved.first.map { "\($0.path) is not saved: \($0.message)" }, finding.interruptedChange,
-            status.lastError, finding.trouble, finding.failedOpen,
-        ].compactMap(\.self)
+        let errors =
+            [
+                unsaved.first.map { "\($0.path) is not saved: \($0.message)" }, finding.interruptedChange,
+                status.lastError, finding.trouble,
+            ].compactMap(\.self) + finding.failedOpens
         return StoreReport(
             name: name, path: finding.path.string, state: state, branch: status.branch, remote: status.remote,
             pendingChanges: status.pendingChanges, unpushedCommits: status.unpushedCommits,

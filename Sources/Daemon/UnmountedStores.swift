@@ -41,7 +41,7 @@ public struct UnmountedStores: Sendable {
     public func status() -> [StoreReport] {
         stores.map { store in
             if let committer = store.committer { ActorCall { await committer.lookOnly() }.value() }
-            return store.beginReport(unsaved: [], beingWritten: []) { nil }()
+            return store.beginReport(unsaved: [], beingWritten: []) { [] }()
         }
     }
 

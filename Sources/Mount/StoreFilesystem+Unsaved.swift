@@ -30,11 +30,10 @@ extension StoreFilesystem {
         return Set(paths).sorted()
     }
 
-    /// The sentence of the last secret of a store that could not be opened; nil when the last one could, or its cause is
-    /// gone.
-    public func lastFailedOpen(ofStore name: String) -> String? {
+    /// The sentences of the secrets of a store that could not be opened, the latest first, without those whose causes are gone.
+    public func failedOpens(ofStore name: String) -> [String] {
         let store = top.stores.first { $0.store.name == name }
-        return store?.standingFailure.map { "\($0.path.string): \($0.message)" }
+        return store?.standingFailures.map { "\($0.path.string): \($0.message)" } ?? []
     }
 
     /// Tries again what failed; returns how many secrets are saved now that were not before.

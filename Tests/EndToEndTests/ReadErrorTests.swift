@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Holds:
-    /// - `passdir status` tells of the last file that could not be read, until it can be, is replaced, or is gone.
+    /// - `passdir status` tells of a file that cannot be read until it can, is replaced, or is gone.
     @Test(arguments: [
         "rm mnt/work/s", "rm work/s.gpg", "mv work/s.gpg work/t.gpg", "cp work/good.gpg work/s.gpg",
     ])
@@ -62,6 +62,33 @@ import Testing
             for _ in 0..<2 { #expect(try home.status().store("work").lastError?.hasPrefix("s: ") == true) }
             try home.succeed(["sh", "-c", deed], in: home.folder)
             #expect(try home.status().store("work").lastError == nil)
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - Of such files it tells twenty at most, the latest ones.
+    @Test func everyFileThatCannotBeReadIsTold() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: false)
+            let names = (0..<21).map { "s\($0)" }
+            for name in names { try home.write("not encrypted", to: "work/\(name).gpg") }
+            try home.addStores([store])
+            try home.mount()
+            func told() throws -> [String] {
+                let report = try home.status().store("work")
+                return ([report.lastError].compactMap(\.self) + (report.otherErrors ?? []))
+                    .map { String($0.prefix { $0 != ":" }) }
+            }
+            for name in names {
+                #expect(throws: Errno.ioError) { try FileCalls.read(home.visible("work/\(name)")) }
+            }
+            #expect(try told() == names.dropFirst().reversed())
+            // What others mend, or take away, is told no longer; the rest is, and what is met again comes first.
+            try home.succeed(["rm", home.path("work/s20.gpg").string])
+            #expect(throws: Errno.ioError) { try FileCalls.read(home.visible("work/s5")) }
+            #expect(try told() == ["s5"] + names[1..<20].reversed().filter { $0 != "s5" })
             try home.unmount()
         }
     }

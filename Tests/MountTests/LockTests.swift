@@ -49,13 +49,13 @@ import Testing
             #expect(mount.openAtOnce("work/a") == nil)
             let sentence = "work is locked; passdir unlock work"
             #expect(try mount.attribute("error", of: "work/a") == sentence)
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work") == "a: \(sentence)")
+            #expect(mount.filesystem.failedOpens(ofStore: "work") == ["a: \(sentence)"])
             #expect(try mount.names() == ["a"] && mount.size("work/a") == 4)
             #expect(try mount.read("work/.gpg-id") == mount.keys.ann.fingerprint + "\n", "it is no secret")
             #expect(try kept.text == "other" && mount.read("home/a") == "other", "other stores go on")
 
             mount.unlock("work")
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work") == nil)
+            #expect(mount.filesystem.failedOpens(ofStore: "work").isEmpty)
             #expect(try mount.read("work/a") == "text")
             #expect(
                 mount.failure { () throws(Errno) in try reader.text } == .permissionDenied,

@@ -25,12 +25,12 @@ import Testing
                 #expect(failure == fault.error)
             }
             #expect(mount.filesystem.unsaved.isEmpty)
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work")?.hasPrefix("d/a: ") == true)
+            #expect(mount.filesystem.failedOpens(ofStore: "work").first?.hasPrefix("d/a: ") == true)
             if isThere { #expect(try mount.read("work/d/a") == "old") }
             // What is kept nowhere but in memory, and the list itself, can be written.
             try mount.save("x", "work/d/a~")
             try fault.mend(mount)
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work") == nil)
+            #expect(mount.filesystem.failedOpens(ofStore: "work").isEmpty)
             try mount.save("new", "work/d/a")
             #expect(try mount.decrypt("work/d/a.gpg") == "new")
         }

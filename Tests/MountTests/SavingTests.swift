@@ -153,12 +153,12 @@ import Testing
                 #expect(failure == error)
             }
             guard file != "folder" else { return }
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work")?.hasPrefix("a: ") == true)
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "home") == nil)
+            #expect(mount.filesystem.failedOpens(ofStore: "work").first?.hasPrefix("a: ") == true)
+            #expect(mount.filesystem.failedOpens(ofStore: "home").isEmpty)
             // It can be replaced, and then nothing is wrong any more.
             try mount.save("new", "work/a")
             #expect(try mount.read("work/a") == "new")
-            #expect(mount.filesystem.lastFailedOpen(ofStore: "work") == nil)
+            #expect(mount.filesystem.failedOpens(ofStore: "work").isEmpty)
         }
     }
 

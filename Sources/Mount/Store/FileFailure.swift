@@ -21,6 +21,24 @@ struct FileFailure: Sendable, Equatable {
     var isOfLock = false
 }
 
+/// Those of a store that are told, the latest first: one a file, and no more than anybody reads.
+struct FileFailures: Sendable {
+    private static let most = 20
+    private(set) var all: [FileFailure] = []
+
+    /// Of what a lock or a list of recipients refuses, the cause is told once, with the last file.
+    mutating func add(_ failure: FileFailure) {
+        all.removeAll {
+            $0.path == failure.path || failure.isOfLock && $0.isOfLock
+                || failure.isRefusal && $0.isRefusal
+        }
+        all.insert(failure, at: 0)
+        if all.count > Self.most { all.removeLast() }
+    }
+
+    mutating func remove(_ isOver: (FileFailure) -> Bool) { all.removeAll(where: isOver) }
+}
+
 extension MountedStore {
     /// Notes why a file could not be opened or saved.
     func note(
@@ -28,19 +46,21 @@ extension MountedStore {
         isRefusal: Bool = false, isOfLock: Bool = false
     ) {
         let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
-        lastFailure.withLock {
-            $0 = FileFailure(
-                path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
-                isRefusal: isRefusal, isOfLock: isOfLock)
+        failures.withLock {
+            $0.add(
+                FileFailure(
+                    path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
+                    isRefusal: isRefusal, isOfLock: isOfLock))
         }
     }
 
-    /// The last failure, if its cause is still there. Looks at one file.
-    var standingFailure: FileFailure? {
-        guard let failure = lastFailure.withLock({ $0 }) else { return nil }
-        if stands(failure) { return failure }
-        lastFailure.withLock { if $0 == failure { $0 = nil } }
-        return nil
+    /// The failures whose causes are still there, the latest first. Looks at a file for each.
+    var standingFailures: [FileFailure] {
+        let over = failures.withLock(\.all).filter { !stands($0) }
+        return failures.withLock { failures in
+            failures.remove(over.contains)
+            return failures.all
+        }
     }
 
     /// What was kept stands until it is fetched; the rest until the file is another one, or gone.

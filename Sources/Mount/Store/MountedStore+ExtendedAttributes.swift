@@ -92,7 +92,8 @@ extension MountedStore {
     /// Why a secret could not be saved, or else could not be opened.
     private func failure(of node: Node) -> String? {
         if let failure = node.secret?.state.withLock({ $0.failure }) { return failure.message }
-        guard let failed = standingFailure, failed.path == tree.visiblePath(of: node) else { return nil }
+        let path = tree.visiblePath(of: node)
+        guard let failed = standingFailures.first(where: { $0.path == path }) else { return nil }
         return failed.message
     }
 }

@@ -17,15 +17,17 @@ private enum LoadingStep {
 
 extension SecretFile.State {
     /// What is to be done with the content that is in memory, when `disk` lies on disk; nil where it has to be read.
-    /// - Parameter mayBeOutdated: it was what the name stood for when the open that asks had begun.
+    /// - Parameters:
+    ///   - mayBeOutdated: it was what the name stood for when the open that asks had begun.
+    ///   - mayBeGone: that open only reads, so that nothing is lost where the name is gone.
     fileprivate mutating func loadedStep(
-        _ disk: FileStatus?, mayBeOutdated: Bool = false
+        _ disk: FileStatus?, mayBeOutdated: Bool = false, mayBeGone: Bool = false
     ) -> LoadingStep? {
         guard isLoaded else { return nil }
         if isDirty || isScratch { return .done }
         guard let disk else {
             // It has just been replaced or removed: whoever had found it before that gets what it was, as on a disk.
-            if handles > 1 || mayBeOutdated { return .done }
+            if handles > 1 || mayBeOutdated && mayBeGone { return .done }
             drop()
             return nil
         }
@@ -41,12 +43,12 @@ extension MountedStore {
     /// edits, as far as `permit` goes; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
     /// `caller` ends the wait with EINTR.
     func load(
-        _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit, attempt: Int = 1,
-        then body: @escaping @Sendable (Result<Void, Errno>) -> Void
+        _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit, onlyReads: Bool = false,
+        attempt: Int = 1, then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let decryption: SharedDecryption
         do throws(Errno) {
-            switch try loadingStep(node, file, permit) {
+            switch try loadingStep(node, file, permit, onlyReads) {
             case .done: return body(.success(()))
             case .outdated: return body(.failure(.staleNFSFileHandle))
             case .wait(let running): decryption = running
@@ -73,7 +75,8 @@ extension MountedStore {
             }
             // Where stat(2) goes on telling of another file than was read there is no end.
             guard attempt < 64 else { return body(.failure(.resourceTemporarilyUnavailable)) }
-            self.load(node, file, caller, permit, attempt: attempt + 1, then: body)
+            self.load(
+                node, file, caller, permit, onlyReads: onlyReads, attempt: attempt + 1, then: body)
         }
     }
 
@@ -122,13 +125,13 @@ extension MountedStore {
     }
 
     private func loadingStep(
-        _ node: Node, _ file: SecretFile, _ permit: ReadPermit
+        _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool
     ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
         let isNamed = tree.backingPath(of: node) != nil
         let wasJustLookedUp = node.wasJustLookedUp
         let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
-            if let step = state.loadedStep(disk, mayBeOutdated: wasJustLookedUp) {
+            if let step = state.loadedStep(disk, mayBeOutdated: wasJustLookedUp, mayBeGone: onlyReads) {
                 return holds(permit) ? step : nil
             }
             guard holds(permit, forDecryption: true) else { return nil }
@@ -215,7 +218,7 @@ extension MountedStore {
         switch ending {
         case .interrupted: throw .interrupted
         case .decrypted:
-            lastFailure.withLock { if $0?.path == path, $0?.keptAt == nil { $0 = nil } }
+            failures.withLock { $0.remove { $0.path == path && $0.keptAt == nil } }
         case .failed(let error) where error.code == .locked: throw noteLocked(node)
         case .failed(let error) where mayRetry && error.isOfAnother(decryption): return
         case .failed(let error):

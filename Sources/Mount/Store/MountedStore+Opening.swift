@@ -80,7 +80,7 @@ extension MountedStore {
             switch permission {
             case .failure(let error): refuse(error)
             case .success(let permit):
-                self.load(node, file, caller, permit) { result in
+                self.load(node, file, caller, permit, onlyReads: !flags.isWritable) { result in
                     do throws(Errno) {
                         try result.get()
                         let opened = try OpenSecret(self, node, file, flags, for: caller, by: permit)

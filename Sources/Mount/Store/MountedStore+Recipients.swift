@@ -22,7 +22,7 @@ extension MountedStore {
             let status = try changeRecipients(snapshot, at: path, from: tried)
             file.state.withLock { $0.markSaved(snapshot.version, as: status) }
             parked.remove(path)
-            lastFailure.withLock { if $0?.path == path { $0 = nil } }
+            failures.withLock { $0.remove { $0.path == path } }
         } catch {
             file.state.withLock { state in
                 state.triedFrom = tried

@@ -32,8 +32,8 @@ final class MountedStore: Subtree {
     let dirty = Mutex<[InodeNumber: Node]>([:])
     /// Those of them that are lists of recipients and could not be saved; one that is saved since may still be among them.
     let failedLists = Mutex<[InodeNumber: Node]>([:])
-    /// The last secret that could not be opened, or list that could not be saved, for `status`.
-    let lastFailure = Mutex<FileFailure?>(nil)
+    /// Secrets that could not be opened, and lists that could not be saved, for `status`.
+    let failures = Mutex(FileFailures())
 
     /// Whether anything of it may be read.
     let lock: StoreLock

@@ -33,6 +33,7 @@ struct Status: Decodable {
         var lastCommit: Commit?
         var lastPush: String?
         var lastError: String?
+        var otherErrors: [String]?
         var unsaved: [Unsaved]
         var conflicts: [String]?
         var locked: Lock?
