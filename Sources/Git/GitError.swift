@@ -197,6 +197,14 @@ extension GitError {
     }
 }
 
+/// Whether libgit2 says that a thing is not there, where that is an answer: what it reported is forgotten, as a call that fails
+/// later and reports nothing would be told by it.
+func isAbsent(_ code: Int32) -> Bool {
+    guard code == GIT_ENOTFOUND.rawValue else { return false }
+    git_error_clear()
+    return true
+}
+
 /// Throws what libgit2 reported on this thread when `code` is a failure.
 func check(_ code: Int32, _ doing: @autoclosure () -> String) throws(GitError) {
     if code < 0 { throw GitError.last(code, doing()) }

@@ -13,7 +13,7 @@ extension Repository {
         }
         var oid = commit.oid
         let code = git_commit_extract_signature(&signature, &signed, pointer, &oid, nil)
-        if code == GIT_ENOTFOUND.rawValue { return nil }
+        if isAbsent(code) { return nil }
         try check(code, "cannot read the signature of \(commit)")
         return (Self.bytes(signature), Self.bytes(signed))
     }

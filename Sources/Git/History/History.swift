@@ -96,7 +96,7 @@ extension Repository {
         var base = git_oid()
         var (first, second) = (one.oid, two.oid)
         let code = git_merge_base(&base, pointer, &first, &second)
-        if code == GIT_ENOTFOUND.rawValue { return nil }
+        if isAbsent(code) { return nil }
         try check(code, "cannot find the common ancestor of \(one) and \(two)")
         return ObjectID(base)
     }

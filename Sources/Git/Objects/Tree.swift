@@ -27,7 +27,7 @@ extension Repository {
         let root = tree.pointer
         var found: OpaquePointer?
         let code = path.withPlatformString { git_tree_entry_bypath(&found, root, $0) }
-        if code == GIT_ENOTFOUND.rawValue { return nil }
+        if isAbsent(code) { return nil }
         try check(code, "cannot look up '\(path)'")
         defer { git_tree_entry_free(found) }
         return TreeEntry(id: ObjectID(git_tree_entry_id(found).pointee), mode: git_tree_entry_filemode(found))
@@ -98,8 +98,7 @@ extension Repository {
     /// Stores bytes as a blob, as they are: no filter of `.gitattributes` changes a ciphertext.
     public func writeBlob(_ bytes: [UInt8]) throws(GitError) -> ObjectID {
         var oid = git_oid()
-        // Of a full disk libgit2 says nothing, so that what it said last would be told.
-        git_error_clear()
+        // Of a full disk libgit2 says nothing.
         errno = 0
         let code = withBytes(bytes) { git_blob_create_from_buffer(&oid, pointer, $0, bytes.count) }
         if code < 0, errno == ENOSPC || errno == EDQUOT {

@@ -27,7 +27,7 @@ extension Repository {
     public func commit(at ref: String) throws(GitError) -> ObjectID? {
         var oid = git_oid()
         let code = git_reference_name_to_id(&oid, pointer, ref)
-        if code == GIT_ENOTFOUND.rawValue { return nil }
+        if isAbsent(code) { return nil }
         try check(code, "cannot read \(ref)")
         return ObjectID(oid)
     }

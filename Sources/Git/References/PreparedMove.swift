@@ -136,7 +136,7 @@ extension Repository {
         if let facts = commonDirectory.pushing(FilePath(ref)).facts(), facts.kind != .regular { return false }
         var reference: OpaquePointer?
         let code = git_reference_lookup(&reference, pointer, ref)
-        if code == GIT_ENOTFOUND.rawValue { return true }
+        if isAbsent(code) { return true }
         try check(code, "cannot read \(ref)")
         defer { git_reference_free(reference) }
         return git_reference_type(reference) == GIT_REFERENCE_DIRECT
