@@ -28,6 +28,8 @@ enum ConfigurationWatch {
             var hasChanged = false
             while let events = try? inotify.events(until: hasChanged ? .now + quiet : nil) {
                 if events.isEmpty {
+                    // Who writes into the file itself has emptied it before that.
+                    if isBeingWritten(file) { continue }
                     hasChanged = false
                     changed()
                 } else if events.contains(where: { $0.watch == -1 || watched[$0.watch] == $0.name }) {
@@ -35,6 +37,15 @@ enum ConfigurationWatch {
                 }
             }
         }
+    }
+
+    /// Whether a file was written to a moment ago; when it is closed, that is told.
+    private static func isBeingWritten(_ file: FilePath) -> Bool {
+        guard let modified = file.targetFacts()?.st_mtim else { return false }
+        let now = timespec(on: CLOCK_REALTIME)
+        let age =
+            Duration.seconds(now.tv_sec - modified.tv_sec) + .nanoseconds(now.tv_nsec - modified.tv_nsec)
+        return age >= .zero && age < quiet
     }
 
     /// Watches the folder of a file.
