@@ -7,21 +7,7 @@ struct StatusText {
     let lines: [String]
 
     init(_ report: StatusReport) {
-        var lines = [
-            "mount    \(report.mount.path) (process \(report.mount.pid), since \(report.mount.since.local))"
-        ]
-        if report.mount.isUnmounted == true {
-            lines = [
-                "mount    none: \(report.mount.path) was unmounted; process \(report.mount.pid) exits once no "
-                    + "program works in it or has files in it open"
-            ]
-        }
-        if report.mount.isFinishing == true {
-            lines = [
-                "mount    none: \(report.mount.path) was unmounted; process \(report.mount.pid) exits once it has "
-                    + "committed and pushed what waits"
-            ]
-        }
+        var lines = [Self.place(report.mount)]
         lines.append(Self.version(report.mount.version))
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
         for store in report.mount.hidden ?? [] {
@@ -30,6 +16,13 @@ struct StatusText {
         for store in report.stores { lines += [""] + Self.paragraph(store) }
         if report.stores.isEmpty { lines += ["", "no stores"] }
         self.lines = lines
+    }
+
+    private static func place(_ mount: MountReport) -> String {
+        let ended = "mount    none: \(mount.path) was unmounted; process \(mount.pid) exits once "
+        if mount.isFinishing == true { return ended + "it has committed and pushed what waits" }
+        if mount.isUnmounted == true { return ended + "no program works in it or has files in it open" }
+        return "mount    \(mount.path) (process \(mount.pid), since \(mount.since.local))"
     }
 
     /// Which passdir serves the mount: an upgrade replaces the command at once and the daemon at the next mount.

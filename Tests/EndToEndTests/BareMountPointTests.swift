@@ -100,6 +100,44 @@ import Testing
         }
     }
 
+    /// Nobody works in the mount any more, and the daemon still pushes what waits.
+    @Test func aDaemonThatPushesTellsTheTruth() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], remote: true)
+            try home.addStores([store])
+            // Others end in good time; this one waits for the remote, which waits for a word.
+            try home.configure(["unmount.timeout": "300s"])
+            try home.succeed(["mkfifo", "go"])
+            try home.mount()
+            let hook = try #require(store.remote).pushing("hooks/pre-receive").string
+            let begun = home.path("begun").string
+            try home.succeed([
+                "sh", "-c",
+                #"mkdir -p "${1%/*}" && printf '#!/bin/sh\n: >%s; read line <%s\n' "$2" "$3" >"$1" && chmod +x "$1""#,
+                "sh", hook, begun, home.path("go").string,
+            ])
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("work/new"))
+            let first = try home.start(["passdir", "unmount"])
+            try home.waitUntil("the push has begun") { access(begun, F_OK) == 0 }
+            #expect(home.mountPoints().isEmpty)
+            let second = try home.start(["passdir", "unmount"])
+            #expect(try home.succeed(["passdir", "status", "--json"]).contains("\"isFinishing\":true"))
+            let status = try home.passdir("status").output
+            #expect(status.contains("exits once it has committed and pushed"), "\(status)")
+            let mount = try home.passdir("mount", home.mountPoint.string)
+            #expect(
+                mount.exitCode == 1 && mount.errors.contains("is still committing and pushing"), "\(mount)")
+            try home.succeed(["sh", "-c", "echo >go"])
+            for program in [first, second] {
+                let ended = try program.wait(limit: .seconds(60))
+                #expect(ended.exitCode == 0, "\(ended)")
+            }
+            #expect(try store.remoteGit("log", "-1", "--format=%s").contains("new"))
+            #expect(home.daemons().isEmpty)
+        }
+    }
+
     /// What was put there by root before, say, is in the way of a mount, and named.
     @Test func whatIsInTheWayIsNamed() throws {
         try TestHome.guarded { home in
