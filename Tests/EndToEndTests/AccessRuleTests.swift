@@ -176,6 +176,19 @@ import Testing
             #expect(read.output == "" && read.errors.contains("Permission denied"), "\(read)")
             let moved = try home.run([agent, "-c", "mv '\(second)' '\(key).x'; cat '\(key).x'; true"])
             #expect(moved.output == "", "\(moved)")
+            // As a command shows it, and as the rules are tested.
+            let typed = "work/aws/key.conflict-host-20261125T200000Z"
+            try home.waitUntil("it is in the history") {
+                try home.passdir("log", typed).output.contains("key.conflict-host")
+            }
+            let show = ["passdir", "restore", typed, "--at", "HEAD", "--show"]
+            #expect(try home.run(show).output == "MARK\n")
+            let shown = try home.run([agent, "-c", show.joined(separator: " ") + "; true"])
+            #expect(shown.output == "" && shown.errors.contains("the access rules refuse"), "\(shown)")
+            let tested = try home.passdir("access", "test", typed, "--as", "cat", "--under", "agent")
+            #expect(
+                tested.exitCode == 1 && tested.output.contains("a version of work/aws/key: by the rule"),
+                "\(tested)")
 
             try set(home, "work", "--deny-under", "agent")
             let new = home.visible("work/new").string

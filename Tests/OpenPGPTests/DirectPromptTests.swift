@@ -143,6 +143,19 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         #expect(pat.prompts.count == 1)
     }
 
+    /// A key that was just used is not asked about, and yet found locked where it has been locked since.
+    @Test func aKeyThatIsLockedAgainIsAskedFor() throws {
+        let pat = try LockedHome()
+        defer { pat.home.remove() }
+        let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
+        for round in 1...3 {
+            pat.answer("right")
+            for _ in 0..<2 { #expect(code(pat.engine, message, request()) == nil) }
+            #expect(pat.prompts.count == round)
+            try Program.run("gpgconf", ["--homedir", pat.home.path, "--reload", "gpg-agent"])
+        }
+    }
+
     /// Of two keys of ours the one that asks nobody is taken.
     @Test func aKeyThatIsOpenIsTakenFirst() throws {
         let pat = try LockedHome()

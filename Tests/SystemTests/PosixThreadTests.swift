@@ -100,8 +100,9 @@ import Testing
         #expect(order.withLock { $0.sorted() } == [0, 1, 2])
     }
 
-    /// Work that comes after other work gets its thread, work that comes meanwhile another one; an idle one ends.
-    @Test func threadsAreUsedAgain() throws {
+    /// Work that comes while other work goes on gets a thread of its own; an idle one ends, and work that comes after that gets
+    /// another.
+    @Test func workWaitsForNoOtherWork() throws {
         let started = Atomic(0)
         let ended = Monitor(0)
         let threads = ReusedThreads(idleSeconds: 0.05) { (body) throws(Errno) in
@@ -135,6 +136,25 @@ import Testing
         ended.waiting { ended, _ in ended == 2 ? .done(()) : .wait(until: nil) }
         try start()
         #expect(Set(waitForDone(3)).count <= 3 && started.load(ordering: .relaxed) == 3)
+    }
+
+    @Test func threadsAreUsedAgain() throws {
+        let started = Atomic(0)
+        let threads = ReusedThreads(idleSeconds: 20) { (body) throws(Errno) in
+            started.add(1, ordering: .relaxed)
+            try PosixThread.startNew(named: "test", body)
+        }
+        // Work may come in the moment in which a thread is no longer at work and not idle yet, but not each time.
+        let done = Monitor(0)
+        for number in 1...200 {
+            try threads.start(
+                PosixThread.Work(name: "test") {
+                    done.withLock { $0 += 1 }
+                    done.broadcast()
+                })
+            done.waiting { done, _ in done == number ? .done(()) : .wait(until: nil) }
+        }
+        #expect(started.load(ordering: .relaxed) < 200)
     }
 
     /// Where the system has no thread to give, the caller is told, and nothing is left that a later thread would do.

@@ -10,8 +10,8 @@ final class SessionKeyService: Sendable {
     private let turns = Turns()
     /// When each key, by its keygrip, last gave a session key without a person; of this user's own keys only.
     private let usedAt = Mutex<[String: ContinuousClock.Instant]>([:])
-    /// As long a key that was not locked is not asked about again: who reads many secrets asks half as often. One that is
-    /// locked meanwhile is refused as if it were asked about.
+    /// For so long after that the agent is not asked whether the key is locked: whoever reads many secrets waits for it half as
+    /// often. Where it has been locked meanwhile, the agent refuses, and a person is asked as ever.
     private static let trustedFor = Duration.seconds(1)
 
     init(_ agent: Agent, _ gate: Gate) {
