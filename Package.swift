@@ -44,7 +44,7 @@ let package = Package(
         .systemLibrary(name: "CGio", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
-        + part("System", ["CLinux", systemPackage])
+        + part("System", ["CGcrypt", "CLinux", systemPackage])
         + part("Fuse", ["CFuse", "System", systemPackage])
         + part(
             "OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "CZlib", "System", systemPackage],
