@@ -50,6 +50,7 @@ let package = Package(
             "OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "CZlib", "System", systemPackage],
             programs: ["Programs"])
         + part("Git", ["CGcrypt", "CGit", "CLinux", "System", systemPackage], tests: ["TestKit"])
+        + part("Contents", ["CGcrypt", "System", systemPackage])
         + part("Settings", ["CSecret", "Git", "OpenPGP", "System", systemPackage])
         + part(
             "Stores",

@@ -19,6 +19,10 @@ readonly disk_packages=(bindfs)
 # shellcheck disable=SC2034
 readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl gnome-keyring dbus libsecret-tools libglib2.0-bin python3-dbusmock)
 
+# The programs that one-time codes and rendered files are compared with.
+# shellcheck disable=SC2034
+readonly contents_packages=(oathtool python3 python3-dotenv python3-yaml)
+
 # What stores and their secrets are made with, beside gpg and git.
 # shellcheck disable=SC2034
 readonly zoo_packages=(pass sq)
