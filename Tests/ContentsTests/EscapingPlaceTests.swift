@@ -1,0 +1,112 @@
+import Contents
+import System
+import Testing
+
+/// Where in a file references stand, and what is made of them there.
+@Suite struct EscapingPlaceTests {
+    private static let value = "a'b\"c\\d$e`<&"
+
+    private func render(_ text: String, _ kind: Escaping, _ value: String = value) throws -> String {
+        try text.replacing("@", with: "passdir://{s/x}").withBytes { try Template($0) }.render(for: kind) {
+            _ in
+            try SecretBytes.of(value)
+        }.text
+    }
+
+    @Test(arguments: [
+        (Escaping.json, "{\"k\": @}", "{\"k\": \"a'b\\\"c\\\\d$e`<&\"}"),
+        (.json, "{\"k\\\"\": \"x@y\"}", "{\"k\\\"\": \"xa'b\\\"c\\\\d$e`<&y\"}"),
+        (.yaml, "k: @", "k: \"a'b\\\"c\\\\d$e`<&\""),
+        (.yaml, "k: @ # @", "k: \"a'b\\\"c\\\\d$e`<&\" # passdir://{s/x}"),
+        (.yaml, "- [x, @, {y: @}]", "- [x, \"a'b\\\"c\\\\d$e`<&\", {y: \"a'b\\\"c\\\\d$e`<&\"}]"),
+        (.yaml, "k: 'it''s @'", "k: 'it''s a''b\"c\\d$e`<&'"),
+        (.yaml, "k: \"\\\"@\"", "k: \"\\\"a'b\\\"c\\\\d$e`<&\""),
+        (.yaml, "---\n- @\n", "---\n- \"a'b\\\"c\\\\d$e`<&\"\n"),
+        (.yaml, "k: !!str @", "k: !!str \"a'b\\\"c\\\\d$e`<&\""),
+        (.yaml, "a: b's c\nk: @", "a: b's c\nk: \"a'b\\\"c\\\\d$e`<&\""),
+        (
+            .yaml, "k: |\n  @\n\n  @\nl: @",
+            "k: |\n  a'b\"c\\d$e`<&\n\n  a'b\"c\\d$e`<&\nl: \"a'b\\\"c\\\\d$e`<&\""
+        ),
+        (.yaml, "- k: |\n    @\n  l: @", "- k: |\n    a'b\"c\\d$e`<&\n  l: \"a'b\\\"c\\\\d$e`<&\""),
+        (.yaml, "- |\n  @\n- @", "- |\n  a'b\"c\\d$e`<&\n- \"a'b\\\"c\\\\d$e`<&\""),
+        (.shell, "X=@y", "X='a'\\''b\"c\\d$e`<&'y"),
+        (.shell, "X='x@'", "X='xa'\\''b\"c\\d$e`<&'"),
+        (.shell, "X=\"x\\\"@\" # @", "X=\"x\\\"a'b\\\"c\\\\d\\$e\\`<&\" # passdir://{s/x}"),
+        (.shell, "\"${HOME}/$(id -u)\"@", "\"${HOME}/$(id -u)\"'a'\\''b\"c\\d$e`<&'"),
+        (.ini, "[s]\nk = @", "[s]\nk = a'b\"c\\d$e`<&"),
+        (.ini, "[s]\nk = \"@\"", "[s]\nk = \"a'b\\\"c\\\\d$e`<&\""),
+        (.ini, "; @\n# @\nk: x@ y", "; passdir://{s/x}\n# passdir://{s/x}\nk: xa'b\"c\\d$e`<& y"),
+        (.xml, "<a b='@'>@</a>", "<a b='a&#39;b&quot;c\\d$e`&lt;&amp;'>a&#39;b&quot;c\\d$e`&lt;&amp;</a>"),
+        (
+            .xml, "<a b=@ /><!-- @ > --><c>@</c>",
+            "<a b=\"a&#39;b&quot;c\\d$e`&lt;&amp;\" /><!-- passdir://{s/x} > --><c>a&#39;b&quot;c\\d$e`&lt;&amp;</c>"
+        ),
+        (.raw, "# @", "# a'b\"c\\d$e`<&"),
+    ])
+    func valuesAreWrittenForTheirPlace(_ kind: Escaping, _ text: String, _ result: String) throws {
+        #expect(try render(text, kind) == result)
+    }
+
+    @Test(arguments: [
+        ("A=@", "x y", "A='x y'"), ("A=@ # @", "x\ny", "A='x\ny' # passdir://{s/x}"),
+        ("export A=@\nB=@", "", "export A=''\nB=''"),
+        ("A=@", "it's", "A=\"it's\""), ("A=@", "a\\\\b", "A=\"a\\\\\\\\b\""), ("A=@", "$x", "A='$x'"),
+        ("A=\"x @\"", "y\"z", "A=\"x y\\\"z\""), ("A='x @'", "$", nil), ("A='x @'", "$y", "A='x $y'"),
+        ("# @\nA='it\\'s @'", "z", "# passdir://{s/x}\nA='it\\'s z'"),
+        ("A=@", "it's $x", nil), ("A=@", "${x}", nil), ("A='@'", "it's", nil), ("A=\"@\"", "$x", nil),
+        ("A=x@", "y", nil),
+        ("A=@x @", "y", nil), ("@=x", "y", nil), ("A=@", "a\rb", nil), ("A=@", "a\0b", nil),
+    ])
+    func valuesOfVariables(_ text: String, _ value: String, _ result: String?) throws {
+        if let result {
+            #expect(try render(text, .dotenv, value) == result)
+        } else {
+            #expect(failure { _ = try render(text, .dotenv, value) }?.code == .cannotHold)
+        }
+    }
+
+    @Test(arguments: [
+        (Escaping.json, "\"\\@\"", "x"), (.yaml, "k: x@", "x"), (.yaml, "k: @ x", "x"),
+        (.yaml, "k: @: x", "x"),
+        (.yaml, "k: x\n  @", "x"), (.yaml, "k: x\n\n  y\n  @", "x"), (.yaml, "'@'", "a\nb"),
+        (.yaml, "k: >\n  @", "a\nb"), (.yaml, "k: |\n  @", " a"),
+        (.yaml, "k: |\n  @", "\n a"), (.yaml, "k: |\n  @", "a\u{85}b"), (.yaml, "k: !@", "x"),
+        (.shell, "cat <<E\n@\nE", "x"), (.shell, "\"$(echo @)\"", "x"), (.shell, "`@`", "x"),
+        (.shell, "$'@'", "x"), (.shell, "\"${x:-@}\"", "x"), (.shell, "\\@", "x"), (.shell, "X=@", "a\0b"),
+        (.ini, "k = @", "a\nb"), (.ini, "k = @", " a"), (.ini, "k = @", "a\u{a0}"), (.ini, "k = @", "a\0b"),
+        (.ini, "@ = x", "x"),
+        (.ini, "[@]", "x"), (.ini, "k =\n  @", "#x"), (.ini, "k = \"@\"", "a\nb"),
+        (.xml, "<![CDATA[@]]>", "x"), (.xml, "<?x @?>", "x"), (.xml, "<a>@</a>", "a\u{1}b"),
+        (.xml, "<a>@</a>", "\u{ffff}"),
+    ])
+    func whatCannotBeHeldIsAnError(_ kind: Escaping, _ text: String, _ value: String) throws {
+        let error = try #require(failure { _ = try render(text, kind, value) }, "\(text)")
+        #expect(error.code == .cannotHold)
+        #expect(error.message.hasPrefix("the value of passdir://{s/x} in line "))
+    }
+
+    @Test(arguments: [Escaping.json, .yaml, .dotenv, .ini, .xml])
+    func textIsUTF8(_ kind: Escaping) throws {
+        let text =
+            kind == .xml
+            ? "<a>passdir://s/x</a>"
+            : "k = passdir://s/x".replacing(" = ", with: kind == .ini ? " = " : kind == .dotenv ? "=" : ": ")
+        let error = try #require(
+            failure {
+                _ = try text.withBytes { try Template($0) }.render(for: kind) { _ in
+                    try SecretBytes.of([0x61, 0xff])
+                }
+            })
+        #expect(
+            error.message
+                == "the value of passdir://s/x in line 1 is no UTF-8, which a file of this kind cannot hold")
+    }
+
+    @Test func blocksAreIndented() throws {
+        #expect(
+            try render("a:\n    k: |\n      @\n    l: 1\n", .yaml, "x\n\n  y\nz")
+                == "a:\n    k: |\n      x\n\n        y\n      z\n    l: 1\n")
+        #expect(try render("k: |\n  a: @)\n", .yaml, "x\n") == "k: |\n  a: x\n  )\n")
+    }
+}
