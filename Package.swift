@@ -64,7 +64,9 @@ let package = Package(
                 "CLinux", "OpenPGP", "Settings", "System", systemPackage,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], tests: ["TestKit"])
-        + part("Mount", ["Access", "Fuse", "OpenPGP", "Stores", "System", systemPackage], tests: ["TestKit"])
+        + part(
+            "Mount", ["Access", "Contents", "Fuse", "OpenPGP", "Stores", "System", systemPackage],
+            tests: ["TestKit"])
         + part(
             "Sync",
             [

@@ -7,10 +7,23 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
     table.opendir = { request, inode, info in
         let inode = InodeNumber(rawValue: inode)
         let flags = openFlags(info)
-        answer(request) { filesystem throws(Errno) in
-            let opened = try filesystem.openDirectory(inode, flags: flags)
-            let handle = OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: true)
-            return .opened(handle, opened, flags)
+        guard let request else { return }
+        @Sendable func answer(_ opened: Opened) -> Answer {
+            .opened(
+                OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: true), opened, flags)
+        }
+        let server = Server.of(request)
+        let atOnce = Result { () throws(Errno) in
+            try server.filesystem.openDirectoryAtOnce(inode, flags: flags)
+        }
+        if case .success(nil) = atOnce {
+            return answerWhenReady(request) { filesystem, caller throws(Errno) in
+                try filesystem.openDirectory(inode, flags: flags, for: caller).map { $0.map(answer) }
+            }
+        }
+        server.answer(request) { () throws(Errno) in
+            guard let opened = try atOnce.get() else { throw .ioError }
+            return answer(opened)
         }
     }
     table.readdir = { request, inode, room, offset, info in

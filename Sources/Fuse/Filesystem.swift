@@ -88,8 +88,12 @@ public protocol Filesystem: AnyObject, Sendable {
         _ inode: InodeNumber, handle: HandleNumber, dataOnly: Bool
     ) throws(Errno)
 
-    /// opendir(3).
-    func openDirectory(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened
+    /// opendir(3) where it waits for nothing; nil where it may, and then `openDirectory` is asked.
+    func openDirectoryAtOnce(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened?
+    /// opendir(3); may block. What waits for a person replies later.
+    func openDirectory(
+        _ inode: InodeNumber, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<Opened>
     /// readdir(3) from `offset`, which is zero or a `nextOffset` of an earlier call on this handle. `add` is false when
     /// the entry didn't fit; then the answer is complete. Adding none says that the directory is at its end. "." and ".."
     /// are names like others: a directory that doesn't add them doesn't show them.
@@ -107,7 +111,7 @@ public protocol Filesystem: AnyObject, Sendable {
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         _ add: (ListedEntry, Entry?, _ nextOffset: Int64) -> Bool
     ) throws(Errno)
-    /// closedir(3). Exactly once for each `openDirectory`.
+    /// closedir(3). Exactly once for each opendir(3).
     func releaseDirectory(_ inode: InodeNumber, handle: HandleNumber)
     /// fsync(2) of a directory; may block.
     func synchronizeDirectory(

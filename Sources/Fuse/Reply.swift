@@ -8,6 +8,14 @@ public enum Reply<Value: Sendable>: Sendable {
     /// The answer is still to come. Until then the request holds no thread.
     case later(PendingReply<Value>)
 
+    /// Has `body` run with the answer, once: at once where it is there, else on the thread that gives it.
+    public func whenGiven(_ body: @escaping @Sendable (Result<Value, Errno>) -> Void) {
+        switch self {
+        case .now(let value): body(.success(value))
+        case .later(let pending): pending.whenGiven(body)
+        }
+    }
+
     /// A reply that gives what `transform` makes of this one's result.
     public func map<Other>(
         _ transform: @escaping @Sendable (Result<Value, Errno>) -> Result<Other, Errno>

@@ -32,6 +32,7 @@ extension StoreFilesystem {
         }
         mount.kept.forgetAll { store in locked.contains { $0 === store } }
         for (store, nodes) in nodes { store.wipeContents(of: nodes) }
+        for node in control.values.wipe(of: locked) { kernelForgets(node) }
         // Who has just read a page from before has it put away first: the kernel waits for that.
         for (_, nodes) in nodes { for node in nodes { kernelForgets(node) } }
         mount.background.sync {}

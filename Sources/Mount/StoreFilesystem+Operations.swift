@@ -190,10 +190,21 @@ extension StoreFilesystem: Filesystem {
         }
     }
 
-    /// opendir(3).
-    public func openDirectory(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
-        guard try tree.node(inode).fileKind == .directory else { throw .notDirectory }
-        return Opened(handle: handles.add(.directory([])))
+    /// opendir(3) of all but what is listed by a look into a secret.
+    public func openDirectoryAtOnce(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened? {
+        let (node, subtree) = try find(inode)
+        guard node.fileKind == .directory else { throw .notDirectory }
+        return subtree.listsAtOnce(node) ? Opened(handle: handles.add(.directory([]))) : nil
+    }
+
+    /// opendir(3) of what is listed by a look into a secret.
+    public func openDirectory(
+        _ inode: InodeNumber, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<Opened> {
+        let (node, subtree) = try find(inode)
+        return try subtree.listing(of: node, for: caller).map { listing in
+            listing.map { Opened(handle: self.handles.add(.listing($0))) }
+        }
     }
 
     /// readdir(3): a listing is taken at its beginning and holds until rewinddir(3).
@@ -201,16 +212,16 @@ extension StoreFilesystem: Filesystem {
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64,
         _ add: (ListedEntry, _ nextOffset: Int64) -> Bool
     ) throws(Errno) {
-        guard case .directory(var listing) = handles[handle] else { throw .badFileDescriptor }
-        if offset == 0 {
+        var listing: [ListedEntry]
+        switch handles[handle] {
+        case .directory(let known): listing = known
+        case .listing(let taken): listing = try ownNames(of: inode) + taken
+        case .file, nil: throw .badFileDescriptor
+        }
+        if offset == 0, case .directory = handles[handle] {
             // From the beginning, first or again (rewinddir): a new look. Offsets into it hold until the next one.
             let (node, subtree) = try find(inode)
-            let parent = tree.parent(of: node) ?? node
-            listing = [
-                ListedEntry(name: Name("."), inode: node.inode, kind: .directory),
-                ListedEntry(name: Name(".."), inode: parent.inode, kind: .directory),
-            ]
-            listing += try subtree.entries(of: node)
+            listing = try ownNames(of: inode) + subtree.entries(of: node)
             handles[handle] = .directory(listing)
         }
         var index = Int(clamping: offset)
@@ -218,6 +229,16 @@ extension StoreFilesystem: Filesystem {
             guard add(listing[index], Int64(index + 1)) else { return }
             index += 1
         }
+    }
+
+    /// "." and "..".
+    private func ownNames(of inode: InodeNumber) throws(Errno) -> [ListedEntry] {
+        let node = try tree.node(inode)
+        let parent = tree.parent(of: node) ?? node
+        return [
+            ListedEntry(name: Name("."), inode: node.inode, kind: .directory),
+            ListedEntry(name: Name(".."), inode: parent.inode, kind: .directory),
+        ]
     }
 
     /// As `readDirectory`, with what a look-up of each entry would tell: most who list a folder look at all that is in it.
@@ -279,6 +300,6 @@ extension StoreFilesystem: Filesystem {
 
     /// removexattr(2): what tells of a secret cannot be taken away.
     public func removeExtendedAttribute(_ inode: InodeNumber, name: [UInt8]) throws(Errno) {
-        throw TellingAttribute(name) == nil ? .noExtendedAttribute : .notPermitted
+        throw TellingAttribute(name) == nil ? .noData : .notPermitted
     }
 }

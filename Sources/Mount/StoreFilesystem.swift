@@ -42,6 +42,8 @@ public final class StoreFilesystem: Sendable {
         public var consent: any Consent = NoConsent()
         /// Judges who may read; nil: everybody may.
         public var judge: (any ReadJudge)?
+        /// The files at the top of the control directory.
+        public var notes: [ControlNote] = []
 
         /// Options with their defaults.
         public init(secretLimit: Int = 64 << 20) {
@@ -51,12 +53,15 @@ public final class StoreFilesystem: Sendable {
 
     let mount: MountState
     let top: Top
+    let control: ControlDirectory
     let handles = Handles()
 
     /// A file system without stores.
     public init(options: Options) {
         mount = MountState(options: options)
         top = Top(mount)
+        control = ControlDirectory(top, in: mount, notes: options.notes)
+        top.addUnlisted(control, name: ControlDirectory.name)
     }
 
     var tree: Tree { mount.tree }

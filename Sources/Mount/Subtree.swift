@@ -15,6 +15,11 @@ protocol Subtree: AnyObject, Sendable {
     /// look up itself.
     func listedLookups(in folder: Node) -> (Name) -> Entry?
 
+    /// Whether `entries` lists a folder; else it is opened with `listing`.
+    func listsAtOnce(_ folder: Node) -> Bool
+    /// The entries of a folder that are found by a look into a secret, for whoever may read that.
+    func listing(of folder: Node, for caller: Caller) throws(Errno) -> Reply<[ListedEntry]>
+
     /// What stat(2) tells; decrypts nothing and asks nobody.
     func attributes(of node: Node) throws(Errno) -> Attributes
     /// What is told of its topmost node when that is looked up. The kernel looks up one name of a folder at a time, so this
@@ -68,6 +73,10 @@ extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
     func listedLookups(in folder: Node) -> (Name) -> Entry? { { _ in nil } }
+    func listsAtOnce(_ folder: Node) -> Bool { true }
+    func listing(of folder: Node, for caller: Caller) throws(Errno) -> Reply<[ListedEntry]> {
+        .now(try entries(of: folder))
+    }
     func openAtOnce(_ node: Node, _ flags: OpenFlags, for thread: Int32) -> (any OpenFile)? { nil }
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
@@ -75,7 +84,7 @@ extension Subtree {
     ) throws(Errno) { throw .notPermitted }
     func target(of link: Node) throws(Errno) -> [UInt8] { throw .invalidArgument }
     func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
-        throw .noExtendedAttribute
+        throw .noData
     }
     func statistics() throws(Errno) -> FileSystemStatistics { FileSystemStatistics(maximumNameLength: 251) }
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {

@@ -26,6 +26,19 @@ final class Top: Subtree {
     /// Those that are shown, and those that are no more.
     var allStores: [MountedStore] { state.withLock { $0.stores + $0.concealed.map(\.store) } }
 
+    /// The names of the entries, in order.
+    var names: [Name] { state.withLock { $0.entries.map(\.name) } }
+
+    /// A store that is shown, by name.
+    func store(_ name: Name) -> MountedStore? {
+        state.withLock { $0.entries.first { $0.name == name } }.flatMap { $0.subtree as? MountedStore }
+    }
+
+    /// Has something under a name that no listing shows.
+    func addUnlisted(_ subtree: any Subtree, name: Name) {
+        mount.tree.add(subtree, .directory, name: name)
+    }
+
     /// Shows something under a name, behind the others.
     func add(_ subtree: any Subtree, _ kind: Node.Kind, name: Name) {
         state.withLock { $0.entries.append((name, subtree)) }

@@ -69,8 +69,12 @@ extension MemoryFilesystem {
         if dataOnly { throw .ioError }
     }
 
-    func openDirectory(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
-        state.withLock { Opened(handle: $0.open(inode)) }
+    func openDirectoryAtOnce(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened? { nil }
+
+    func openDirectory(
+        _ inode: InodeNumber, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<Opened> {
+        .now(state.withLock { Opened(handle: $0.open(inode)) })
     }
 
     func readDirectory(

@@ -15,7 +15,7 @@ import Testing
         _ mount: TestMount, _ folder: Entry, room: Int
     ) throws -> [String: Entry?] {
         let filesystem = mount.filesystem
-        let handle = try filesystem.openDirectory(folder.inode, flags: OpenFlags(rawValue: 0)).handle
+        let handle = try filesystem.openFolder(folder.inode, flags: OpenFlags(rawValue: 0)).handle
         defer { filesystem.releaseDirectory(folder.inode, handle: handle) }
         var told: [String: Entry?] = [:]
         var next: Int64 = 0
@@ -85,7 +85,7 @@ import Testing
             for name in ["a", "b", "c"] { try mount.save("x", "work/" + name) }
             let store = try mount.look("work")
             let filesystem = mount.filesystem
-            let handle = try filesystem.openDirectory(store.inode, flags: OpenFlags(rawValue: 0)).handle
+            let handle = try filesystem.openFolder(store.inode, flags: OpenFlags(rawValue: 0)).handle
             defer { filesystem.releaseDirectory(store.inode, handle: handle) }
             var told: [String: Entry?] = [:]
             let names = ["a", "b", "c"]

@@ -357,8 +357,8 @@ extension TestMount {
         filesystem.top.stores.first { $0.store.name == name }!.store
     }
 
-    fileprivate func lock(_ name: String) { filesystem.lock([store(name)], because: .command) }
-    fileprivate func unlock(_ name: String) { filesystem.unlock([store(name)]) }
+    func lock(_ name: String) { filesystem.lock([store(name)], because: .command) }
+    func unlock(_ name: String) { filesystem.unlock([store(name)]) }
 
     /// Whether nothing of a secret is in memory.
     fileprivate func isForgotten(_ inode: InodeNumber) -> Bool {

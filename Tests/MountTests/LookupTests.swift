@@ -187,7 +187,7 @@ import Testing
         try TestMount.with { mount in
             for name in ["a", "b"] { try mount.makeNode("work/" + name) }
             let folder = try mount.look("work")
-            let handle = try mount.filesystem.openDirectory(folder.inode, flags: OpenFlags(rawValue: 0))
+            let handle = try mount.filesystem.openFolder(folder.inode, flags: OpenFlags(rawValue: 0))
                 .handle
             func names(from offset: Int64, room: Int = .max) throws -> [String] {
                 var found: [String] = []

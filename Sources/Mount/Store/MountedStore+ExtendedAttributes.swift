@@ -32,7 +32,7 @@ enum TellingAttribute: String {
 extension MountedStore {
     func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
         guard let attribute = TellingAttribute(name), let value = try value(of: attribute, for: node) else {
-            throw .noExtendedAttribute
+            throw .noData
         }
         return Array(value.utf8)
     }
@@ -96,9 +96,4 @@ extension MountedStore {
         guard let failed = standingFailures.first(where: { $0.path == path }) else { return nil }
         return failed.message
     }
-}
-
-extension Errno {
-    /// ENODATA, which getxattr(2) calls ENOATTR.
-    static var noExtendedAttribute: Errno { Errno(rawValue: 61) }
 }

@@ -19,7 +19,7 @@ struct OpenSecret: OpenFile {
     /// Which content it was when it was opened.
     private let content: UInt64
     /// How often the content had been wiped by a lock when it was opened.
-    private let wipes: UInt64
+    let wipes: UInt64
 
     init(
         _ store: MountedStore, _ node: Node, _ file: SecretFile, _ flags: OpenFlags, for opener: Caller?
@@ -65,6 +65,21 @@ struct OpenSecret: OpenFile {
             state.read(at: offset, count: count, reply)
         }
         store.mount.options.locks.noteRead()
+    }
+
+    /// Lends the text to `body`, for that call only. The kernel has no part in it.
+    /// - Throws: EACCES where a lock has wiped it.
+    func withText<Value: Sendable>(
+        _ body: (UnsafeRawBufferPointer) throws(ValueError) -> Value
+    ) throws(ValueError) -> Value {
+        try file.state.withLock { (state) throws(ValueError) in
+            guard state.isLoaded, state.wipes == wipes else { throw ValueError(.permissionDenied) }
+            var result = Result<Value, ValueError>.failure(ValueError(.permissionDenied))
+            state.read(at: 0, count: state.count) { text in
+                result = Result { () throws(ValueError) in try body(text) }
+            }
+            return try result.get()
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {

@@ -9,6 +9,8 @@ final class Handles: Sendable {
         case file(any OpenFile)
         /// The listing of a folder, taken when reading starts at its beginning.
         case directory([ListedEntry])
+        /// A listing that was taken when the folder was opened.
+        case listing([ListedEntry])
     }
 
     private struct State {

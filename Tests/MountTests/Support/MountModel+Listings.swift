@@ -41,7 +41,7 @@ extension MountModel {
     func list() throws {
         let folder = anyFolder()
         try same("list \(folder.path)", names(in: folder)) { () throws(Errno) in
-            let handle = try filesystem.openDirectory(folder.inode, flags: OpenFlags(rawValue: 0)).handle
+            let handle = try filesystem.openFolder(folder.inode, flags: OpenFlags(rawValue: 0)).handle
             defer { filesystem.releaseDirectory(folder.inode, handle: handle) }
             var listing = Listing(folder: folder, handle: handle, expected: [])
             try read(&listing)
@@ -54,7 +54,7 @@ extension MountModel {
         if !toTheEnd, listings.isEmpty || (listings.count < 5 && below(3) == 0) {
             let folder = anyFolder()
             try compare("opendir \(folder.path)", nil) { () throws(Errno) in
-                let handle = try filesystem.openDirectory(folder.inode, flags: OpenFlags(rawValue: 0)).handle
+                let handle = try filesystem.openFolder(folder.inode, flags: OpenFlags(rawValue: 0)).handle
                 var listing = Listing(folder: folder, handle: handle, expected: names(in: folder))
                 try read(&listing, room: 1 + below(3))
                 listings.append(listing)

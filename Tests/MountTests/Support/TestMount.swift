@@ -154,7 +154,7 @@ final class TestMount: Sendable {
 
     func entries(_ path: String) throws(Errno) -> [ListedEntry] {
         try at(path) { inode throws(Errno) in
-            let handle = try filesystem.openDirectory(inode, flags: OpenFlags(rawValue: 0)).handle
+            let handle = try filesystem.openFolder(inode, flags: OpenFlags(rawValue: 0)).handle
             defer { filesystem.releaseDirectory(inode, handle: handle) }
             var found: [ListedEntry] = []
             try filesystem.readDirectory(inode, handle: handle, offset: 0) { entry, _ in
@@ -219,5 +219,15 @@ final class TestMount: Sendable {
             decoding: try at(path) { inode throws(Errno) in
                 try filesystem.extendedAttribute(inode, name: Array(("user.passdir." + name).utf8))
             }, as: UTF8.self)
+    }
+}
+
+extension StoreFilesystem {
+    /// opendir(3) of what is listed without a look into a secret.
+    func openFolder(_ inode: InodeNumber, flags: OpenFlags) throws(Errno) -> Opened {
+        guard let opened = try openDirectoryAtOnce(inode, flags: flags) else {
+            throw .resourceTemporarilyUnavailable
+        }
+        return opened
     }
 }

@@ -1,0 +1,113 @@
+import Access
+import Contents
+import Dispatch
+import Fuse
+import Stores
+import Synchronization
+import System
+import SystemPackage
+
+extension ControlDirectory {
+    /// Opens a value: the secret is opened for the caller as by its own name, and closed again once the value is made.
+    func openValue(
+        _ node: Node, _ view: View, _ store: Name, _ path: [Name], for caller: Caller
+    ) throws(Errno) -> Reply<any OpenFile> {
+        let reply = PendingReply<any OpenFile>()
+        let (store, secret, rest) = try walk(path, in: store)
+        // A lock from here on makes what is read void.
+        let lockCount = store.lock.count
+        let name = tree.visiblePath(of: node)
+        do throws(Errno) {
+            let source = try ValueSource(view, rest, of: secret, in: store)
+            try store.open(secret, flags: OpenFlags(rawValue: 0), for: caller).whenGiven { result in
+                defer { self.tree.forget(secret.inode, count: 1) }
+                do throws(ValueError) {
+                    let value = try self.withSecret(result) { (secret) throws(ValueError) in
+                        try source.value(of: secret)
+                    }
+                    let file = try ValueError.wrapping { () throws(Errno) in
+                        try self.opened(value.bytes, of: node, secret, store, lockedTimes: lockCount)
+                    }
+                    self.sentences.set(nil, for: name)
+                    if value.delay == 0 { return reply.give(.success(file)) }
+                    self.mount.background.asyncAfter(deadline: .now() + value.delay) {
+                        reply.give(.success(file))
+                    }
+                } catch {
+                    self.sentences.set(error.sentence, for: name)
+                    reply.give(.failure(error.errno))
+                }
+            }
+            return .later(reply)
+        } catch {
+            tree.forget(secret.inode, count: 1)
+            throw error
+        }
+    }
+
+    /// Runs `body` with what the open of a secret gave, and closes it.
+    private func withSecret<Value>(
+        _ opened: Result<any OpenFile, Errno>, _ body: (OpenSecret) throws(ValueError) -> Value
+    ) throws(ValueError) -> Value {
+        let file = try ValueError.wrapping { () throws(Errno) in try opened.get() }
+        defer { file.close() }
+        guard let secret = file as? OpenSecret else { throw ValueError(.invalidArgument) }
+        return try body(secret)
+    }
+
+    private func opened(
+        _ value: SecretBytes, of node: Node, _ secret: Node, _ store: MountedStore, lockedTimes count: UInt64
+    ) throws(Errno) -> any OpenFile {
+        let file = ValueFile(value, node: node, store: store, among: values)
+        // First known, then looked at: a lock finds it, or is found.
+        values.add(file)
+        guard !store.lock.isLocked, store.lock.count == count else {
+            file.close()
+            throw store.noteLocked(secret)
+        }
+        mount.correctSize(of: node, to: file.size)
+        node.toldSize.store(file.size, ordering: .releasing)
+        return file
+    }
+
+    func listsAtOnce(_ folder: Node) -> Bool {
+        guard case .below(.fields, let name, let path) = try? place(of: folder), !path.isEmpty,
+            let (_, node, _) = try? walk(path, in: name)
+        else { return true }
+        defer { tree.forget(node.inode, count: 1) }
+        return node.kind != .secret
+    }
+
+    /// The fields of a secret, which is decrypted for that.
+    func listing(of folder: Node, for caller: Caller) throws(Errno) -> Reply<[ListedEntry]> {
+        guard case .below(.fields, let name, let path) = try place(of: folder) else { throw .notDirectory }
+        let (store, secret, rest) = try walk(path, in: name)
+        do throws(Errno) {
+            _ = try ValueSource(.first, rest, of: secret, in: store)
+            let reply = PendingReply<[ListedEntry]>()
+            try store.open(secret, flags: OpenFlags(rawValue: 0), for: caller).whenGiven { result in
+                defer { self.tree.forget(secret.inode, count: 1) }
+                do throws(ValueError) {
+                    let names = try self.withSecret(result) { (secret) throws(ValueError) in
+                        try secret.withText { SecretText($0).fieldNames }
+                    }
+                    reply.give(.success(self.listed(names, .regular, in: folder)))
+                } catch {
+                    reply.give(.failure(error.errno))
+                }
+            }
+            return .later(reply)
+        } catch {
+            tree.forget(secret.inode, count: 1)
+            throw error
+        }
+    }
+}
+
+extension SecretText {
+    /// The names of the fields that can be names of files, each once.
+    fileprivate var fieldNames: [Name] {
+        var seen: Set<String> = []
+        return fields.filter { $0.isFileName && seen.insert($0.name).inserted }.compactMap { Name($0.name) }
+    }
+}

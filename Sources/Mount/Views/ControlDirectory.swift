@@ -1,0 +1,239 @@
+import Fuse
+import Stores
+import Synchronization
+import System
+import SystemPackage
+
+/// The control directory, `.passdir` in the mount point: what is made of secrets, each value a file. No listing shows it, so
+/// that no program that walks the mount enters it; it can be named.
+///
+/// Names are looked up without a look into any secret. A value is made when its file is opened: the secret is opened as by its
+/// own name, so that rules, lock and log hold, and the value lies in secret memory until the last close.
+final class ControlDirectory: Subtree {
+    static let name: Name = ".passdir"
+
+    let mount: MountState
+    /// The mount point, whose stores each view shows again. It lives as long as the file system, which owns both.
+    private unowned let top: Top
+    private let notes: [ControlNote]
+    /// Values that programs have open, to be wiped by a lock.
+    let values = OpenValues()
+    /// Why values could not be made.
+    let sentences = ValueSentences()
+
+    /// - Parameter notes: the files at its top.
+    init(_ top: Top, in mount: MountState, notes: [ControlNote]) {
+        (self.top, self.mount, self.notes) = (top, mount, notes)
+    }
+
+    var tree: Tree { mount.tree }
+
+    func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
+        guard folder.kind == .directory else { throw .notDirectory }
+        return try found(ControlPlace(names(of: folder) + [name])) { (thing) throws(Errno) in
+            let node = node(name, thing.kind, in: folder)
+            do throws(Errno) {
+                return Entry(inode: node.inode, attributes: try attributes(of: node, thing))
+            } catch {
+                tree.forget(node.inode, count: 1)
+                throw error
+            }
+        }
+    }
+
+    /// The node of a name, with a lookup counted.
+    private func node(_ name: Name, _ kind: Node.Kind, in folder: Node) -> Node {
+        if let known = tree.child(name, of: folder), known.kind == kind, tree.countLookup(of: known) {
+            return known
+        }
+        return tree.insert(kind, name: name, backing: name, in: folder)
+    }
+
+    /// The entries whose names can be told without a look into a secret.
+    func entries(of folder: Node) throws(Errno) -> [ListedEntry] {
+        try found(place(of: folder)) { (thing) throws(Errno) in
+            switch thing {
+            case .top:
+                listed(notes.map(\.name), .regular, in: folder)
+                    + listed(View.allCases.map(\.name), .directory, in: folder)
+            case .view: listed(top.names, .directory, in: folder)
+            case .folder(let view, let store, let node):
+                try store.entries(of: node).compactMap { entry in
+                    kind(of: entry, in: node, of: store, view).map {
+                        ListedEntry(name: entry.name, inode: tree.inode(of: entry.name, in: folder), kind: $0)
+                    }
+                }
+            case .fieldList: []
+            case .note, .value, .link: throw .notDirectory
+            }
+        }
+    }
+
+    func listed(_ names: [Name], _ kind: FileKind, in folder: Node) -> [ListedEntry] {
+        names.map { ListedEntry(name: $0, inode: tree.inode(of: $0, in: folder), kind: kind) }
+    }
+
+    /// As what a view shows an entry of a store; nil where it does not.
+    private func kind(
+        of entry: ListedEntry, in folder: Node, of store: MountedStore, _ view: View
+    ) -> FileKind? {
+        switch entry.kind {
+        case .directory, .symbolicLink: return entry.kind
+        case .regular:
+            guard entry.name != Store.recipientFileName, store.kind(of: entry.name, in: folder) == .secret
+            else { return nil }
+            return view == .fields ? .directory : .regular
+        }
+    }
+
+    func attributes(of node: Node) throws(Errno) -> Attributes {
+        try found(place(of: node)) { (thing) throws(Errno) in try attributes(of: node, thing) }
+    }
+
+    func attributesUnseen(of top: Node) -> Attributes {
+        mount.attributes(of: top, permissions: 0o500)
+    }
+
+    private func attributes(of node: Node, _ thing: ControlThing) throws(Errno) -> Attributes {
+        switch thing {
+        case .top, .view: return attributesUnseen(of: node)
+        case .note(let note):
+            return mount.attributes(of: node, permissions: 0o400, size: Int64(note.text().utf8.count))
+        case .folder(_, let store, let folder):
+            return shown(try store.attributes(of: folder), of: node, permissions: 0o500)
+        case .fieldList(let store, let secret):
+            return shown(try store.attributes(of: secret), of: node, permissions: 0o500, size: 0)
+        case .value(let store, let secret):
+            // What it was when it was opened last; nothing is known of one that nobody has opened.
+            let size = max(0, node.toldSize.load(ordering: .acquiring))
+            return shown(try store.attributes(of: secret), of: node, permissions: 0o400, size: size)
+        case .link(let store, let link):
+            return shown(try store.attributes(of: link), of: node, permissions: 0o777)
+        }
+    }
+
+    /// The facts of a store's node, told of one of ours.
+    private func shown(
+        _ facts: Attributes, of node: Node, permissions: UInt16, size: Int64? = nil
+    ) -> Attributes {
+        var facts = facts
+        facts.inode = node.inode
+        facts.kind = node.fileKind
+        facts.permissions = permissions
+        if let size { facts.size = size }
+        return facts
+    }
+
+    func target(of link: Node) throws(Errno) -> [UInt8] {
+        try found(place(of: link)) { (thing) throws(Errno) in
+            guard case .link(let store, let node) = thing else { throw .invalidArgument }
+            return try store.target(of: node)
+        }
+    }
+
+    /// `error` tells why a value could not be made; all else is the secret's.
+    func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
+        try found(place(of: node)) { (thing) throws(Errno) in
+            switch thing {
+            case .top, .note, .view: throw .noData
+            case .folder(_, let store, let shown), .fieldList(let store, let shown),
+                .link(let store, let shown):
+                return try store.extendedAttribute(name, of: shown)
+            case .value(let store, let secret):
+                if TellingAttribute(name) == .error, let sentence = sentences.of(tree.visiblePath(of: node)) {
+                    return Array(VisibleText.line(sentence).utf8)
+                }
+                return try store.extendedAttribute(name, of: secret)
+            }
+        }
+    }
+
+    func statistics() throws(Errno) -> FileSystemStatistics { try top.statistics() }
+
+    func checkWritable(_ folder: Node) throws(Errno) { throw .readOnlyFileSystem }
+
+    func create(
+        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .readOnlyFileSystem }
+
+    func setAttributes(
+        of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
+    ) throws(Errno) { throw .readOnlyFileSystem }
+
+    func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
+        guard !flags.isWritable, !flags.truncates else { throw .readOnlyFileSystem }
+        switch try place(of: node) {
+        case .note(let name):
+            guard let note = note(name) else { throw .noSuchFileOrDirectory }
+            let file = PlainFile(bytes: Array(note.text().utf8))
+            mount.correctSize(of: node, to: file.size)
+            return .now(file)
+        case .below(let view, let store, let path):
+            return try openValue(node, view, store, path, for: caller)
+        case .top, .view: throw .isDirectory
+        }
+    }
+
+    private func note(_ name: Name) -> ControlNote? { notes.first { $0.name == name } }
+}
+
+extension ControlDirectory {
+    func place(of node: Node) throws(Errno) -> ControlPlace { try ControlPlace(names(of: node)) }
+
+    /// The names from below the control directory to a node.
+    private func names(of node: Node) throws(Errno) -> [Name] {
+        guard let places = tree.places(to: node) else { throw .staleNFSFileHandle }
+        var names: [Name] = []
+        for place in places {
+            guard let name = Name(bytes: place.name) else { throw .invalidArgument }
+            names.append(name)
+        }
+        return names
+    }
+
+    /// Runs `body` with what a place stands for, which lives for as long.
+    private func found<Value>(
+        _ place: ControlPlace, _ body: (ControlThing) throws(Errno) -> Value
+    ) throws(Errno) -> Value {
+        switch place {
+        case .top: return try body(.top)
+        case .view: return try body(.view)
+        case .note(let name):
+            guard let note = note(name) else { throw .noSuchFileOrDirectory }
+            return try body(.note(note))
+        case .below(let view, let name, let path):
+            let (store, node, rest) = try walk(path, in: name)
+            defer { tree.forget(node.inode, count: 1) }
+            return try body(thing(view, store, node, rest))
+        }
+    }
+
+    /// Finds what lies at a path in a store, with a lookup of it counted.
+    func walk(
+        _ path: [Name], in name: Name
+    ) throws(Errno) -> (store: MountedStore, node: Node, rest: [Name]) {
+        guard let store = top.store(name), let folder = tree.child(name, of: tree.root) else {
+            throw .noSuchFileOrDirectory
+        }
+        let (node, rest) = try store.walk(path, from: folder)
+        return (store, node, rest)
+    }
+
+    private func thing(
+        _ view: View, _ store: MountedStore, _ node: Node, _ rest: [Name]
+    ) throws(Errno) -> ControlThing {
+        switch (node.kind, rest.count) {
+        case (.directory, _): return .folder(view, store, node)
+        case (.symbolicLink, 0): return .link(store, node)
+        case (.secret, _):
+            guard !store.isRecipientFile(node), !store.isScratch(node) else { break }
+            switch (view, rest.count) {
+            case (.fields, 0): return .fieldList(store, node)
+            case (.fields, 1), (.first, 0), (.otp, 0): return .value(store, node)
+            default: throw .notDirectory
+            }
+        default: break
+        }
+        throw .noSuchFileOrDirectory
+    }
+}

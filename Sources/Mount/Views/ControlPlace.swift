@@ -1,0 +1,77 @@
+import Fuse
+import SystemPackage
+
+/// A way to show secrets below the control directory, in folders that mirror the stores.
+enum View: String, CaseIterable {
+    /// A secret is a folder, with a file for each field.
+    case fields
+    /// The first line of a secret, without its newline.
+    case first
+    /// The one-time password of this moment, and a newline.
+    case otp
+
+    /// The folder's name.
+    var name: Name { FilePath(rawValue).lastComponent ?? "." }
+
+    init?(_ name: Name) { self.init(rawValue: name.string) }
+}
+
+/// What a name below the control directory says, before anything is looked up.
+enum ControlPlace: Equatable {
+    /// The control directory itself.
+    case top
+    /// A file at its top.
+    case note(Name)
+    /// The folder of a view: its entries are the stores.
+    case view(View)
+    /// What a view makes of a path in a store.
+    case below(View, store: Name, path: [Name])
+
+    /// - Parameter names: from below the control directory.
+    init(_ names: [Name]) {
+        guard let first = names.first else {
+            self = .top
+            return
+        }
+        guard let view = View(first) else {
+            self = .note(first)
+            return
+        }
+        self = names.count == 1 ? .view(view) : .below(view, store: names[1], path: Array(names[2...]))
+    }
+}
+
+/// What a name below the control directory stands for.
+enum ControlThing {
+    case top
+    case note(ControlNote)
+    case view
+    /// A folder of a store, shown by a view.
+    case folder(View, MountedStore, Node)
+    /// A secret as the folder of its fields.
+    case fieldList(MountedStore, Node)
+    /// A value of a secret.
+    case value(MountedStore, Node)
+    /// A symbolic link of a store. It leads to the same name of the same view.
+    case link(MountedStore, Node)
+
+    var kind: Node.Kind {
+        switch self {
+        case .top, .view, .folder, .fieldList: .directory
+        case .note, .value: .plain
+        case .link: .symbolicLink
+        }
+    }
+}
+
+/// A file at the top of the control directory that shows a text which is no secret.
+public struct ControlNote: Sendable {
+    let name: Name
+    /// Made on each look.
+    let text: @Sendable () -> String
+
+    /// - Parameter text: what it shows; called on each open and each look at its size, and returns at once.
+    public init(named name: Name, text: @escaping @Sendable () -> String) {
+        (self.name, self.text) = (name, text)
+    }
+}
