@@ -36,6 +36,7 @@ struct MountSetup {
         gate.use(try AccessOptions(configuration))
         options.judge = gate
         options.consent = gate
+        options.notes = ControlNotes.all
         options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(

@@ -1,0 +1,23 @@
+import Mount
+import SystemPackage
+
+/// What the files at the top of the control directory say.
+enum ControlNotes {
+    static var all: [ControlNote] {
+        [
+            ControlNote(named: "README") { readme },
+            ControlNote(named: "version") { Version.number + "\n" },
+        ]
+    }
+
+    private static let readme = """
+        This directory is listed nowhere, so that no program enters it by itself. Each value of a secret is a file here,
+        which is made when it is opened; passdir's rules, locks and log hold as for the secret itself.
+
+          first/STORE/PATH         the first line, without its newline
+          fields/STORE/PATH/NAME   what stands behind "NAME:"; listing PATH decrypts the secret
+          otp/STORE/PATH           the one-time password of this moment; of a counter, which is raised and saved first
+          version                  the version of passdir
+
+        """
+}
