@@ -18,9 +18,6 @@ struct ClipboardProgram: Sendable {
     /// - Parameter environment: PASSWORD_STORE_X_SELECTION is heeded, as by pass.
     /// - Throws: one sentence where there is no display, or no program for it.
     init(environment: [String: String]) throws(DaemonError) {
-        var environment = environment
-        // wl-copy keeps what it copies in a file for as long as it serves it: where files are in memory only.
-        if let runtime = environment["XDG_RUNTIME_DIR"], !runtime.isEmpty { environment["TMPDIR"] = runtime }
         self.environment = environment
         let named = environment["PASSWORD_STORE_X_SELECTION"] ?? ""
         selection = named.isEmpty ? "clipboard" : named
@@ -57,10 +54,30 @@ struct ClipboardProgram: Sendable {
 
     private var copying: [String] {
         switch kind {
-        case .wayland: ["wl-copy", "--type", "text/plain"] + (selection == "primary" ? ["--primary"] : [])
+        case .wayland:
+            (Self.hasTemporaryFilesInMemory ? [] : Self.withOwnTemporaryFolder)
+                + ["wl-copy", "--type", "text/plain"] + (selection == "primary" ? ["--primary"] : [])
         case .xclip: ["xclip", "-selection", selection, "-in"]
         case .xsel: ["xsel", "--\(selection)", "--input"]
         }
+    }
+
+    /// wl-copy keeps what it serves in a file below /tmp, whatever TMPDIR says: it gets a /tmp of its own that is in memory, in a
+    /// namespace of its own. Where the system allows no such, nothing is copied.
+    private static let withOwnTemporaryFolder = [
+        "unshare", "--map-root-user", "--mount", "sh", "-c",
+        "mount -t tmpfs -o mode=700 tmpfs /tmp && exec \"$@\"", "sh",
+    ]
+
+    /// Whether /tmp is a tmpfs of its own; proc_pid_mountinfo(5).
+    private static var hasTemporaryFilesInMemory: Bool {
+        let table = ProcessFolder(getpid())?.bytes(of: "mountinfo", atMost: 4 << 20) ?? []
+        let last = table.split(separator: UInt8(ascii: "\n")).map { $0.split(separator: UInt8(ascii: " ")) }
+            .last { $0.count > 6 && $0[4].elementsEqual("/tmp".utf8) }
+        guard let last, let dash = last.firstIndex(where: { $0.elementsEqual("-".utf8) }) else {
+            return false
+        }
+        return last.indices.contains(dash + 1) && last[dash + 1].elementsEqual("tmpfs".utf8)
     }
 
     private var pasting: [String] {
@@ -125,6 +142,13 @@ struct ClipboardProgram: Sendable {
         }
         let status = child.wait().status
         guard status == 0 else {
+            if words.first == "unshare" {
+                throw DaemonError(
+                    message:
+                        "nothing was copied: wl-copy would keep the secret in a file in /tmp, which is on a disk, and "
+                        + "cannot be given another /tmp here; install xclip and unset WAYLAND_DISPLAY, or mount a tmpfs there"
+                )
+            }
             throw DaemonError(
                 message:
                     "nothing was copied: \(words[0]) ended with status \(status); is the display reachable?")
