@@ -1,5 +1,4 @@
 import CGcrypt
-import CLinux
 import Glibc
 import System
 
