@@ -42,6 +42,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CGio", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLinux"),
     ]
         + part("System", ["CGcrypt", "CLinux", systemPackage])
@@ -76,7 +77,8 @@ let package = Package(
         + part(
             "Daemon",
             [
-                "Access", "CGio", "CLinux", "Fuse", "Git", "Mount", "OpenPGP", "Settings", "Stores", "Sync",
+                "Access", "CGio", "CLinux", "CQREncode", "Contents", "Fuse", "Git", "Mount", "OpenPGP",
+                "Settings", "Stores", "Sync",
                 "System",
                 systemPackage, logging,
             ],
@@ -85,7 +87,7 @@ let package = Package(
             .executableTarget(
                 name: "passdir",
                 dependencies: [
-                    "Access", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System",
+                    "Access", "Contents", "Daemon", "Git", "OpenPGP", "Settings", "Stores", "Sync", "System",
                     systemPackage, logging,
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 ],

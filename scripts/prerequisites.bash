@@ -3,7 +3,7 @@
 
 # What building and running passdir needs, by Debian's names.
 # shellcheck disable=SC2034  # read by the scripts that source this
-readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev zlib1g-dev libsecret-1-dev libglib2.0-dev libsqlite3-dev gnupg git)
+readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev libgcrypt20-dev zlib1g-dev libsecret-1-dev libglib2.0-dev libqrencode-dev libsqlite3-dev gnupg git)
 
 # The programs that the tests save and read with.
 # shellcheck disable=SC2034
@@ -22,6 +22,10 @@ readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl g
 # The programs that one-time codes and rendered files are compared with.
 # shellcheck disable=SC2034
 readonly contents_packages=(oathtool python3 python3-dotenv python3-yaml)
+
+# The displays whose clipboards the tests use, and what reads QR codes.
+# shellcheck disable=SC2034
+readonly desktop_packages=(xvfb xclip xsel wl-clipboard sway zbar-tools)
 
 # What stores and their secrets are made with, beside gpg and git.
 # shellcheck disable=SC2034

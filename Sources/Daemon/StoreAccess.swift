@@ -16,6 +16,12 @@ public struct StoreAccess: Sendable {
     /// The path on disk of what was named: what the mount shows there, or the secret that it would be.
     public var backingPath: FilePath { VisibleName.backingPath(of: path, in: store.root) }
     private let committing: Committer.Options
+    private let environment: [String: String]
+    /// Whether a daemon shows the store: it pushes what a command has committed.
+    var isServed: Bool {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        return (try? client.access(limit: .seconds(2))) != nil
+    }
 
     /// The store that an argument names (`TypedPlace`).
     /// - Throws: One sentence where there is no such store, or it is not for that use.
@@ -25,6 +31,18 @@ public struct StoreAccess: Sendable {
         let opener = try StoreOpener(environment: environment)
         let place = try TypedPlace(argument, in: opener.registry, environment: environment)
         return try StoreAccess(opener, place.store, place.path, for: use)
+    }
+
+    static func open(
+        _ place: TypedPlace, _ opener: StoreOpener, for use: StoreUse
+    ) throws(DaemonError) -> StoreAccess {
+        try open(place.store, place.path, opener, for: use)
+    }
+
+    static func open(
+        _ definition: StoreDefinition, _ path: FilePath, _ opener: StoreOpener, for use: StoreUse
+    ) throws(DaemonError) -> StoreAccess {
+        try StoreAccess(opener, definition, path, for: use)
     }
 
     /// Stores by their names.
@@ -60,6 +78,7 @@ public struct StoreAccess: Sendable {
     ) throws(DaemonError) {
         store = try opener.store(definition, for: use)
         self.path = path
+        environment = opener.environment
         var committing = try opener.committing(definition)
         committing.keepFact = opener.keepingFacts(of: store.identifier)
         self.committing = committing
@@ -70,14 +89,38 @@ public struct StoreAccess: Sendable {
     /// Blocks the calling thread.
     /// - Throws: why something is not committed.
     public func commit(_ changes: [Change], pushing: Bool = true) throws(DaemonError) {
-        var committing = committing
-        committing.recovers = false
-        let committer = Committer(store: store, options: committing, log: StoreOpener.quietLog)
+        let committer = committer()
         for change in changes { committer.note(change) }
         ActorCall { await committer.finish(timeout: .seconds(10), pushing: pushing) }.value()
         let status = committer.status
         if status.pendingChanges > 0 {
             throw DaemonError(message: status.lastError ?? "the changes could not be committed in time")
         }
+    }
+    /// Commits files as they lie on disk, or are there no more, as one commit with a message of its own; pushes it as
+    /// `commit(_:pushing:)`. Blocks the calling thread.
+    /// - Parameter message: one sentence.
+    /// - Throws: why they are not committed.
+    public func commit(
+        _ files: [FilePath], message: String, pushing: Bool = true
+    ) throws(DaemonError) {
+        let committer = committer()
+        let failure = ActorCall { () async -> CommitError? in
+            do throws(CommitError) {
+                try await committer.commit(paths: files, message: message + "\n")
+                return nil
+            } catch {
+                return error
+            }
+        }.value()
+        if let failure { throw DaemonError(message: failure.message) }
+        guard pushing else { return }
+        ActorCall { await committer.finish(timeout: .seconds(10), pushing: true) }.value()
+    }
+
+    private func committer() -> Committer {
+        var committing = committing
+        committing.recovers = false
+        return Committer(store: store, options: committing, log: StoreOpener.quietLog)
     }
 }

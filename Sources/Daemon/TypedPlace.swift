@@ -67,7 +67,7 @@ public struct TypedPlace: Sendable {
 
     /// Whether it can only be a path: it begins with `/`, `./` or `../`. Any other that begins with the name of a store
     /// means that store, whatever the folder holds that the command runs in: others choose the names in there.
-    private static func isPath(_ text: String) -> Bool {
+    static func isPath(_ text: String) -> Bool {
         let first = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first
         return first.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? false
     }

@@ -127,6 +127,12 @@ extension Catalogue {
         item(
             "control lock", "file", .runtime, "control.lock", .none, .daemon, "Held by the running daemon"),
         item(
+            "clipboard's holder", "process number", .runtime, "clipboard", .none, .daemon,
+            "Which process takes a copied secret from the clipboard again"),
+        item(
+            "counting", "file", .runtime, "counting", .none, .daemon,
+            "Held while a one-time code is counted"),
+        item(
             "new ciphertext", "OpenPGP message", .store, ".passdir-*.tmp", .ciphertext, .stores,
             "A secret while it is saved, then removed"),
         item(
@@ -188,6 +194,9 @@ extension Catalogue {
         item(
             "lost secrets", "JSON", .fact, "lost", .personal, .daemon,
             "Which secrets could not be saved before the daemon ended; never their text"),
+        item(
+            "last new secret", "seconds since 1970", .fact, "lastNew", .personal, .daemon,
+            "When you last chose the store for a new secret, to offer it first the next time"),
         item(
             "rewritten commits", "commit ids", .fact, "rewritten", .personal, .sync,
             "Commits that were rebased onto the remote's"),

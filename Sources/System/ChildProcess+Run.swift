@@ -42,6 +42,29 @@ extension ChildProcess {
         timeout: Duration, group: Group = .own, keepsErrors: Bool = true,
         hear: (UnsafeRawBufferPointer) -> Void
     ) throws(Errno) -> Outcome {
+        try input.withUnsafeBufferPointer { (input) throws(Errno) in
+            try run(
+                words, environment: environment, directory: directory, bytes: UnsafeRawBufferPointer(input),
+                timeout: timeout, group: group, keepsErrors: keepsErrors, hear: hear)
+        }
+    }
+
+    /// As above; what it reads is a secret, which reaches it by a pipe only.
+    public static func run(
+        _ words: [String], environment: [String: String], secret: SecretBytes, timeout: Duration,
+        hear: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) -> Outcome {
+        try secret.withUnsafeBytes { (bytes) throws(Errno) in
+            try run(
+                words, environment: environment, directory: nil, bytes: bytes, timeout: timeout, group: .own,
+                keepsErrors: true, hear: hear)
+        }
+    }
+
+    private static func run(
+        _ words: [String], environment: [String: String], directory: FilePath?, bytes: UnsafeRawBufferPointer,
+        timeout: Duration, group: Group, keepsErrors: Bool, hear: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) -> Outcome {
         let (given, output, errors) = (try Conduit(), try Conduit(), try Conduit())
         let child = try ChildProcess(
             words, environment: environment, directory: directory,
@@ -51,8 +74,8 @@ extension ChildProcess {
         output.closeWriting()
         errors.closeWriting()
         let end = ContinuousClock.now + timeout
-        var (unsent, heard, said) = (input[...], 0, [UInt8]())
-        if unsent.isEmpty { given.closeWriting() }
+        var (sent, heard, said) = (0, 0, [UInt8]())
+        if bytes.isEmpty { given.closeWriting() }
         while output.reading >= 0 || errors.reading >= 0 {
             var entries = [
                 pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
@@ -74,11 +97,10 @@ extension ChildProcess {
             }
             if entries[1].revents != 0, !errors.read({ said += $0 }) { errors.closeReading() }
             if entries[2].revents != 0 {
-                let count = unsent.withUnsafeBytes {
-                    write(given.writing, $0.baseAddress, min($0.count, 4096))
-                }
-                if count > 0 { unsent = unsent.dropFirst(count) }
-                if count < 0 && errno != EINTR || unsent.isEmpty { given.closeWriting() }
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+                let count = write(given.writing, rest.baseAddress, min(rest.count, 4096))
+                if count > 0 { sent += count }
+                if count < 0 && errno != EINTR || sent == bytes.count { given.closeWriting() }
             }
         }
         return Outcome(

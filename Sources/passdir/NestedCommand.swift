@@ -8,9 +8,15 @@ enum NestedCommand {
     /// The arguments that are meant.
     /// - Throws: One sentence where it is not known what is meant.
     static func resolved(_ arguments: [String]) throws(WrongUsage) -> [String] {
-        guard let first = arguments.first, !first.hasPrefix("-") else { return arguments }
+        guard let first = arguments.first else { return arguments }
+        if first.hasPrefix("-") {
+            // pass shows what is named without a command.
+            let isOfPass = first == "-c" || first.hasPrefix("--clip")
+            if isOfPass, let hint = PassWords.hint("-c", Array(arguments.dropFirst())) { throw hint }
+            return arguments
+        }
         if first == "help" { return ["help"] + (try page(Array(arguments.dropFirst()))) }
-        guard let command = child(of: Passdir.self, first) else {
+        guard let command = child(of: Passdir.self, first) ?? alias(first) else {
             throw unknown(first, Array(arguments.dropFirst()))
         }
         // A command that has only others below it; one that has a default may take the word for an argument of that.
@@ -71,6 +77,7 @@ enum NestedCommand {
                 )
             }
             let paths = paths(to: name, below: Passdir.self)
+            if paths.isEmpty, let command = alias(name) { return [command._commandName] + words.dropFirst() }
             guard let path = paths.first else {
                 throw WrongUsage(message: "there is no command \"\(name)\": passdir help lists all")
             }
@@ -86,6 +93,11 @@ enum NestedCommand {
 
     private static func child(of command: Command, _ name: String) -> Command? {
         command.configuration.subcommands.first { $0._commandName == name }
+    }
+
+    /// The command that has this name, too: as pass calls it.
+    private static func alias(_ name: String) -> Command? {
+        Passdir.configuration.subcommands.first { $0.configuration.aliases.contains(name) }
     }
 
     /// Where commands of this name lie below others, such as `store reclone`.

@@ -31,6 +31,15 @@ enum Output {
         secret.withUnsafeBytes { write($0) }
     }
 
+    /// A part of a secret, and a newline.
+    static func print(secret: SecretBytes) {
+        write(secret: secret)
+        write("")
+    }
+
+    /// A piece of a secret, or of what a program prints of one, byte for byte.
+    static func write(secretPiece bytes: UnsafeRawBufferPointer) { write(bytes) }
+
     /// One line; a line break within it is shown, not made.
     static func print(_ line: String) {
         write(VisibleText.line(line))

@@ -11,19 +11,12 @@ enum PassWords {
     }
 
     private static func way(_ word: String, _ rest: [String]) -> String? {
-        let typed = rest.last { !$0.hasPrefix("-") }
-        let file = file(typed)
+        let place = rest.last { !$0.hasPrefix("-") }.map(ShellWord.quoted) ?? "PATH"
         return switch word {
-        case "ls": "passdir list lists the names, and ls \(ShellWord.quoted(mountPoint)) the files"
-        case "find": "passdir search \(typed.map(ShellWord.quoted) ?? "WORD") finds names"
-        case "grep":
-            "grep -r \(typed.map(ShellWord.quoted) ?? "WORD") \(ShellWord.quoted(mountPoint)) searches every secret"
-        case "show", "cat", "get": "a secret is a file: cat \(file), and passdir store show shows a store"
-        case "insert", "add", "edit", "set":
-            "a secret is a file: $EDITOR \(file), or write to it; passdir store add adds a store"
-        case "generate": "a secret is a file: write a generator's output to \(file)"
-        case "rm", "delete": "a secret is a file: rm \(file); passdir store remove removes a store"
-        case "mv", "cp": "a secret is a file: use \(word) below \(ShellWord.quoted(mountPoint))"
+        case "cat", "get", "print": "passdir show \(place) prints a secret"
+        case "-c": "passdir show -c \(place) copies a secret"
+        case "set", "new":
+            "passdir insert \(place) saves what you type, and passdir edit \(place) opens your editor"
         case "init":
             "passdir recipients set STORE KEY chooses who can read; passdir store add NAME --path DIR --init "
                 + "creates a store"
@@ -32,21 +25,14 @@ enum PassWords {
             "git -C \(storeFolder) still works beside the mount; passdir log, passdir sync and passdir restore "
                 + "cover the usual cases"
         case "push", "pull", "fetch", "commit": "passdir sync commits, fetches, merges and pushes"
-        default: nil
+        default: isThere(word) ? "passdir show \(ShellWord.quoted(word)) shows it" : nil
         }
     }
 
-    /// Where the secret is that was named as pass names it, in the only store.
-    private static func file(_ typed: String?) -> String {
-        let names = StoreContext.definitions().map(\.name)
-        let name = names.count == 1 ? names[0] : "STORE"
-        let isWhole = names.contains { typed == $0 || typed?.hasPrefix($0 + "/") ?? false }
-        return ShellWord.quoted("\(mountPoint)/" + (isWhole ? "" : name + "/") + (typed ?? "PATH"))
-    }
-
-    private static var mountPoint: String {
-        (try? Daemon.mountPoint(argument: nil, environment: CallerEnvironment.variables()))?.string
-            ?? "~/passdir"
+    /// pass shows what is named without a command.
+    private static func isThere(_ word: String) -> Bool {
+        let environment = CallerEnvironment.variables()
+        return (try? SecretSearch(environment: environment).existing(word, for: .reading)) != nil
     }
 
     private static var storeFolder: String {

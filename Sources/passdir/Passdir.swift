@@ -24,10 +24,13 @@ struct Passdir: ParsableCommand {
         subcommands: [
             StoreCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, SyncCommand.self,
             DiscardCommand.self, LockCommand.self, UnlockCommand.self,
+            ShowCommand.self, OTPCommand.self, GenerateCommand.self, InsertCommand.self, EditCommand.self,
+            RemoveCommand.self,
+            MoveCommand.self, CopyCommand.self, FindCommand.self, GrepCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
             AuditCommand.self,
-            EraseCommand.self, TransferSubcommand.self,
+            EraseCommand.self, TransferSubcommand.self, HoldClipboardSubcommand.self,
         ]
     )
 
@@ -37,7 +40,8 @@ struct Passdir: ParsableCommand {
         ProcessProtection.forbidCoreDumps()
         do {
             var command = try parseAsRoot(
-                NestedCommand.resolved(withoutQuiet(CommandLine.arguments.dropFirst())))
+                NestedCommand.resolved(PassOptions.rewritten(withoutQuiet(CommandLine.arguments.dropFirst())))
+            )
             try command.run()
         } catch let wrong as WrongUsage {
             StandardError.print("passdir: " + wrong.message)

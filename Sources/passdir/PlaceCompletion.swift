@@ -23,6 +23,20 @@ enum PlaceCompletion {
     /// Stores and folders.
     static let folders = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: true) }
 
+    /// As `places`, and what every store has by its path alone.
+    static let anyPlaces = CompletionKind.custom { _, _, prefix in
+        let names = StoreContext.definitions().map(\.name)
+        let first = prefix.prefix { $0 != "/" }
+        let hasStore = prefix.contains("/") && names.contains { $0 == first }
+        let bare = names.flatMap { name in
+            hasStore
+                ? []
+                : level("\(name)/\(prefix)", foldersOnly: false).map { String($0.dropFirst(name.count + 1)) }
+        }
+        var seen: Set<String> = []
+        return (level(prefix, foldersOnly: false) + bare).filter { seen.insert($0).inserted }
+    }
+
     private static func level(_ prefix: String, foldersOnly: Bool) -> [String] {
         let stores = StoreContext.definitions()
         guard let slash = prefix.lastIndex(of: "/") else {

@@ -52,7 +52,7 @@ struct RestoreCommand: ParsableCommand {
         try put(version, history, access)
     }
 
-    private static func point(_ typed: String) -> HistoryPoint {
+    static func point(_ typed: String) -> HistoryPoint {
         Timestamp(typed: typed).map { .at($0.seconds, typed: typed) } ?? .named(typed)
     }
 

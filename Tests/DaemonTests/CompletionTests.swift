@@ -42,6 +42,9 @@ import Testing
             #expect(
                 try completions(home, ["passdir", "recipients", "add", "one", "a@"]) == ["a@example.org"])
             #expect(try completions(home, ["passdir", "store", "set", "one", "userN"]) == ["userName"])
+            #expect(try completions(home, ["passdir", "show", "ma"]) == ["mail/"])
+            #expect(try completions(home, ["passdir", "cp", "mail/"]) == ["mail/imap"])
+            #expect(try completions(home, ["passdir", "show", "one/mail/"]) == ["one/mail/imap"])
             #expect(access(home.path("ran").string, F_OK) != 0)
         }
     }

@@ -2,7 +2,8 @@ import Glibc
 public import System
 import SystemPackage
 
-/// Starts this program anew as a daemon, and waits until it says how its start went.
+/// Starts this program anew as a daemon, or as another process that outlives the command, and waits until it says how its
+/// start went.
 ///
 /// A fork without exec is not safe once Swift runs threads, so the daemon is a fresh process of the same
 /// executable: a session of its own, `/` as working directory, `/dev/null` to read, a log file to write.
@@ -35,37 +36,47 @@ public enum Detached {
     /// - Parameters:
     ///   - arguments: after the program's name; `--ready-fd N` is appended. Paths in them must be absolute.
     ///   - environment: all of the daemon's environment; paths in it must be absolute.
-    ///   - logFile: where its standard output and error go; appended to, made with mode 0600 if need be.
+    ///   - logFile: where its standard output and error go; appended to, made with mode 0600 if need be. Nil: nowhere.
     ///   - limit: how long the start may take.
     ///   - executable: the program to start; this one by default.
+    ///   - input: what it reads from standard input, to the end, before it says that it is ready.
+    ///   - role: what it is called in sentences.
     /// - Returns: the daemon's process id.
     @discardableResult
     public static func start(
-        arguments: [String], environment: [String: String], logFile: FilePath,
-        limit: Duration = .seconds(60), executable: FilePath? = nil
+        arguments: [String], environment: [String: String], logFile: FilePath?,
+        limit: Duration = .seconds(60), executable: FilePath? = nil, input: SecretBytes? = nil,
+        as role: String = "the daemon"
     ) throws(Failure) -> Int32 {
         let words = ["passdir"] + arguments + [Readiness.option, String(readyDescriptor)]
         let (child, reading): (ChildProcess, CInt)
         do throws(Errno) {
-            let opened = logFile.withPlatformString {
-                open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            }
-            guard opened >= 0 else { throw .last }
-            let log = OwnedDescriptor(opened)
+            let log = try OwnedDescriptor(
+                opening: logFile ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
             let ready = try Pipe()
+            let given = try Pipe()
             child = try ChildProcess(
                 words, program: executable?.string ?? ownExecutable, environment: environment,
-                descriptors: [nil, log.raw, log.raw, ready.writing.raw], group: .newSession)
+                descriptors: [input == nil ? nil : given.reading.raw, log.raw, log.raw, ready.writing.raw],
+                group: .newSession)
+            let writing = given.takeWriting()
+            if let input {
+                BrokenPipe.isAnError()
+                // Who does not read on has a sentence about it.
+                try? input.withUnsafeBytes { (bytes) throws(Errno) in try writing.writeAll(bytes) }
+            }
             reading = ready.takeReading().release()
         } catch {
-            throw Failure(code: .notStarted, message: "cannot start the daemon: \(error)")
+            throw Failure(code: .notStarted, message: "cannot start \(role): \(error)")
         }
         defer { close(reading) }
-        return try awaitReadiness(of: child, reading: reading, logFile: logFile, limit: limit)
+        return try awaitReadiness(
+            of: child, reading: reading, role: role, advice: logFile.map { "; see \($0)" } ?? "", limit: limit
+        )
     }
 
     private static func awaitReadiness(
-        of child: ChildProcess, reading: Int32, logFile: FilePath, limit: Duration
+        of child: ChildProcess, reading: Int32, role: String, advice: String, limit: Duration
     ) throws(Failure) -> Int32 {
         let deadline = ContinuousClock.now + limit
         var line: [UInt8] = []
@@ -75,7 +86,7 @@ public enum Detached {
                 child.wait()
                 throw Failure(
                     code: .timedOut,
-                    message: "the daemon was not ready within \(limit.components.seconds) s; see \(logFile)")
+                    message: "\(role) was not ready within \(limit.components.seconds) s\(advice)")
             }
             var chunk = [UInt8](repeating: 0, count: 4096)
             let count = read(reading, &chunk, chunk.count)
@@ -85,7 +96,7 @@ public enum Detached {
         guard line.last == UInt8(ascii: "\n") else {
             throw Failure(
                 code: .died,
-                message: "the daemon ended (\(words(for: child.wait()))) before it was ready; see \(logFile)")
+                message: "\(role) ended (\(words(for: child.wait()))) before it was ready\(advice)")
         }
         let sentence = String(decoding: line.dropLast(), as: UTF8.self)
         guard sentence == Readiness.ready else {

@@ -1,5 +1,4 @@
 import Git
-import Glibc
 import OpenPGP
 public import Stores
 import System
@@ -22,7 +21,7 @@ extension StoreHistory {
             var ours: UInt64?
             for _ in 0..<16 {
                 let staged = try store.stage(plaintext, for: secret)
-                let aside = try freeName(beside: secret)
+                let aside = try store.freeConflictPath(beside: secret)
                 let published = try staged.publish(as: secret, movingOldTo: aside)
                 if published.movedOld {
                     let isOurs = try store.root.status(of: aside).identity.inode == ours
@@ -57,13 +56,5 @@ extension StoreHistory {
             ? try store.root.target(ofLink: file)
             : try store.read(file, limit: .max)
         return try Repository.blobID(of: bytes) == item.id
-    }
-
-    private func freeName(beside path: FilePath) throws(Errno) -> FilePath {
-        for attempt in 0..<1000 {
-            let name = ConflictName.path(beside: path, at: Int64(time(nil)), attempt: attempt)
-            if try store.root.statusIfPresent(of: name) == nil { return name }
-        }
-        throw .fileExists
     }
 }

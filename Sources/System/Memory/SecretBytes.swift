@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import SystemPackage
+public import SystemPackage
 
 /// Plaintext that never changes, in memory that is left out of core dumps and forked children, is locked as far as the
 /// limits allow, and is wiped when the last reference goes.
@@ -31,6 +31,34 @@ public final class SecretBytes: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
         try body(UnsafeRawBufferPointer(start: pages.base, count: count))
+    }
+
+    /// Whether these are the same bytes; takes as long for any that are as many.
+    public func isEqual(to other: SecretBytes) -> Bool {
+        guard count == other.count else { return false }
+        return withUnsafeBytes { one in
+            other.withUnsafeBytes { other in zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0 }
+        }
+    }
+
+    /// Everything that a descriptor gives up to its end.
+    /// - Throws: EFBIG for more than `limit` bytes; what read(2) says.
+    public static func all(of descriptor: CInt, atMost limit: Int) throws(Errno) -> SecretBytes {
+        var buffer = SecretBuffer()
+        var count = 0
+        while true {
+            // One more, so that what is too long is seen.
+            try buffer.resize(to: min(count + 65_536, limit + 1))
+            let got = buffer.withUnsafeMutableBytes { bytes in
+                read(descriptor, bytes.baseAddress.map { $0 + count }, bytes.count - count)
+            }
+            if got < 0, errno != EINTR { throw .last }
+            count += max(got, 0)
+            guard count <= limit else { throw .fileTooLarge }
+            guard got != 0 else { break }
+        }
+        try buffer.resize(to: count)
+        return buffer.freeze()
     }
 
     /// How many bytes of secret memory, in all live values of the process, could not be locked and so may reach

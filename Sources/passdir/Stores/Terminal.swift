@@ -43,13 +43,19 @@ enum Terminal {
             StandardError.endLine()
             signals.end()
         }
-        return try readSecret(toLineEnd: true, until: { signals.hasCome })
+        return try read(toLineEnd: true, atMost: largest, until: { signals.hasCome })
     }
 
     /// All of standard input, byte for byte, but for one newline at its end.
     static func standardInput() throws -> SecretBytes? {
         do throws(Errno) {
-            return try readSecret(toLineEnd: false, until: { false })
+            guard let all = try read(toLineEnd: false, atMost: largest, until: { false }) else { return nil }
+            let endsInNewline = all.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
+            guard endsInNewline else { return all }
+            guard all.count > 1 else { return nil }
+            return try all.withUnsafeBytes { (bytes) throws(Errno) in
+                try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes.dropLast()))
+            }
         } catch {
             guard error == .fileTooLarge else { throw error }
             throw CommandFailure(
@@ -60,16 +66,16 @@ enum Terminal {
     /// No credential is longer, and who pipes a wrong file in is to hear of it.
     private static let largest = 1 << 20
 
+    /// What standard input holds, byte for byte: a line without its newline, or all of it; nil where that is nothing.
     /// - Parameter isOver: asked when a signal has come; what was typed until then is forgotten.
-    private static func readSecret(
-        toLineEnd: Bool, until isOver: () -> Bool
+    static func read(
+        toLineEnd: Bool, atMost limit: Int, until isOver: () -> Bool
     ) throws(Errno) -> SecretBytes? {
         var buffer = SecretBuffer()
-        var count = 0
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
         while true {
-            let got = read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
+            let got = Glibc.read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
             if got < 0, errno == EINTR {
                 if isOver() { return nil }
                 continue
@@ -79,18 +85,14 @@ enum Terminal {
             var failure: Errno?
             chunk.withUnsafeBytes { bytes in
                 do throws(Errno) {
-                    try buffer.write(UnsafeRawBufferPointer(rebasing: bytes[..<got]), at: count)
+                    try buffer.write(UnsafeRawBufferPointer(rebasing: bytes[..<got]), at: buffer.count)
                 } catch {
                     failure = error
                 }
             }
             if let failure { throw failure }
-            count += got
-            if count > largest { throw .fileTooLarge }
+            if buffer.count > limit { throw .fileTooLarge }
         }
-        guard count > 0 else { return nil }
-        let endsInNewline = buffer.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
-        if endsInNewline, !toLineEnd { try buffer.resize(to: count - 1) }
-        return buffer.count == 0 ? nil : try buffer.snapshot()
+        return buffer.count == 0 ? nil : buffer.freeze()
     }
 }

@@ -1,0 +1,7 @@
+/// libqrencode, as Swift imports it.
+#ifndef PASSDIR_CQRENCODE_SHIM_H
+#define PASSDIR_CQRENCODE_SHIM_H
+
+#include <qrencode.h>
+
+#endif

@@ -1,0 +1,174 @@
+public import OpenPGP
+import Stores
+import System
+import SystemPackage
+
+/// Gives a secret, or all of a folder, another name, or copies it: within a store or to another one, for the recipients that
+/// apply there. Where these are the same, a ciphertext only gets another name.
+public struct SecretMove {
+    /// A secret, and where it goes.
+    struct Step {
+        var from: SecretPlace
+        var to: SecretPlace
+        /// What it replaces, as it was when the user was told.
+        var known: FileStatus?
+    }
+
+    /// What is moved or copied.
+    public let source: SecretPlace
+    /// Where it goes, which a folder that is there already holds then.
+    public let target: SecretPlace
+    /// Whether the source stays.
+    public let isCopy: Bool
+    let steps: [Step]
+    private let environment: [String: String]
+
+    /// Looks at what is to be done; nothing is changed yet.
+    /// - Throws: one sentence where it cannot be done.
+    public init(
+        _ source: SecretPlace, to typed: SecretPlace, isCopy: Bool, environment: [String: String]
+    ) throws(DaemonError) {
+        (self.source, self.isCopy, self.environment) = (source, isCopy, environment)
+        guard let last = source.path.lastComponent else {
+            throw DaemonError(message: "\(source.name) is a store: name a secret or a folder in it")
+        }
+        guard source.kind != .link else {
+            throw DaemonError(message: "\(source.name) is a symbolic link: name the secret that it leads to")
+        }
+        let isInto = typed.kind == .folder || typed.kind == .nothing && typed.namesFolder
+        let folder = typed.kind == .nothing ? typed.path : typed.file
+        let target = isInto ? SecretPlace(typed.access, folder.appending(last), namesFolder: false) : typed
+        self.target = target
+        guard source.store.identifier != target.store.identifier || source.path != target.path else {
+            throw DaemonError(message: "\(source.name) and \(target.name) are the same")
+        }
+        guard source.kind == .folder else {
+            steps = [try Self.step(source, target, environment)]
+            try source.checkSaved(environment: environment)
+            return
+        }
+        guard target.store.identifier != source.store.identifier || !target.path.starts(with: source.file)
+        else {
+            throw DaemonError(message: "\(source.name) cannot go into itself")
+        }
+        steps = try source.secrets().map { (secret) throws(DaemonError) in
+            var below = secret.file
+            _ = below.removePrefix(source.file)
+            let path = target.path.pushing(below.withoutSuffix)
+            return try Self.step(
+                secret, SecretPlace(target.access, path, namesFolder: false), environment)
+        }
+        guard !steps.isEmpty else { throw DaemonError(message: "there is no secret in \(source.name)") }
+        try source.checkSaved(environment: environment)
+    }
+
+    private static func step(
+        _ from: SecretPlace, _ to: SecretPlace, _ environment: [String: String]
+    ) throws(DaemonError) -> Step {
+        Step(from: from, to: to, known: try to.lookToSave(environment: environment))
+    }
+
+    /// The secrets that would be replaced, as STORE/PATH.
+    public var replaced: [String] { steps.filter { $0.to.kind == .secret }.map(\.to.name) }
+
+    private var isInOneStore: Bool { source.store.identifier == target.store.identifier }
+
+    /// Does it, and commits it with pass's message.
+    /// - Returns: sentences about what stays as it is.
+    public func perform(cancellation: Cancellation?) throws(DaemonError) -> [String] {
+        let verb = isCopy ? "Copy" : "Rename"
+        let message = "\(verb) \(source.passName) to \(target.passName)."
+        if !isCopy, isInOneStore, replaced.isEmpty, try renameOnDisk(message) { return [] }
+        if source.kind == .folder { try checkLists() }
+        // Whatever lies there now must be in the history before it gives way.
+        try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file))
+        if !isCopy { try source.keepInHistory(steps.map(\.from.file)) }
+        var (puts, gone): ([SecretPlace.Put], [FilePath]) = ([], [])
+        do throws(DaemonError) {
+            for step in steps {
+                let plaintext = try step.from.text(cancellation: cancellation, environment: environment)
+                puts.append(try step.to.put(plaintext.bytes, replacing: step.known))
+                guard !isCopy else { continue }
+                try step.from.removeFile(plaintext.status)
+                gone.append(step.from.file)
+            }
+        } catch {
+            // What was done up to here is whole, and is committed as such.
+            try? commit(puts, gone, message)
+            throw error
+        }
+        try commit(puts, gone, message)
+        let others = try source.foreignFiles()
+        if !isCopy, source.kind == .folder { removeEmptyFolders() }
+        if !isCopy { source.removeEmptyFolders(above: source.file) }
+        return puts.compactMap(\.kept).map {
+            "the version saved in the meantime is kept as \(target.store.name)/\(target.store.visiblePath(of: $0))"
+        }
+            + others.map {
+                "left where it is, as only secrets are \(isCopy ? "copied" : "moved"): \(source.store.name)/\($0)"
+            }
+    }
+
+    private func commit(_ puts: [SecretPlace.Put], _ gone: [FilePath], _ message: String) throws(DaemonError)
+    {
+        if isInOneStore { return try target.commit(puts, also: gone, message: message) }
+        // The names of one store are none of the business of those who share another.
+        try target.commit(puts, also: [], message: "Add given password for \(target.passName) to store.")
+        if !gone.isEmpty {
+            try source.commit([], also: gone, message: "Remove \(source.passName) from store.")
+        }
+    }
+
+    /// Where nothing has to be encrypted anew, and the same rules hold: names change, and nothing is read.
+    /// - Returns: false where that is not so.
+    private func renameOnDisk(_ message: String) throws(DaemonError) -> Bool {
+        let store = source.store
+        let (from, to) = (source.file, source.kind == .folder ? target.path : target.file)
+        guard (try? store.root.statusIfPresent(of: to) == nil) == true,
+            try CommandMove.keepsRules(source.name, to: target.name, environment: environment)
+        else { return false }
+        let hasOwnList = source.kind == .folder && (try? store.hasOwnList(from)) == true
+        let isSame = try DaemonError.wrapping { try store.haveSameRecipients(from, to) }
+        guard isSame || hasOwnList else { return false }
+        let foreign = try source.foreignFiles()
+        let lists = try DaemonError.wrapping {
+            try source.kind == .folder ? store.recipientFiles(below: from) : []
+        }
+        try source.keepInHistory(steps.map(\.from.file) + lists)
+        try DaemonError.wrapping {
+            var folder = FilePath()
+            for component in to.removingLastComponent().components {
+                folder.append(component)
+                try? store.root.makeDirectory(folder)
+            }
+            let move = source.kind == .folder ? try store.beginMove(from, to: to, isExchange: false) : nil
+            defer { if let move { store.endMove(move) } }
+            try store.root.rename(from, to: to, flags: .noReplace)
+            try store.root.synchronizeParent(of: to)
+            try store.root.synchronizeParent(of: from)
+        }
+        let files = steps.map(\.from.file) + lists + foreign
+        source.removeEmptyFolders(above: from)
+        let moved = files.map { file -> FilePath in
+            var below = file
+            return below.removePrefix(from) ? (below.isEmpty ? to : to.pushing(below)) : file
+        }
+        try source.commit([], also: files + moved, message: message)
+        return true
+    }
+
+    /// A list of recipients that goes along with secrets one by one would hold for some of them only.
+    private func checkLists() throws(DaemonError) {
+        let lists = try DaemonError.wrapping { try source.store.recipientFiles(below: source.file) }
+        guard let list = lists.first else { return }
+        throw DaemonError(
+            message:
+                "nothing was changed, as \(source.store.name)/\(list) chooses recipients of its own: copy the "
+                + "folder in the mount, or its secrets one by one")
+    }
+
+    private func removeEmptyFolders() {
+        for step in steps { source.removeEmptyFolders(above: step.from.file) }
+        try? source.store.root.removeDirectory(source.file)
+    }
+}

@@ -1,0 +1,36 @@
+public import OpenPGP
+public import Stores
+import System
+import SystemPackage
+
+extension SecretPlace {
+    /// The text of the secret, for who started this command: the rules of who may read hold for them, and a locked store is
+    /// not read. May wait for a person and for a passphrase.
+    /// - Throws: one sentence where there is no secret, it is not to be shown, or cannot be decrypted.
+    public func text(
+        cancellation: Cancellation?, environment: [String: String]
+    ) throws(DaemonError) -> Plaintext {
+        let place = try followed()
+        guard place.kind == .secret else {
+            throw DaemonError(
+                message: kind == .folder
+                    ? "\(name) is a folder: name a secret in it" : "there is no secret \(name)")
+        }
+        let objection = try DaemonError.wrapping {
+            try CommandRead.objection(
+                toShowing: place.path, ofStore: place.store.name, environment: environment)
+        }
+        if let objection { throw DaemonError(message: objection) }
+        return try DaemonError.wrapping {
+            try place.store.plaintext(of: place.file, cancellation: cancellation)
+        }
+    }
+
+    /// The secrets here: this one, or those of the folder in the order of their names.
+    public func secrets() throws(DaemonError) -> [SecretPlace] {
+        guard kind == .folder else { return kind == .secret ? [self] : [] }
+        return try DaemonError.wrapping {
+            try store.secrets(below: file, nested: true).map { secret(at: $0) }
+        }
+    }
+}

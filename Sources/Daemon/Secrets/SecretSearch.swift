@@ -1,0 +1,147 @@
+import Glibc
+import Settings
+public import Stores
+import System
+import SystemPackage
+
+/// Finds the place that is meant by a path as hands type it for pass, which knows one store: with a store's name before it
+/// it is taken as `TypedPlace` says, without one it is looked for in all stores of the mount.
+public struct SecretSearch {
+    /// Where a new secret goes.
+    public enum Target: Sendable {
+        /// The only place that is meant.
+        case place(SecretPlace)
+        /// Any of these stores; the one that was chosen last comes first.
+        case oneOf([String])
+    }
+
+    private let opener: StoreOpener
+    private let environment: [String: String]
+
+    /// Reads the configuration.
+    public init(environment: [String: String]) throws(DaemonError) {
+        opener = try StoreOpener(environment: environment)
+        self.environment = environment
+    }
+
+    /// The place of a secret or folder that is there.
+    /// - Throws: one sentence where there is none, or where several stores have one.
+    public func existing(_ text: String, for use: StoreUse) throws(DaemonError) -> SecretPlace {
+        var objection: DaemonError
+        do {
+            let place = try named(text, for: use)
+            if place.kind != .nothing { return place }
+            objection = DaemonError(
+                message: "there is no secret or folder \"\(place.path)\" in the store \"\(place.store.name)\""
+            )
+        } catch {
+            objection = error
+        }
+        if let found = try everywhere(text, for: use) { return found }
+        let names = try opener.definitions().map(\.name)
+        if let path = relativePath(text), !names.contains(path.components.first?.string ?? "") {
+            let stores = names.count == 1 ? "in the store \"\(names[0])\"" : "in any store"
+            objection = DaemonError(
+                message: "there is no secret or folder \"\(text)\" \(stores): passdir find finds names")
+        }
+        throw objection
+    }
+
+    /// The place of a secret that may be there or not.
+    /// - Throws: one sentence where the text is no place for a secret, or where several stores have it.
+    public func target(_ text: String) throws(DaemonError) -> Target {
+        let names = try opener.definitions().map(\.name)
+        guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
+            return .place(try named(text, for: .writing).besideFolder)
+        }
+        // The folder that the command runs in may be one of a store or of the mount.
+        if let typed = try? TypedPlace(text, in: opener.registry, environment: environment) {
+            return .place(try place(typed, text, for: .writing).besideFolder)
+        }
+        if let found = try everywhere(text, for: .writing) { return .place(found.besideFolder) }
+        let stores = try opener.definitions().filter { $0.isInMount && !$0.isReadOnly }
+        guard let only = stores.first else {
+            throw DaemonError(
+                message: "there is no store that a secret can be made in: passdir store add adds one")
+        }
+        if stores.count == 1 { return .place(try place(text, inStore: only.name).besideFolder) }
+        let times = lastNew(stores)
+        let sorted = stores.enumerated().sorted { one, other in
+            (times[one.offset], -one.offset) > (times[other.offset], -other.offset)
+        }
+        return .oneOf(sorted.map(\.element.name))
+    }
+
+    /// The place of a secret in a store that was chosen for it.
+    public func place(_ text: String, inStore name: String) throws(DaemonError) -> SecretPlace {
+        let access = try StoreAccess.open(name, for: .writing, environment: environment)
+        let path = relativePath(text) ?? FilePath(text)
+        return SecretPlace(access, path, namesFolder: text.hasSuffix("/"))
+    }
+
+    /// The place that is meant beside another one: without a store's name it is one in the same store.
+    public func place(_ text: String, beside other: SecretPlace) throws(DaemonError) -> SecretPlace {
+        let names = try opener.definitions().map(\.name)
+        guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
+            return try named(text, for: .writing)
+        }
+        if let typed = try? TypedPlace(text, in: opener.registry, environment: environment) {
+            return try place(typed, text, for: .writing)
+        }
+        return try place(text, inStore: other.store.name)
+    }
+
+    /// Remembers that a person chose this store for a new secret.
+    public func remember(chosen store: Store) {
+        opener.keepingFacts(of: store.identifier)(Self.fact, "\(time(nil))")
+    }
+
+    private static let fact = "lastNew"
+
+    /// When each of the stores was chosen last, in seconds since 1970.
+    private func lastNew(_ stores: [StoreDefinition]) -> [Int64] {
+        let file = Directories(environment: environment).state.appending("state.sqlite")
+        guard file.exists, let learned = try? LearnedState(file: file) else { return stores.map { _ in 0 } }
+        defer { learned.close() }
+        return stores.map { learned.fact(Self.fact, of: $0.identifier).flatMap { Int64($0) } ?? 0 }
+    }
+
+    private func named(_ text: String, for use: StoreUse) throws(DaemonError) -> SecretPlace {
+        try place(TypedPlace(text, in: opener.registry, environment: environment), text, for: use)
+    }
+
+    private func place(
+        _ typed: TypedPlace, _ text: String, for use: StoreUse
+    ) throws(DaemonError) -> SecretPlace {
+        SecretPlace(
+            try StoreAccess.open(typed, opener, for: use), typed.path, namesFolder: text.hasSuffix("/"))
+    }
+
+    /// A path that may lie in any store.
+    private func relativePath(_ text: String) -> FilePath? {
+        let path = FilePath(text).lexicallyNormalized()
+        let isPlain = !TypedPlace.isPath(text) && !path.isEmpty && !path.isAbsolute
+        return isPlain && path.components.allSatisfy { $0.kind == .regular } ? path : nil
+    }
+
+    /// What has this path in a store of the mount; nil where none has it.
+    private func everywhere(_ text: String, for use: StoreUse) throws(DaemonError) -> SecretPlace? {
+        guard let path = relativePath(text) else { return nil }
+        let namesFolder = text.hasSuffix("/")
+        let found = try opener.definitions().filter { store in
+            guard store.isInMount, let root = try? store.root(for: .reading, environment: environment) else {
+                return false
+            }
+            return SecretPlace.look(at: path, namesFolder: namesFolder, in: root).kind != .nothing
+        }
+        guard found.count < 2 else {
+            throw DaemonError(
+                message: "several stores have \"\(text)\", so name the one you mean: "
+                    + found.map { "\($0.name)/\(path)" }.joined(separator: ", "))
+        }
+        return try found.first.map { definition throws(DaemonError) in
+            SecretPlace(
+                try StoreAccess.open(definition, path, opener, for: use), path, namesFolder: namesFolder)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Daemon
+import Glibc
+import Stores
+import System
+import SystemPackage
+
+/// `passdir edit`: the mount's file in an editor, so that no temporary file ever holds the text.
+struct EditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Edit a secret in your editor.",
+        discussion: """
+            Runs $VISUAL, else $EDITOR, else vi, on the secret's file in the mount, so your stores must be mounted. The exit \
+            status is that of the editor. docs/editors.md says what editors leave behind.
+
+            Example: passdir edit work/mail/imap
+            """
+    )
+
+    @Argument(
+        help: "The secret, which may be new: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
+    var path: String
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let place = try NewPlace.find(path, environment: environment)
+        _ = try place.lookToSave(environment: environment)
+        let file = try MountedFile.path(of: place, environment: environment)
+        let editor =
+            [environment["VISUAL"], environment["EDITOR"]].compactMap(\.self).first { !$0.isEmpty } ?? "vi"
+        // The variable may hold options, as for git and pass.
+        let words = ["sh", "-c", "exec \(editor) \"$1\"", "sh", file.string]
+        let end: ChildProcess.End
+        do throws(Errno) {
+            end = try ChildProcess(
+                words, environment: environment, descriptors: (STDIN_FILENO...STDERR_FILENO).map { $0 },
+                group: .ours
+            ).wait()
+        } catch {
+            throw CommandFailure("cannot run sh: \(error)")
+        }
+        guard end == .exited(0) else { throw ExitCode(end.status) }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import Daemon
+import Stores
+import SystemPackage
+
+/// `passdir find`: names, as `pass find` looks for them.
+struct FindCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "List the secrets whose name or folder has one of the words.",
+        discussion: """
+            Case is ignored, and * and ? stand for what they do in a shell. Nothing is decrypted. 'passdir search' wants all \
+            words and puts the best match first. The exit status is 1 if nothing is found.
+
+            Example: passdir find imap smtp
+            """
+    )
+
+    @Argument(help: "What to look for.")
+    var words: [String]
+
+    @OptionGroup var scope: NameScope
+
+    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
+    var json = false
+
+    func run() throws {
+        let glob = NameGlob(words)
+        let (stores, isWhole) = try scope.stores(try StoreContext().registry)
+        let found = stores.flatMap { store in
+            NameScope.secrets(of: store).filter(glob.matches).map { (store: store, path: $0) }
+        }
+        NameOutput.print(found, json: json)
+        guard !found.isEmpty, isWhole else { throw ExitCode.failure }
+    }
+}

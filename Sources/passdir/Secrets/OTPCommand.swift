@@ -1,0 +1,122 @@
+import ArgumentParser
+import Daemon
+import Stores
+import System
+import SystemPackage
+
+/// `passdir otp`: one-time codes, as pass-otp has them.
+struct OTPCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "otp",
+        abstract: "Print one-time codes, and add the URIs that they are made from.",
+        discussion: "Example: passdir otp work/mail/imap --clip",
+        subcommands: [OTPCodeCommand.self, OTPAddCommand.self, OTPURICommand.self],
+        defaultSubcommand: OTPCodeCommand.self
+    )
+}
+
+/// What the subcommands print.
+struct OTPOutput: ParsableArguments {
+    @OptionGroup var clipboard: ClipboardOptions
+
+    @Flag(name: [.customLong("qr"), .customLong("qrcode")], help: "Draw it as a QR code.")
+    var isCode = false
+
+    func validate() throws {
+        if clipboard.isWanted, isCode { throw ValidationError("choose one of '--clip' and '--qr'") }
+    }
+
+    func put(_ value: SecretBytes, _ name: String, _ environment: [String: String]) throws {
+        if clipboard.isWanted { return try clipboard.copy(value, name, environment) }
+        try Output.print(secret: value, asCode: isCode)
+    }
+}
+
+/// `passdir otp code`.
+struct OTPCodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "code", abstract: "Print the present code of a secret.",
+        discussion: """
+            The secret needs a line with an otpauth:// URI. If it counts its codes (HOTP), the next number is saved before the \
+            code is printed, so that no code is printed twice.
+
+            Example: passdir otp work/mail/imap
+            """)
+
+    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
+    var path: String
+
+    @OptionGroup var output: OTPOutput
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let place = try SecretSearch(environment: environment).existing(path, for: .reading)
+        let code = try PromptInterruption.during {
+            try OneTimeCode.next(of: place, cancellation: $0, environment: environment)
+        }
+        try output.put(code, place.name, environment)
+    }
+}
+
+/// `passdir otp uri`.
+struct OTPURICommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uri", abstract: "Print the otpauth URI of a secret.",
+        discussion: "Example: passdir otp uri work/mail/imap --qr")
+
+    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
+    var path: String
+
+    @OptionGroup var output: OTPOutput
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let place = try SecretSearch(environment: environment).existing(path, for: .reading)
+        let text = try PromptInterruption.during {
+            try place.text(cancellation: $0, environment: environment).bytes
+        }
+        try output.put(OneTimeCode.uri(text, named: place.name), place.name, environment)
+    }
+}
+
+/// `passdir otp add`.
+struct OTPAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add an otpauth URI to a secret, or make a secret of it.",
+        discussion: """
+            Without URI, it is asked for on a terminal, or read from standard input, as one line. Other users of the machine \
+            can see an argument, so pipe it in if you can.
+
+            Examples:
+              passdir otp add work/mail/imap
+              zbarimg -q --raw code.png | passdir otp add work/mail/imap
+            """, aliases: ["append", "insert"])
+
+    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
+    var path: String
+
+    @Argument(help: "The URI: otpauth://totp/...")
+    var uri: String?
+
+    @Flag(name: [.short, .long], help: "Replace the URI that is there without asking.")
+    var force = false
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let place = try NewPlace.find(path, environment: environment)
+        let known = try place.lookToSave(environment: environment)
+        let old = try known.map { _ in
+            try PromptInterruption.during { try place.text(cancellation: $0, environment: environment) }
+        }
+        if let old, (try? OneTimeCode.uri(old.bytes, named: place.name)) != nil {
+            try Overwriting.require(["the URI of \(place.name)"], force: force)
+        }
+        let uri = try TypedSecret.oneTimeURI(uri, for: place.name)
+        let text = try OneTimeCode.adding(uri, to: old?.bytes)
+        let verb = old == nil ? "Add" : "Append"
+        let kept = try place.save(
+            text, replacing: old?.status, message: "\(verb) given OTP secret for \(place.passName) to store.")
+        Output.tell(kept: kept)
+        Output.success("saved the URI in \(place.name)")
+    }
+}
