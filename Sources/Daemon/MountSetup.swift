@@ -4,6 +4,7 @@ import Mount
 import Settings
 import Stores
 import Sync
+import SystemPackage
 
 /// What the configuration says of the mount as a whole.
 struct MountSetup {
@@ -37,6 +38,7 @@ struct MountSetup {
         options.judge = gate
         options.consent = gate
         options.notes = ControlNotes.all
+        options.countingTurn = { () throws(Errno) in try CountingTurn.wait(environment) }
         options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(

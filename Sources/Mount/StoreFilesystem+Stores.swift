@@ -16,7 +16,9 @@ extension StoreFilesystem {
     }
 
     private func visibleName(of store: Store) throws(Errno) -> Name {
-        guard let name = Name(store.name), !VisibleName.isHidden(name), name != ControlDirectory.name else { throw .invalidArgument }
+        guard let name = Name(store.name), !VisibleName.isHidden(name), name != ControlDirectory.name else {
+            throw .invalidArgument
+        }
         return name
     }
 

@@ -1,5 +1,6 @@
 import Contents
 import Glibc
+import Mount
 public import OpenPGP
 import Settings
 import Stores
@@ -90,22 +91,31 @@ public enum OneTimeCode {
         _ environment: [String: String], _ body: () throws(DaemonError) -> Value
     ) throws(DaemonError) -> Value {
         let turn = try turn(environment)
-        let value = try body()
-        // The lock ends with the descriptor.
-        _ = consume turn
-        return value
+        return try withExtendedLifetime(turn) { () throws(DaemonError) in try body() }
     }
 
-    private static func turn(_ environment: [String: String]) throws(DaemonError) -> OwnedDescriptor {
-        let folder = Directories(environment: environment).runtime
-        do {
-            try Directories.makePrivate(folder)
-            let file = try OwnedDescriptor(
-                opening: folder.appending("counting"), O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-            try file.lock(LOCK_EX)
-            return file
+    private static func turn(_ environment: [String: String]) throws(DaemonError) -> CountingTurn {
+        do throws(Errno) {
+            return try CountingTurn.wait(environment)
         } catch {
+            let folder = Directories(environment: environment).runtime
             throw DaemonError(message: "no code is counted, as \(folder) cannot be used: \(error)")
         }
+    }
+}
+
+extension CountingTurn {
+    /// Waits for the turn, by a lock that the daemon and all commands of a user take.
+    static func wait(_ environment: [String: String]) throws(Errno) -> CountingTurn {
+        let folder = Directories(environment: environment).runtime
+        do throws(SettingsError) {
+            try Directories.makePrivate(folder)
+        } catch {
+            throw .permissionDenied
+        }
+        let file = try OwnedDescriptor(
+            opening: folder.appending("counting"), O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        try file.lock(LOCK_EX)
+        return CountingTurn(holding: file)
     }
 }

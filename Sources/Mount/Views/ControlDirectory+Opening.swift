@@ -13,32 +13,47 @@ extension ControlDirectory {
         _ node: Node, _ view: View, _ store: Name, _ path: [Name], for caller: Caller
     ) throws(Errno) -> Reply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
-        let (store, secret, rest) = try walk(path, in: store)
+        try make(node, view, store, path, caller, turn: nil) { reply.give($0) }
+        return .later(reply)
+    }
+
+    /// Has `give` called once, unless it throws.
+    /// - Parameter turn: held where a counter may be raised.
+    private func make(
+        _ node: Node, _ view: View, _ name: Name, _ path: [Name], _ caller: Caller, turn: CountingTurn?,
+        _ give: @escaping @Sendable (Result<any OpenFile, Errno>) -> Void
+    ) throws(Errno) {
+        let (store, secret, rest) = try walk(path, in: name)
         // A lock from here on makes what is read void.
         let lockCount = store.lock.count
-        let name = tree.visiblePath(of: node)
+        let shown = tree.visiblePath(of: node)
         do throws(Errno) {
             let source = try ValueSource(view, rest, of: secret, in: store)
             try store.open(secret, flags: OpenFlags(rawValue: 0), for: caller).whenGiven { result in
                 defer { self.tree.forget(secret.inode, count: 1) }
                 do throws(ValueError) {
                     let value = try self.withSecret(result) { (secret) throws(ValueError) in
-                        try source.value(of: secret)
+                        try source.value(of: secret, turn)
                     }
                     let file = try ValueError.wrapping { () throws(Errno) in
                         try self.opened(value.bytes, of: node, secret, store, lockedTimes: lockCount)
                     }
-                    self.sentences.set(nil, for: name)
-                    if value.delay == 0 { return reply.give(.success(file)) }
-                    self.mount.background.asyncAfter(deadline: .now() + value.delay) {
-                        reply.give(.success(file))
+                    self.sentences.set(nil, for: shown)
+                    if value.delay == 0 { return give(.success(file)) }
+                    self.mount.background.asyncAfter(deadline: .now() + value.delay) { give(.success(file)) }
+                } catch  where error.needsTurn {
+                    // Once more, as others may count until it is our turn.
+                    do throws(Errno) {
+                        let turn = try self.mount.options.countingTurn()
+                        try self.make(node, view, name, path, caller, turn: turn, give)
+                    } catch {
+                        give(.failure(error))
                     }
                 } catch {
-                    self.sentences.set(error.sentence, for: name)
-                    reply.give(.failure(error.errno))
+                    self.sentences.set(error.sentence, for: shown)
+                    give(.failure(error.errno))
                 }
             }
-            return .later(reply)
         } catch {
             tree.forget(secret.inode, count: 1)
             throw error

@@ -10,8 +10,8 @@ extension OpenSecret {
     /// How long a code is good for at least when it is given, in seconds: who reads it has to hand it on.
     private static let leastValidity = 1.0
 
-    /// The code of this moment and a newline. A counter goes on by a save, before its code is given.
-    func code() throws(ValueError) -> MadeValue {
+    /// The code of this moment and a newline. A counter goes on by a save, before its code is given; that needs the turn.
+    func code(_ turn: CountingTurn?) throws(ValueError) -> MadeValue {
         let now = FileTime.now
         let made = try withText { (text) throws(ValueError) -> MadeValue? in
             try ValueError.catching { () throws(ContentsError) in
@@ -24,7 +24,13 @@ extension OpenSecret {
                 return MadeValue(bytes: try password.code(at: end).text.line(), delay: rest)
             }
         }
-        return if let made { made } else { MadeValue(bytes: try countedCode()) }
+        if let made { return made }
+        guard turn != nil else {
+            var error = ValueError(.resourceTemporarilyUnavailable)
+            error.needsTurn = true
+            throw error
+        }
+        return MadeValue(bytes: try countedCode())
     }
 
     /// The code of the counter that the text has, which is one higher then. Whoever reads next finds it so.
