@@ -331,6 +331,49 @@ import Testing
         }
     }
 
+    /// A folder of its name beside a secret changes the name by which that is shown; the rules on it hold on.
+    @Test func aFolderBesideASecretFreesItOfNoRule() throws {
+        try withMount(["key": "MARK\n"]) { home in
+            try set(home, "work/key", "--deny")
+            try home.succeed(["mkdir", home.path("work/key").string])
+            try home.succeed(["ls", home.visible("work").string])
+            for name in ["key.gpg", "key"] {
+                let outcome = try home.run(["cat", home.visible("work/\(name)").string])
+                #expect(outcome.exitCode != 0 && !outcome.output.contains("MARK"), "\(name): \(outcome)")
+            }
+            let shown = home.visible("work/key.gpg").string
+            #expect(try home.run(["cat", shown]).errors.contains("Permission denied"))
+            let value = home.mountPoint.appending(".passdir").pushing("first/work/key.gpg").string
+            #expect(try home.run(["cat", value]).errors.contains("Permission denied"))
+            #expect(try home.passdir("show", "work/key.gpg").exitCode != 0)
+        }
+    }
+
+    /// Step by step, too, nothing is moved to below a place whose own rules allow more.
+    @Test func aFolderIsNotMovedToWhereADeeperRuleAllowsMore() throws {
+        try withMount(["priv/sub/key": "MARK\n"]) { home in
+            let resolved = try home.succeed(["readlink", "-f", "/usr/bin/python3"])
+            let python = String(decoding: resolved.dropLast(), as: UTF8.self)
+            try set(home, "work", "--deny", python)
+            try set(home, "work/team/public", "--allow", python)
+            let moves = """
+                import os, sys
+                top = sys.argv[1]
+                for old, new in [("priv/sub", "priv/public"), ("priv", "team")]:
+                    try: os.rename(f"{top}/{old}", f"{top}/{new}")
+                    except OSError as error: print(error.errno)
+                try: print(open(f"{top}/team/public/key").read())
+                except OSError as error: print(type(error).__name__)
+                """
+            let told = String(
+                decoding: try home.succeed([python, "-c", moves, home.visible("work").string]), as: UTF8.self)
+            #expect(told.contains("18\n") && !told.contains("MARK"), "\(told)")
+            let move =
+                "import subprocess, sys; sys.exit(subprocess.call(['passdir', 'mv', 'work/priv', 'work/team']))"
+            #expect(try home.run([python, "-c", move]).exitCode != 0)
+        }
+    }
+
     /// Without rules nothing is looked up and nothing is written.
     @Test func withoutRulesThereIsNoLog() throws {
         try withMount { home in
