@@ -203,6 +203,24 @@ import Testing
         }
     }
 
+    /// Each save leaves a ciphertext behind that is there no more: what was known of it goes, too.
+    @Test func whatASaveReplacesIsForgotten() throws {
+        try TestMount.with { mount in
+            let learned = try LearnedState(file: mount.disk("state.sqlite"))
+            defer { learned.close() }
+            let store = try mount.add("learned", learned: learned)
+            try mount.encrypt("text", "learned/a.gpg")
+            #expect(try mount.size("learned/a") == 4)
+            let before = try store.root.status(of: "a.gpg").identity
+            #expect(learned.size(of: before) == 4)
+            let file = try mount.open("learned/a", O_RDWR)
+            try file.write("longer text")
+            try file.close()
+            #expect(learned.size(of: before) == nil)
+            #expect(try mount.size("learned/a") == 11)
+        }
+    }
+
     /// What is open of a store that is hidden is read and saved to its end; nothing else of it is there.
     @Test func aHiddenStoreEndsWhatIsOpen() throws {
         try TestMount.with { mount in

@@ -50,6 +50,17 @@ struct NameScope: ParsableArguments {
     }
 }
 
+/// What is looked for, where, and how it is told.
+struct NameQuery: ParsableArguments {
+    @Argument(help: "What to look for.")
+    var words: [String]
+
+    @OptionGroup var scope: NameScope
+
+    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
+    var json = false
+}
+
 /// `passdir search`.
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,18 +74,12 @@ struct SearchCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "What to look for.")
-    var words: [String]
-
-    @OptionGroup var scope: NameScope
-
-    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
-    var json = false
+    @OptionGroup var query: NameQuery
 
     func run() throws {
-        let search = NameSearch(words)
+        let search = NameSearch(query.words)
         var found: [(rank: Int, store: StoreDefinition, path: String)] = []
-        let (stores, isWhole) = try scope.stores(try StoreContext().registry)
+        let (stores, isWhole) = try query.scope.stores(try StoreContext().registry)
         for store in stores {
             for path in NameScope.secrets(of: store) {
                 guard let rank = search.rank(path) else { continue }
@@ -85,7 +90,7 @@ struct SearchCommand: ParsableCommand {
         let sorted = found.enumerated().sorted {
             ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset)
         }
-        NameOutput.print(sorted.map { ($0.element.store, $0.element.path) }, json: json)
+        NameOutput.print(sorted.map { ($0.element.store, $0.element.path) }, json: query.json)
         guard !found.isEmpty, isWhole else { throw ExitCode.failure }
     }
 }

@@ -16,21 +16,15 @@ struct FindCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "What to look for.")
-    var words: [String]
-
-    @OptionGroup var scope: NameScope
-
-    @Flag(help: "Print a JSON array of {name, store, path, identifier}.")
-    var json = false
+    @OptionGroup var query: NameQuery
 
     func run() throws {
-        let glob = NameGlob(words)
-        let (stores, isWhole) = try scope.stores(try StoreContext().registry)
+        let glob = NameGlob(query.words)
+        let (stores, isWhole) = try query.scope.stores(try StoreContext().registry)
         let found = stores.flatMap { store in
             NameScope.secrets(of: store).filter(glob.matches).map { (store: store, path: $0) }
         }
-        NameOutput.print(found, json: json)
+        NameOutput.print(found, json: query.json)
         guard !found.isEmpty, isWhole else { throw ExitCode.failure }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import OpenPGP
 import Stores
 import System
 import SystemPackage
@@ -15,8 +16,11 @@ struct OTPCommand: ParsableCommand {
     )
 }
 
-/// What the subcommands print.
+/// What the subcommands print, and of which secret.
 struct OTPOutput: ParsableArguments {
+    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
+    var path: String
+
     @OptionGroup var clipboard: ClipboardOptions
 
     @Flag(name: [.customLong("qr"), .customLong("qrcode")], help: "Draw it as a QR code.")
@@ -26,8 +30,14 @@ struct OTPOutput: ParsableArguments {
         if clipboard.isWanted, isCode { throw ValidationError("choose one of '--clip' and '--qr'") }
     }
 
-    func put(_ value: SecretBytes, _ name: String, _ environment: [String: String]) throws {
-        if clipboard.isWanted { return try clipboard.copy(value, name, environment) }
+    /// - Parameter value: makes it of the secret; a prompt that it waits for is closed by Ctrl-C.
+    func put(
+        _ value: (SecretPlace, Cancellation, [String: String]) throws -> SecretBytes
+    ) throws {
+        let environment = CallerEnvironment.variables()
+        let place = try SecretSearch(environment: environment).existing(path, for: .reading)
+        let value = try PromptInterruption.during { try value(place, $0, environment) }
+        if clipboard.isWanted { return try clipboard.copy(value, place.name, environment) }
         try Output.print(secret: value, asCode: isCode)
     }
 }
@@ -43,18 +53,12 @@ struct OTPCodeCommand: ParsableCommand {
             Example: passdir otp work/mail/imap
             """)
 
-    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
-    var path: String
-
     @OptionGroup var output: OTPOutput
 
     func run() throws {
-        let environment = CallerEnvironment.variables()
-        let place = try SecretSearch(environment: environment).existing(path, for: .reading)
-        let code = try PromptInterruption.during {
-            try OneTimeCode.next(of: place, cancellation: $0, environment: environment)
+        try output.put { (place, cancellation, environment) in
+            try OneTimeCode.next(of: place, cancellation: cancellation, environment: environment)
         }
-        try output.put(code, place.name, environment)
     }
 }
 
@@ -64,18 +68,13 @@ struct OTPURICommand: ParsableCommand {
         commandName: "uri", abstract: "Print the otpauth URI of a secret.",
         discussion: "Example: passdir otp uri work/mail/imap --qr")
 
-    @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
-    var path: String
-
     @OptionGroup var output: OTPOutput
 
     func run() throws {
-        let environment = CallerEnvironment.variables()
-        let place = try SecretSearch(environment: environment).existing(path, for: .reading)
-        let text = try PromptInterruption.during {
-            try place.text(cancellation: $0, environment: environment).bytes
+        try output.put { (place, cancellation, environment) in
+            let text = try place.text(cancellation: cancellation, environment: environment)
+            return try OneTimeCode.uri(text.bytes, named: place.name)
         }
-        try output.put(OneTimeCode.uri(text, named: place.name), place.name, environment)
     }
 }
 

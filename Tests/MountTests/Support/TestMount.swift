@@ -47,13 +47,15 @@ final class TestMount: Sendable {
 
     /// Shows a store.
     @discardableResult
-    func add(_ name: String, isReadOnly: Bool = false, recipients: [TestKey]? = nil) throws -> Store {
+    func add(
+        _ name: String, isReadOnly: Bool = false, recipients: [TestKey]? = nil, learned: LearnedState? = nil
+    ) throws -> Store {
         let place = folder.appending(name)
         mkdir(place.string, 0o700)
         try write((recipients ?? [keys.ann]).map { $0.fingerprint + "\n" }.joined(), "\(name)/.gpg-id")
         let store = Store(
             name: name, identifier: name, root: try Root(path: place), engine: keys.engine,
-            options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(5)), learned: nil)
+            options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(5)), learned: learned)
         try filesystem.add(store, sink: sink, isReadOnly: isReadOnly)
         return store
     }
