@@ -7,6 +7,8 @@ protocol OpenFile: Sendable {
     var isWritable: Bool { get }
     /// Whether the pages that the kernel has of it are its content.
     var isInKernel: Bool { get }
+    /// Whether each read comes here: the kernel's pages of a file are one for all who have it open.
+    var isReadDirectly: Bool { get }
     /// Its length in bytes.
     var size: Int64 { get }
     /// Hands up to `count` bytes from `offset` to `reply`, exactly once unless it throws.
@@ -26,6 +28,7 @@ protocol OpenFile: Sendable {
 extension OpenFile {
     var isWritable: Bool { false }
     var isInKernel: Bool { false }
+    var isReadDirectly: Bool { false }
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, isFromPageCache: Bool) throws(Errno) {
         throw .badFileDescriptor
     }

@@ -124,7 +124,9 @@ extension StoreFilesystem: Filesystem {
 
     private func opened(_ file: any OpenFile) -> Opened {
         let isInKernel = file.isInKernel
-        return Opened(handle: handles.add(.file(file)), keepCache: isInKernel, noFlush: !file.isWritable)
+        return Opened(
+            handle: handles.add(.file(file)), directIO: file.isReadDirectly, keepCache: isInKernel,
+            noFlush: !file.isWritable)
     }
 
     /// Opens what needs no decryption, and nothing else that could wait for long; nil where that is not so.

@@ -36,7 +36,7 @@ extension ControlDirectory {
                         try source.value(of: secret, turn)
                     }
                     let file = try ValueError.wrapping { () throws(Errno) in
-                        try self.opened(value.bytes, of: node, secret, store, lockedTimes: lockCount)
+                        try self.opened(value, of: node, secret, store, lockedTimes: lockCount)
                     }
                     self.sentences.set(nil, for: shown)
                     if value.delay == 0 { return give(.success(file)) }
@@ -71,7 +71,7 @@ extension ControlDirectory {
     }
 
     private func opened(
-        _ value: SecretBytes, of node: Node, _ secret: Node, _ store: MountedStore, lockedTimes count: UInt64
+        _ value: MadeValue, of node: Node, _ secret: Node, _ store: MountedStore, lockedTimes count: UInt64
     ) throws(Errno) -> any OpenFile {
         let file = ValueFile(value, node: node, store: store, among: values)
         // First known, then looked at: a lock finds it, or is found.

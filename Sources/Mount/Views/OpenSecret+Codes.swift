@@ -30,7 +30,7 @@ extension OpenSecret {
             error.needsTurn = true
             throw error
         }
-        return MadeValue(bytes: try countedCode())
+        return MadeValue(bytes: try countedCode(), isOfOneReader: true)
     }
 
     /// The code of the counter that the text has, which is one higher then. Whoever reads next finds it so.

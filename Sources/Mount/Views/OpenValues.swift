@@ -10,11 +10,15 @@ final class ValueFile: OpenFile {
     let node: Node
     let store: MountedStore
     let size: Int64
+    /// Who opens a code next to another has one of its own.
+    let isReadDirectly: Bool
     private let content: Mutex<SecretBytes?>
     private let values: OpenValues
 
-    init(_ content: SecretBytes, node: Node, store: MountedStore, among values: OpenValues) {
+    init(_ value: MadeValue, node: Node, store: MountedStore, among values: OpenValues) {
         (self.node, self.store, self.values) = (node, store, values)
+        let content = value.bytes
+        isReadDirectly = value.isOfOneReader
         size = Int64(content.count)
         self.content = Mutex(content)
     }

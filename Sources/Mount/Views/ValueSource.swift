@@ -8,6 +8,8 @@ import SystemPackage
 struct MadeValue: Sendable {
     var bytes: SecretBytes
     var delay = 0.0
+    /// Nobody else may be given it.
+    var isOfOneReader = false
 }
 
 /// Why a value cannot be made: what the program sees, and what `user.passdir.error` tells.
