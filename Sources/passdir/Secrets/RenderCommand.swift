@@ -22,7 +22,7 @@ struct RenderCommand: ParsableCommand {
 
             Examples:
               passdir render app.yaml.tpl | kubectl apply -f -
-              echo 'user = "me:passdir://work/web#first"' | passdir render - | curl -K - https://example.org
+              echo 'user = "me:passdir://work/web#first"' | passdir render - | curl -K - URL
             """
     )
 

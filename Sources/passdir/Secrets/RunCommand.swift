@@ -22,7 +22,7 @@ struct RunCommand: ParsableCommand {
             passdir.
 
             Examples:
-              passdir run --env PGPASSWORD=passdir://work/db#first -- psql -h db.example.org
+              passdir run --env PGPASSWORD=passdir://work/db#first -- psql
               passdir run --env-file .env -- docker compose up
             """
     )
