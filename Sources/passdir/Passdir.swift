@@ -29,7 +29,7 @@ struct Passdir: ParsableCommand {
             MoveCommand.self, CopyCommand.self, FindCommand.self, GrepCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
-            AuditCommand.self,
+            HealthCommand.self, AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self, HoldClipboardSubcommand.self,
         ]
     )
