@@ -103,7 +103,7 @@ import Testing
             let list = try breachList(home, with: Self.strong("breached"))
             let report = try report(home, "--breaches", list)
             #expect(report.found == expected)
-            #expect(report.secrets.count == 15 && report.unread.isEmpty)
+            #expect(report.secrets.count == 14 && report.unread.isEmpty)
             #expect(report.secrets.first { $0.name == "private/same" }?.sameAs == ["work/a&<b>"])
             #expect(try self.report(home, "--breaches", list, "--deep").found == expected)
             // Of one store only, nothing is used twice.
