@@ -30,7 +30,7 @@ struct Passdir: ParsableCommand {
             RenderCommand.self, RunCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
-            AuditCommand.self,
+            HealthCommand.self, AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self, HoldClipboardSubcommand.self,
         ]
     )
