@@ -156,6 +156,11 @@ public final class AccessGate: ReadJudge {
     /// The places with rules below a folder, or a store.
     public func ruledPlaces(below folder: String) -> [String] { options.rules.places(below: folder) }
 
+    /// Whether a place has rules of its own.
+    public func hasRules(at place: String) -> Bool {
+        inForce.withLock(\.self).options.rules.hasRules(at: place)
+    }
+
     /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
         let inForce = inForce.withLock(\.self)
@@ -163,8 +168,10 @@ public final class AccessGate: ReadJudge {
         guard !rules.isEmpty else { return true }
         let (from, to) = (rules.governing(place), rules.governing(other))
         let below = rules.places(below: place)
-        // The same rules apply: whoever reads is judged as before.
-        if from == to, from != place, below.isEmpty { return true }
+        // The same rules apply, also to all below: whoever reads is judged as before.
+        if from == to, from != place, to != other, below.isEmpty, rules.places(below: other).isEmpty {
+            return true
+        }
         let reader = readers.find(thread)
         return ([place] + below).allSatisfy {
             outcomeAtOnce(Self.decide(reader, $0, inForce), reader.reader) != nil

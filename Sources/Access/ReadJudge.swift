@@ -16,6 +16,9 @@ public protocol ReadJudge: Sendable {
     /// The places with rules below a folder, or a store.
     func ruledPlaces(below folder: String) -> [String]
 
+    /// Whether a place has rules of its own.
+    func hasRules(at place: String) -> Bool
+
     /// Whether a secret, or a folder with all below it, may get another name: where other rules apply there, only if it may be
     /// read. Nobody is asked, and nothing is noted.
     func allows(_ thread: Int32, moving place: String, to other: String) -> Bool

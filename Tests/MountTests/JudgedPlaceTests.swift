@@ -13,10 +13,22 @@ import Testing
         return try #require(conflict.lastComponent?.strippingSuffix()).string
     }
 
+    private static func places(_ place: String, ruled: [String]) -> [String] {
+        JudgedPlaces.of(place, ruled: { _ in ruled }, isRuled: ruled.contains)
+    }
+
+    /// A folder beside it changes the name by which a secret is shown, and who made the folder must not gain by that.
+    @Test func aSecretIsJudgedByBothItsNames() throws {
+        #expect(Self.places("work/a.gpg", ruled: []) == ["work/a.gpg", "work/a"])
+        #expect(Self.places("work/a", ruled: ["work/a.gpg"]) == ["work/a", "work/a.gpg"])
+        #expect(Self.places("work/a", ruled: ["work/a"]) == ["work/a"])
+        #expect(Self.places("work/a.conflict-h-1Z.gpg", ruled: []).contains("work/a"))
+    }
+
     @Test func aVersionIsJudgedAsItsSecret() throws {
-        #expect(JudgedPlaces.of("work/a/b") { _ in [] } == ["work/a/b"])
-        #expect(JudgedPlaces.of("work/a/b.conflict-h-1Z") { _ in [] } == ["work/a/b"])
-        #expect(JudgedPlaces.of("work") { _ in [] } == ["work"])
+        #expect(Self.places("work/a/b", ruled: []) == ["work/a/b"])
+        #expect(Self.places("work/a/b.conflict-h-1Z", ruled: []) == ["work/a/b"])
+        #expect(Self.places("work", ruled: []) == ["work"])
     }
 
     /// Holds:
@@ -27,13 +39,15 @@ import Testing
         let conflict = try Self.cut(one)
         let stem = try #require(ConflictName.original(of: FilePath(conflict))).string
         let ruled = ["work/p/\(one)", "work/p/\(other)", "work/p/L", "work/q/\(one)", "work/p/\(one)/x"]
-        let judged = JudgedPlaces.of("work/p/\(conflict)") { folder in
-            #expect(folder == "work/p")
-            return ruled
-        }
+        let judged = JudgedPlaces.of(
+            "work/p/\(conflict)",
+            ruled: { folder in
+                #expect(folder == "work/p")
+                return ruled
+            }, isRuled: { _ in false })
         #expect(judged == ["work/p/\(stem)", "work/p/\(one)", "work/p/\(other)"])
         // Long for another reason than that it was cut.
         let made = "a.conflict-\(String(repeating: "h", count: 233))-1Z"
-        #expect(JudgedPlaces.of("work/p/\(made)") { _ in ["work/p/aws"] } == ["work/p/a"])
+        #expect(Self.places("work/p/\(made)", ruled: ["work/p/aws"]) == ["work/p/a"])
     }
 }

@@ -82,6 +82,9 @@ public struct AccessRules: Sendable, Equatable {
             .flatMap { place in rules(of: place).map { PlacedRule(place: place, rule: $0) } }
     }
 
+    /// Whether a place has rules of its own.
+    public func hasRules(at place: String) -> Bool { byPlace[place] != nil }
+
     /// The rules of one place.
     public func rules(of place: String) -> [AccessRule] { byPlace[place] ?? [] }
 

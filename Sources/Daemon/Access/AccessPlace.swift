@@ -22,7 +22,7 @@ public enum AccessPlace {
     public static func decision(
         of secret: String, by rules: AccessRules, for reader: Access.Reader
     ) -> (decision: Decision, secret: String) {
-        let all = JudgedPlaces.of(secret, ruled: rules.places(below:)).map {
+        let all = JudgedPlaces.of(secret, ruled: rules.places(below:), isRuled: rules.hasRules(at:)).map {
             (decision: rules.decide(reader, at: $0), secret: $0)
         }
         return all.first { $0.decision.outcome == .deny } ?? all.first { $0.decision.outcome != .allow }

@@ -14,8 +14,11 @@ enum CommandMove {
         let rules = try DaemonError.wrapping { try AccessOptions(Daemon.configuration(environment)).rules }
         guard !rules.isEmpty else { return true }
         // By whose rules a second version is judged depends on what else there is.
-        guard !ConflictName.isLikely(place), !ConflictName.isLikely(other) else { return false }
-        let from = rules.governing(place)
-        return from == rules.governing(other) && from != place && rules.places(below: place).isEmpty
+        for path in [place, other] where ConflictName.isLikely(path) || FilePath(path).isSecretName {
+            return false
+        }
+        let (from, to) = (rules.governing(place), rules.governing(other))
+        return from == to && from != place && to != other && rules.places(below: place).isEmpty
+            && rules.places(below: other).isEmpty
     }
 }

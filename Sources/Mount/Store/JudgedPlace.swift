@@ -1,4 +1,5 @@
 public import Access
+import Fuse
 import Stores
 import SystemPackage
 
@@ -9,7 +10,7 @@ extension ReadJudge {
     ///   - place: STORE/PATH, as the mount shows it.
     ///   - reader: the thread that reads.
     public func judgedPlace(of place: String, reader: Int32) -> String {
-        let candidates = JudgedPlaces.of(place, ruled: ruledPlaces(below:))
+        let candidates = JudgedPlaces.of(place, ruled: ruledPlaces(below:), isRuled: hasRules(at:))
         // Of several the strictest: nobody knows which it is.
         return candidates.dropFirst().first { allows(reader, reading: $0) == nil } ?? candidates[0]
     }
@@ -17,13 +18,29 @@ extension ReadJudge {
 
 /// The places by whose rules a file may be judged.
 public enum JudgedPlaces {
+    private static let suffix = String(decoding: Name.secretSuffix, as: UTF8.self)
+
     /// The place itself, or that of the secret to which a second version belongs; then the secrets with rules to which it may
-    /// belong where its name was cut. Never none.
+    /// belong where its name was cut; of each also the other name by which a secret is shown where something else has its own:
+    /// `foo` with `.gpg` or without. Never none.
     ///
     /// - Parameters:
     ///   - place: STORE/PATH, as the mount shows it.
     ///   - ruled: the places with rules below a folder.
-    public static func of(_ place: String, ruled: (_ folder: String) -> [String]) -> [String] {
+    ///   - isRuled: whether a place has rules of its own.
+    public static func of(
+        _ place: String, ruled: (_ folder: String) -> [String], isRuled: (_ place: String) -> Bool
+    ) -> [String] {
+        versions(of: place, ruled).flatMap { place -> [String] in
+            if place.utf8.suffix(4).elementsEqual(Name.secretSuffix) {
+                return [place] + versions(of: FilePath(place).withoutSuffix.string, ruled)
+            }
+            let suffixed = place + suffix
+            return isRuled(suffixed) ? [place, suffixed] : [place]
+        }
+    }
+
+    private static func versions(of place: String, _ ruled: (_ folder: String) -> [String]) -> [String] {
         guard ConflictName.isLikely(place) else { return [place] }
         let path = FilePath(place)
         let folder = path.removingLastComponent()

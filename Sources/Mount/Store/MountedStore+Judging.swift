@@ -59,8 +59,11 @@ extension MountedStore {
         let (one, other) = (place(of: from.appending(oldName)), place(of: to.appending(newName)))
         let moves = flags.contains(.exchange) ? [(one, other), (other, one)] : [(one, other)]
         for (place, target) in moves {
-            let targets = JudgedPlaces.of(target, ruled: judge.ruledPlaces(below:))
-            for place in JudgedPlaces.of(place, ruled: judge.ruledPlaces(below:)) {
+            let targets = JudgedPlaces.of(
+                target, ruled: judge.ruledPlaces(below:), isRuled: judge.hasRules(at:))
+            for place in JudgedPlaces.of(
+                place, ruled: judge.ruledPlaces(below:), isRuled: judge.hasRules(at:))
+            {
                 for target in targets where !judge.allows(caller.processID, moving: place, to: target) {
                     throw .improperLink
                 }

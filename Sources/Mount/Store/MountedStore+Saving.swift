@@ -80,7 +80,11 @@ extension MountedStore {
                 } keepingOthersAt: { () throws(Errno) in
                     try freeConflictPath(beside: path)
                 }
-                file.state.withLock { $0.markSaved(version, as: placed.status) }
+                let replaced = file.state.withLock { state in
+                    defer { state.markSaved(version, as: placed.status) }
+                    return state.base
+                }
+                if let replaced, kept == nil, placed.kept == nil { store.forgetSize(of: replaced) }
                 parked.remove(path)
                 return Placed(
                     folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),

@@ -22,6 +22,12 @@ struct KnownSizes: Sendable {
         return known?.identity == identity.hashValue ? known?.plaintext : nil
     }
 
+    /// Forgets a ciphertext that is there no more: else each save would leave one behind.
+    mutating func forget(_ identity: CiphertextIdentity) {
+        guard self[identity] != nil else { return }
+        sizes[FileNumber(device: identity.device, inode: identity.inode)] = nil
+    }
+
     /// - Returns: whether that was not known.
     @discardableResult
     mutating func set(_ plaintext: Int64, of identity: CiphertextIdentity) -> Bool {

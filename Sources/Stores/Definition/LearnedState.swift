@@ -116,6 +116,11 @@ public final class LearnedState: Sendable {
         memory.withLock { $0.sizes[identity] }
     }
 
+    /// Forgets the size of a ciphertext that was replaced or removed.
+    public func forgetSize(of identity: CiphertextIdentity) {
+        memory.withLock { $0.sizes.forget(identity) }
+    }
+
     /// Keeps the plaintext size of a ciphertext; returns before it is written.
     public func remember(size: Int64, of identity: CiphertextIdentity, store: String) {
         let isFirst = memory.withLock { memory in

@@ -72,6 +72,9 @@ extension Store {
         return size
     }
 
+    /// A ciphertext was replaced or removed: nothing need be known of it any more.
+    public func forgetSize(of status: FileStatus) { learned?.forgetSize(of: status.identity) }
+
     /// A ciphertext whose identity has changed but not its bytes, as by a rename: what was learned of it still holds.
     public func keepSize(of earlier: FileStatus, as now: FileStatus) {
         guard earlier.identity != now.identity, let learned, let size = learned.size(of: earlier.identity)
