@@ -1,6 +1,7 @@
 import Glibc
 public import Settings
 public import Stores
+import System
 
 /// A credential that is kept for a store's remote, without its value.
 ///

@@ -2,9 +2,9 @@ import Synchronization
 import System
 
 /// Work that blocks, done by a few threads of its own.
-enum Workers {
+public enum Workers {
     /// Calls `body` with 0 to `count` - 1, each once, from up to `threads` threads; returns when all have returned.
-    static func forEach(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    public static func forEach(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let queue = Queue(count: count, body: body)
         let started = (1..<max(1, min(threads, count))).compactMap { _ in
             // Fewer threads are slower, nothing else.

@@ -27,9 +27,10 @@ struct Passdir: ParsableCommand {
             ShowCommand.self, OTPCommand.self, GenerateCommand.self, InsertCommand.self, EditCommand.self,
             RemoveCommand.self,
             MoveCommand.self, CopyCommand.self, FindCommand.self, GrepCommand.self,
+            RenderCommand.self, RunCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
-            AuditCommand.self,
+            HealthCommand.self, AuditCommand.self,
             EraseCommand.self, TransferSubcommand.self, HoldClipboardSubcommand.self,
         ]
     )

@@ -54,7 +54,7 @@ import Testing
             try home.succeed(["passdir", "lock"])
             let commands = [
                 "status", "sync", "store list", "store show work", "store import", "list", "search imap",
-                "find imap",
+                "find imap", "health",
                 "log work", "log --ages work", "conflicts", "recipients show work", "recipients check work",
                 "keys", "credential list", "access", "access test work/mail/imap --as cat", "access log",
                 "audit",

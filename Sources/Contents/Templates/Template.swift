@@ -49,7 +49,7 @@ public struct Template: Sendable {
                 position = reference.range.lowerBound
                 if syntax.isInComment { continue }
                 if known[reference.target] == nil {
-                    known[reference.target] = try Self.value(of: reference, resolve)
+                    known[reference.target] = try Self.value(of: reference, at: reference.place, resolve)
                 }
                 do throws(ContentsError) {
                     try known[reference.target]?.withUnsafeBytes { (value) throws(ContentsError) in
@@ -70,14 +70,16 @@ public struct Template: Sendable {
         }
     }
 
-    private static func value(
-        of reference: TemplateReference, _ resolve: (TemplateReference) throws -> SecretBytes
+    /// - Parameter place: how a sentence names the reference.
+    static func value(
+        of reference: TemplateReference, at place: String,
+        _ resolve: (TemplateReference) throws -> SecretBytes
     ) throws(ContentsError) -> SecretBytes {
         do {
             return try resolve(reference)
         } catch {
             let sentence = (error as? any SentenceError)?.message ?? "\(error)"
-            throw ContentsError(.missing, "there is no value for \(reference.place): \(sentence)")
+            throw ContentsError(.missing, "there is no value for \(place): \(sentence)")
         }
     }
 }

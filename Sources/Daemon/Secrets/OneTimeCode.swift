@@ -27,6 +27,21 @@ public enum OneTimeCode {
         }
     }
 
+    /// The code of a moment, of a secret whose codes go by the time.
+    /// - Parameter seconds: since 1970 in UTC.
+    /// - Throws: one sentence where there is none, or where a counter makes the codes: who only looks must not use one up.
+    static func timed(
+        _ text: SecretBytes, named name: String, at seconds: Int64
+    ) throws(DaemonError) -> SecretBytes {
+        let password = try Self.password(text, name)
+        guard case .time = password.movement else {
+            throw DaemonError(
+                message: "\(name) counts its codes, and a reference must not use one up: passdir otp "
+                    + "\(ShellWord.quoted(name)) prints the next one")
+        }
+        return try DaemonError.wrapping { try password.code(at: seconds).text }
+    }
+
     private static func counted(
         _ place: SecretPlace, _ cancellation: Cancellation?, _ environment: [String: String]
     ) throws(DaemonError) -> SecretBytes {

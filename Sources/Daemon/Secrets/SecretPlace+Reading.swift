@@ -10,6 +10,16 @@ extension SecretPlace {
     public func text(
         cancellation: Cancellation?, environment: [String: String]
     ) throws(DaemonError) -> Plaintext {
+        let place = try judged(environment: environment)
+        return try DaemonError.wrapping {
+            try place.store.plaintext(of: place.file, cancellation: cancellation)
+        }
+    }
+
+    /// The secret that is meant, once it is sure that who started this command may be shown it; the read is noted then. May wait
+    /// for a person.
+    /// - Throws: one sentence where there is no secret, or it is not to be shown.
+    func judged(environment: [String: String]) throws(DaemonError) -> SecretPlace {
         let place = try followed()
         guard place.kind == .secret else {
             throw DaemonError(
@@ -21,9 +31,7 @@ extension SecretPlace {
                 toShowing: place.path, ofStore: place.store.name, environment: environment)
         }
         if let objection { throw DaemonError(message: objection) }
-        return try DaemonError.wrapping {
-            try place.store.plaintext(of: place.file, cancellation: cancellation)
-        }
+        return place
     }
 
     /// The secrets here: this one, or those of the folder in the order of their names.

@@ -1,6 +1,6 @@
 import Glibc
-import System
-import SystemPackage
+public import System
+public import SystemPackage
 
 extension OwnedDescriptor {
     /// fstat(2).
@@ -38,7 +38,7 @@ extension OwnedDescriptor {
     }
 
     /// Up to `count` bytes from `offset`; fewer at the end of the file.
-    func read(at offset: Int64, count: Int) throws(Errno) -> [UInt8] {
+    public func read(at offset: Int64, count: Int) throws(Errno) -> [UInt8] {
         var result = -1
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             repeat {

@@ -4,6 +4,7 @@ import Glibc
 import OpenPGP
 import Settings
 import Stores
+import System
 import SystemPackage
 
 /// `passdir credential`: what stores' remotes ask for.

@@ -1,0 +1,60 @@
+/// What is to be said of the passwords of stores: names, moments and words, and nothing that they could be guessed from.
+public struct HealthReport: Sendable {
+    /// What is wrong with a password, the worst first.
+    public enum Finding: String, Sendable, CaseIterable {
+        /// It is in the list of breaches.
+        case breached
+        /// The last day of its `expires:` field is over.
+        case expired
+        /// Its `rotate:` field says that it is to be changed.
+        case due
+        /// It stands fewer than `HealthCheck.weakBelow` guesses.
+        case weak
+        /// Another secret has the same.
+        case reused
+        /// It has no `rotate:` field, and was not changed for long.
+        case old
+        /// Its `expires:` or `rotate:` field holds no day or period.
+        case unclear
+    }
+
+    /// A secret that was looked at.
+    public struct Entry: Sendable {
+        /// The store's name.
+        public let store: String
+        /// The path in it, as the mount shows it.
+        public let path: String
+        /// When the password was changed last, in seconds since 1970; nil where nothing tells.
+        public internal(set) var changed: Int64?
+        /// What is wrong with it, the worst first.
+        public internal(set) var findings: [Finding] = []
+        /// How strong it is, from 0 to 4; nil without a password, and where names only were looked at. The number of guesses
+        /// is left out: it would tell a common password from others.
+        public internal(set) var score: Int?
+        /// The others with the same password, as STORE/PATH.
+        public internal(set) var sameAs: [String] = []
+
+        /// STORE/PATH.
+        public var name: String { "\(store)/\(path)" }
+    }
+
+    /// A secret that was not looked at.
+    public struct Unread: Sendable {
+        /// STORE/PATH.
+        public let name: String
+        /// Why, as a sentence without a full stop.
+        public let reason: String
+    }
+
+    /// The secrets that were looked at, in the order of the stores and of their names.
+    public internal(set) var entries: [Entry] = []
+    /// Those that were not.
+    public internal(set) var unread: [Unread] = []
+    /// Of each store that could not be looked at, why.
+    public internal(set) var complaints: [String] = []
+
+    /// Whether everything was looked at, and nothing was found.
+    public var isSound: Bool {
+        unread.isEmpty && complaints.isEmpty && entries.allSatisfy(\.findings.isEmpty)
+    }
+}

@@ -1,0 +1,49 @@
+public import SystemPackage
+
+/// What a file held from a commit on.
+public struct FileVersion: Sendable, Equatable {
+    /// The content.
+    public var id: ObjectID
+    /// When the change was made, by its author's clock, in seconds since 1970.
+    public var time: Int64
+    /// Whether the commit changes nothing that counts.
+    public var isLeftOut: Bool
+}
+
+extension Repository {
+    /// For every file at or below a folder its versions, newest first, in one walk through the history. As `lastChanges`, it
+    /// follows files that were only renamed, and passes over merges.
+    /// - Parameter isLeftOut: whether a commit changes nothing that counts in the files that were there before.
+    public func versions(
+        below folder: FilePath, from tip: ObjectID, leavingOut isLeftOut: (CommitInfo) -> Bool
+    ) throws(GitError) -> [FilePath: [FileVersion]] {
+        // What a file is called at the commit that is looked at, and what it is called now.
+        var open: [FilePath: FilePath] = [:]
+        for difference in try differences(from: nil, to: tip) where difference.path.starts(with: folder) {
+            open[difference.path] = difference.path
+        }
+        var found: [FilePath: [FileVersion]] = [:]
+        for commit in try log(from: tip) where !open.isEmpty {
+            guard commit.parents.count < 2 else { continue }
+            let differences = try differences(from: commit.parents.first, to: commit.id)
+            let isLeftOut = isLeftOut(commit)
+            var gone = Dictionary(
+                differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
+                uniquingKeysWith: { first, _ in first })
+            for difference in differences {
+                guard let now = open[difference.path], let new = difference.new else { continue }
+                if difference.old == nil {
+                    open[difference.path] = nil
+                    if let older = gone.removeValue(forKey: new.id), open[older] == nil {
+                        open[older] = now
+                        continue
+                    }
+                }
+                found[now, default: []].append(
+                    FileVersion(
+                        id: new.id, time: commit.author.time, isLeftOut: isLeftOut && difference.old != nil))
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,70 @@
+import Daemon
+
+/// A report of `passdir health` in lines.
+enum HealthText {
+    /// So many are named one by one.
+    private static let mostNamed = 20
+
+    /// What was found, a line for each secret with something.
+    static func print(_ report: HealthReport) {
+        var table = TextTable(["SECRET", "CHANGED", "FOUND"])
+        var count = 0
+        for entry in report.entries where !entry.findings.isEmpty {
+            count += 1
+            table.add([
+                entry.name, entry.changed.map { String(Timestamp(seconds: $0).local.prefix(10)) } ?? "",
+                entry.findings.map { words($0, entry) }.joined(separator: ", "),
+            ])
+        }
+        if count > 0 { Output.print(table) }
+        Output.success("\(count) of \(report.entries.count) secrets need something")
+    }
+
+    /// A finding, with what belongs to it.
+    static func words(_ finding: HealthReport.Finding, _ entry: HealthReport.Entry) -> String {
+        guard finding == .reused else { return finding.rawValue }
+        let named = entry.sameAs.prefix(3).joined(separator: " ")
+        let rest = entry.sameAs.count - 3
+        return "reused (\(named)" + (rest > 0 ? " and \(rest) more)" : ")")
+    }
+
+    /// What was not looked at, and why.
+    static func tellUnread(_ report: HealthReport) {
+        for secret in report.unread.prefix(mostNamed) {
+            StandardError.print("passdir: not looked at: \(secret.name): \(secret.reason)")
+        }
+        let rest = report.unread.count - mostNamed
+        if rest > 0 { StandardError.print("passdir: not looked at: \(rest) more; --json lists them") }
+    }
+}
+
+/// The same as `--json` tells of it.
+struct HealthFacts: Encodable {
+    struct Secret: Encodable {
+        let name: String
+        let store: String
+        let path: String
+        let changed: Timestamp?
+        let findings: [String]
+        let score: Int?
+        let sameAs: [String]
+    }
+
+    struct Unread: Encodable {
+        let name: String
+        let reason: String
+    }
+
+    let secrets: [Secret]
+    let unread: [Unread]
+
+    init(_ report: HealthReport) {
+        secrets = report.entries.map { entry in
+            Secret(
+                name: entry.name, store: entry.store, path: entry.path,
+                changed: entry.changed.map { Timestamp(seconds: $0) },
+                findings: entry.findings.map(\.rawValue), score: entry.score, sameAs: entry.sameAs)
+        }
+        unread = report.unread.map { Unread(name: $0.name, reason: $0.reason) }
+    }
+}

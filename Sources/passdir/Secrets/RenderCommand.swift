@@ -1,0 +1,51 @@
+import ArgumentParser
+import Contents
+import Daemon
+import Stores
+import System
+import SystemPackage
+
+extension Escaping: ExpressibleByArgument {}
+
+/// `passdir render`: a template with its values, on standard output.
+struct RenderCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "render",
+        abstract: "Print a file with a value for each reference to a secret in it.",
+        discussion: """
+            A reference is passdir://STORE/PATH for a whole secret, with #first for its first line, #KEY for a field or ?otp for \
+            its present one-time code behind it. passdir://{...} holds spaces and all else up to the brace. Values are escaped \
+            for the kind of file that the name's ending says, or --for. If a reference has no value, nothing is printed.
+
+            The access rules apply to the program that runs this command. There is no option for a file to write to: the secrets \
+            would stay on disk. A program that can be given its variables needs no file: see 'passdir help run'.
+
+            Examples:
+              passdir render app.yaml.tpl | kubectl apply -f -
+              echo 'user = "me:passdir://work/web#first"' | passdir render - | curl -K - URL
+            """
+    )
+
+    @Argument(help: "The template; - is standard input.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("The kind of file. (default: by the name's ending, else raw)", valueName: "kind"))
+    var kind: Escaping?
+
+    func run() throws {
+        let environment = CallerEnvironment.variables()
+        let input = try TemplateInput(file, orStandardInput: true)
+        let template = try input.naming { (bytes) throws(ContentsError) in try Template(bytes) }
+        let text = try PromptInterruption.during { cancellation in
+            let values = try ReferencedValues(cancellation: cancellation, environment: environment)
+            return try input.naming { (_) throws(ContentsError) in
+                try template.render(for: kind ?? Escaping(fileName: file)) {
+                    try values.value(of: $0.target)
+                }
+            }
+        }
+        Output.write(secret: text)
+    }
+}
