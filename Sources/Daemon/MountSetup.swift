@@ -38,7 +38,9 @@ struct MountSetup {
         options.judge = gate
         options.consent = gate
         options.notes = ControlNotes.all
-        options.countingTurn = { () throws(Errno) in try CountingTurn.wait(environment) }
+        options.countingTurns = CountingTurns { (secret) throws(Errno) in
+            try CountingLock.wait(for: secret, environment: environment)
+        }
         options.cacheTime = try configuration.value(Catalogue.cacheTime)
         registry = Registry(configuration, environment: environment)
         credentials = LayeredCredentialStore.standard(

@@ -40,6 +40,12 @@ public final class Notifier: Sendable {
         }
     }
 
+    /// Whether the kernel has let go of the session.
+    var isConnectionOver: Bool {
+        guard let session = session.withLock({ $0 }) else { return true }
+        return withExtendedLifetime(session) { Connection.isOver(fuse_session_fd(session.raw)) }
+    }
+
     /// Holds on to the session during the call only; it may end meanwhile.
     private func notify(_ body: (OpaquePointer) -> Int32) {
         guard let session = session.withLock({ $0 }) else { return }

@@ -118,12 +118,21 @@ public final class Session: Sendable {
     /// file in the mount is closed.
     ///
     /// - Parameter lazily: take it out of sight at once though programs have files open in it; these stay usable.
-    /// - Throws: `busy` when programs use the mount, `notMounted` when it is gone already.
+    /// Who still sees the mount in another mount namespace, which no unmounting here reaches, gets ENOTCONN; not in the lazy
+    /// case.
+    ///
+    /// - Throws: `busy` when programs use the mount, `notMounted` when it is gone already, `shownElsewhere` where it is
+    ///   unmounted, but could not be ended in another mount namespace.
     public func unmount(lazily: Bool = false) throws(MountError) {
         guard try isOurs() else {
             throw MountError(.notMounted, "\(mountPoint) is no longer mounted by this process.")
         }
         try Fusermount.unmount(mountPoint, lazily: lazily)
+        guard !lazily, !notifier.isConnectionOver, let device, !Connection.abort(device) else { return }
+        throw MountError(
+            .shownElsewhere,
+            "\(mountPoint) is unmounted, but another mount namespace, such as a container's, still shows it, and process "
+                + "\(getpid()) keeps running for the programs there: end them")
     }
 
     /// Whether the mount is in sight: false once it was unmounted, though programs may go on with what they have open in it.

@@ -42,8 +42,8 @@ public final class StoreFilesystem: Sendable {
         public var consent: any Consent = NoConsent()
         /// Judges who may read; nil: everybody may.
         public var judge: (any ReadJudge)?
-        /// Waits for the turn to raise a counter in a secret, which commands raise, too.
-        public var countingTurn: @Sendable () throws(Errno) -> CountingTurn = { CountingTurn(holding: nil) }
+        /// Turns to raise a counter in a secret, which commands raise, too.
+        public var countingTurns = CountingTurns()
         /// The files at the top of the control directory.
         public var notes: [ControlNote] = []
 

@@ -51,6 +51,20 @@ extension OwnedDescriptor {
         while flock(raw, kind) != 0 { guard errno == EINTR else { throw .last } }
     }
 
+    /// F_OFD_SETLKW of fcntl.h, which Swift is not shown.
+    private static let waitForLock: CInt = 38
+
+    /// Waits for a lock on one byte of the file, which goes when this is closed: one file serves for many things that are to be
+    /// locked apart (fcntl(2), open file description locks).
+    public borrowing func lock(byte place: Int64) throws(Errno) {
+        var wanted = flock()
+        wanted.l_type = Int16(F_WRLCK)
+        wanted.l_whence = Int16(SEEK_SET)
+        wanted.l_start = off_t(place)
+        wanted.l_len = 1
+        while fcntl(raw, Self.waitForLock, &wanted) != 0 { guard errno == EINTR else { throw .last } }
+    }
+
     /// Writes all of the bytes.
     public borrowing func writeAll(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
         var rest = bytes

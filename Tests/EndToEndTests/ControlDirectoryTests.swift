@@ -138,4 +138,40 @@ import Testing
             #expect(!names.contains("conflict"), "\(names)")
         }
     }
+
+    /// Another process has the turn and keeps it: who waits for it can be killed, and all else goes on.
+    @Test func aReaderWhoWaitsForATurnCanBeKilled() throws {
+        try Self.with { home in
+            let uri = "otpauth://hotp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&counter=0"
+            let secret = home.visible("work/counted").string
+            try home.succeed(["sh", "-c", "printf 'x\\n%s\\n' '\(uri)' > \(secret)"])
+            let control = home.mountPoint.appending(".passdir")
+            let code = control.pushing("otp/work/counted").string
+            try home.succeed(["cat", code])
+            let holding = """
+                import fcntl, os, signal, struct, sys
+                file = os.open(os.environ["XDG_RUNTIME_DIR"] + "/passdir/counting", os.O_RDWR)
+                fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+                open(sys.argv[1], "w").close()
+                signal.pause()
+                """
+            let held = home.path("held")
+            let holder = try home.start(["python3", "-c", holding, held.string])
+            try home.waitUntil("the turn is taken") { access(held.string, F_OK) == 0 }
+            let readers = try (0..<3).map { _ in try home.start(["cat", code]) }
+            let command = try home.start(["passdir", "otp", "work/counted"])
+            try home.succeed(["cat", control.pushing("first/work/counted").string])
+            try home.succeed(["cat", secret], limit: .seconds(10))
+            for reader in readers + [command] {
+                #expect(!reader.hasEnded)
+                reader.signal(SIGKILL)
+                let result = try reader.wait(limit: .seconds(20))
+                #expect(!result.timedOut && result.exitCode == 128 + SIGKILL)
+            }
+            holder.signal(SIGKILL)
+            _ = try holder.wait()
+            // RFC 4226 has the codes of 0, 1 and so on: those who were killed have used none up.
+            #expect(String(decoding: try home.succeed(["cat", code]), as: UTF8.self) == "287082\n")
+        }
+    }
 }

@@ -21,10 +21,7 @@ public enum OneTimeCode {
         guard case .counter = password.movement else {
             return try DaemonError.wrapping { try password.code(at: Int64(time(nil))).text }
         }
-        // Two commands at once must not both have this number.
-        return try inTurn(environment) { () throws(DaemonError) in
-            try counted(place, cancellation, environment)
-        }
+        return try counted(place, plaintext, cancellation, environment)
     }
 
     /// The code of a moment, of a secret whose codes go by the time.
@@ -42,10 +39,30 @@ public enum OneTimeCode {
         return try DaemonError.wrapping { try password.code(at: seconds).text }
     }
 
+    /// The code of the counter, once it is this command's turn. A passphrase is not waited for in the turn: where the secret was
+    /// changed meanwhile, it is read again out of turn.
     private static func counted(
-        _ place: SecretPlace, _ cancellation: Cancellation?, _ environment: [String: String]
+        _ place: SecretPlace, _ plaintext: Plaintext, _ cancellation: Cancellation?,
+        _ environment: [String: String]
     ) throws(DaemonError) -> SecretBytes {
-        let now = try place.text(cancellation: cancellation, environment: environment)
+        var plaintext = plaintext
+        for _ in 0..<16 {
+            let turn = try turn(for: "\(place.store.name)/\(place.file)", environment)
+            let disk = try? place.store.root.status(of: place.file)
+            if let disk, disk.isSameContent(as: plaintext.status) {
+                return try withExtendedLifetime(turn) { () throws(DaemonError) in
+                    try counted(place, plaintext, environment)
+                }
+            }
+            _ = consume turn
+            plaintext = try place.text(cancellation: cancellation, environment: environment)
+        }
+        throw DaemonError(message: "\(place.name) keeps being changed: try again")
+    }
+
+    private static func counted(
+        _ place: SecretPlace, _ now: Plaintext, _ environment: [String: String]
+    ) throws(DaemonError) -> SecretBytes {
         let password = try Self.password(now.bytes, place.name)
         guard case .counter(let counter) = password.movement, counter < .max else {
             throw DaemonError(message: "\(place.name) was changed just now, or has given all its codes")
@@ -101,36 +118,14 @@ public enum OneTimeCode {
         DaemonError(message: "\(name) has no otpauth URI: passdir otp add \(ShellWord.quoted(name)) adds one")
     }
 
-    /// Runs one after the other what several commands want at once.
-    private static func inTurn<Value>(
-        _ environment: [String: String], _ body: () throws(DaemonError) -> Value
-    ) throws(DaemonError) -> Value {
-        let turn = try turn(environment)
-        return try withExtendedLifetime(turn) { () throws(DaemonError) in try body() }
-    }
-
-    private static func turn(_ environment: [String: String]) throws(DaemonError) -> CountingTurn {
+    private static func turn(
+        for secret: String, _ environment: [String: String]
+    ) throws(DaemonError) -> OwnedDescriptor {
         do throws(Errno) {
-            return try CountingTurn.wait(environment)
+            return try CountingLock.wait(for: secret, environment: environment)
         } catch {
             let folder = Directories(environment: environment).runtime
             throw DaemonError(message: "no code is counted, as \(folder) cannot be used: \(error)")
         }
-    }
-}
-
-extension CountingTurn {
-    /// Waits for the turn, by a lock that the daemon and all commands of a user take.
-    static func wait(_ environment: [String: String]) throws(Errno) -> CountingTurn {
-        let folder = Directories(environment: environment).runtime
-        do throws(SettingsError) {
-            try Directories.makePrivate(folder)
-        } catch {
-            throw .permissionDenied
-        }
-        let file = try OwnedDescriptor(
-            opening: folder.appending("counting"), O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        try file.lock(LOCK_EX)
-        return CountingTurn(holding: file)
     }
 }

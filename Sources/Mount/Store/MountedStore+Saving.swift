@@ -193,6 +193,14 @@ extension MountedStore {
         return base.isSameContent(as: status) || store.isReencryption(of: base.identity, at: path)
     }
 
+    /// Whether what is on disk is what the content was read from, or saved as.
+    func hasSeen(_ node: Node, _ file: SecretFile) throws(Errno) -> Bool {
+        guard let path = tree.backingPath(of: node), let disk = try root.statusIfPresent(of: path) else {
+            return true
+        }
+        return isOurs(disk, at: path, file)
+    }
+
     private func freeConflictPath(beside path: FilePath) throws(Errno) -> FilePath {
         for attempt in 0..<100 {
             let candidate = ConflictName.path(

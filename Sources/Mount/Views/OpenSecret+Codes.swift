@@ -10,10 +10,10 @@ extension OpenSecret {
     /// How long a code is good for at least when it is given, in seconds: who reads it has to hand it on.
     private static let leastValidity = 1.0
 
-    /// The code of this moment and a newline. A counter goes on by a save, before its code is given; that needs the turn.
-    func code(_ turn: CountingTurn?) throws(ValueError) -> MadeValue {
+    /// The code of this moment and a newline; nil where a counter makes the codes.
+    func timedCode() throws(ValueError) -> MadeValue? {
         let now = FileTime.now
-        let made = try withText { (text) throws(ValueError) -> MadeValue? in
+        return try withText { (text) throws(ValueError) -> MadeValue? in
             try ValueError.catching { () throws(ContentsError) in
                 let password = try OneTimePassword(of: text)
                 guard case .time = password.movement else { return nil }
@@ -24,17 +24,18 @@ extension OpenSecret {
                 return MadeValue(bytes: try password.code(at: end).text.line(), delay: rest)
             }
         }
-        if let made { return made }
-        guard turn != nil else {
-            var error = ValueError(.resourceTemporarilyUnavailable)
-            error.needsTurn = true
-            throw error
-        }
-        return MadeValue(bytes: try countedCode(), isOfOneReader: true)
     }
 
-    /// The code of the counter that the text has, which is one higher then. Whoever reads next finds it so.
-    private func countedCode() throws(ValueError) -> SecretBytes {
+    /// The code of the counter that the text has, and a newline. The counter goes on by a save first: whoever reads next finds
+    /// it one higher. Only for who has the turn.
+    /// - Returns: nil where another program has saved the secret meanwhile: it is to be read again.
+    func countedCode() throws(ValueError) -> MadeValue? {
+        let isCurrent = try ValueError.wrapping { () throws(Errno) in try store.hasSeen(node, file) }
+        guard isCurrent else { return nil }
+        return MadeValue(bytes: try raiseCounter(), isOfOneReader: true)
+    }
+
+    private func raiseCounter() throws(ValueError) -> SecretBytes {
         try ValueError.wrapping { () throws(Errno) in
             try store.checkWritable()
             if let path = store.tree.backingPath(of: node) { try store.checkCanSave(path) }

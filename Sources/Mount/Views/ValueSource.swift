@@ -16,8 +16,6 @@ struct MadeValue: Sendable {
 struct ValueError: Error {
     var errno: Errno
     var sentence: String?
-    /// Nothing is wrong, but a counter has to be raised, and others must not do so meanwhile.
-    var needsTurn = false
 
     init(_ errno: Errno, _ sentence: String? = nil) { (self.errno, self.sentence) = (errno, sentence) }
 
@@ -53,8 +51,9 @@ enum ValueSource {
         }
     }
 
+    /// - Returns: nil where a counter has to be raised for it, which takes a turn: see `OpenSecret.countedCode`.
     /// - Throws: ENOENT for a field that is not there, ENODATA for a secret without an otpauth URI, EINVAL where that is wrong.
-    func value(of secret: OpenSecret, _ turn: CountingTurn?) throws(ValueError) -> MadeValue {
+    func value(of secret: OpenSecret) throws(ValueError) -> MadeValue? {
         switch self {
         case .firstLine: return MadeValue(bytes: try secret.copy { $0.firstLine })
         case .field(let name):
@@ -65,7 +64,7 @@ enum ValueSource {
                     }
                     return field.value
                 })
-        case .code: return try secret.code(turn)
+        case .code: return try secret.timedCode()
         }
     }
 }
