@@ -8,12 +8,6 @@ import SystemPackage
 enum Connection {
     private static let folder: FilePath = "/sys/fs/fuse/connections"
 
-    /// Whether the kernel has let go of the session, so that nobody can see the mount any more.
-    static func isOver(_ device: CInt) -> Bool {
-        var entry = pollfd(fd: device, events: 0, revents: 0)
-        return poll(&entry, 1, 0) > 0 && Int32(entry.revents) & (POLLERR | POLLNVAL) != 0
-    }
-
     /// Ends a session for everybody who still sees it; its owner may.
     /// - Parameter number: that of the file system's device, as `major:minor`.
     /// - Returns: false where the kernel does not show it, or did not allow it.

@@ -1,6 +1,7 @@
 import CFuse
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// Tells the kernel what it must no longer believe. That the kernel doesn't know the inode or the name is fine, and
@@ -43,7 +44,7 @@ public final class Notifier: Sendable {
     /// Whether the kernel has let go of the session.
     var isConnectionOver: Bool {
         guard let session = session.withLock({ $0 }) else { return true }
-        return withExtendedLifetime(session) { Connection.isOver(fuse_session_fd(session.raw)) }
+        return withExtendedLifetime(session) { Poll.isOver(fuse_session_fd(session.raw)) }
     }
 
     /// Holds on to the session during the call only; it may end meanwhile.

@@ -27,6 +27,12 @@ public enum Poll {
         return try wait(for: &entries, until: deadline)
     }
 
+    /// Whether a descriptor has an error or a hang-up, at this moment.
+    public static func isOver(_ descriptor: CInt) -> Bool {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
     /// Rounded up: a rest below a millisecond must not become a busy loop.
     private static func milliseconds(_ time: Duration) -> CInt {
         guard time < .seconds(1 << 20) else { return 1 << 30 }
