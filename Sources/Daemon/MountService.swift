@@ -63,6 +63,8 @@ final class MountService: Sendable {
         learned = Self.openLearnedState(environment, log)
         var options = setup.options
         options.mountPoint = mountPoint
+        let statusNote = StatusNote()
+        options.notes.append(statusNote.file)
         filesystem = StoreFilesystem(options: options)
         expiryNotices = ExpiryNotices(
             registry: setup.registry, credentials: setup.credentials, learned: learned)
@@ -97,6 +99,7 @@ final class MountService: Sendable {
         }
         control = Mutex(nil)
         finished.enter()
+        statusNote.tell(of: self, environment: environment)
         try startControl(environment)
     }
 

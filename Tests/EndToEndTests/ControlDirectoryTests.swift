@@ -61,7 +61,7 @@ import Testing
             #expect(try output(["tail", "-c", "3", first]) == "er2")
             #expect(try output(["cat", "\(control)/fields/work/web/site/login"]) == "ann")
             #expect(try output(["ls", "\(control)/fields/work/web/site"]) == "login\n")
-            #expect(try output(["ls", control]) == "README\nfields\nfirst\notp\nversion\n")
+            #expect(try output(["ls", control]) == "README\nfields\nfirst\notp\nstatus.json\nversion\n")
             let mapped = """
                 import mmap, os, sys
                 with open(sys.argv[1], "rb") as file:
@@ -105,6 +105,21 @@ import Testing
             #expect(try home.run(["cat", "\(control)/first/work/web/site"]).exitCode == 1)
             #expect(try home.run(["ls", "\(control)/fields/work/web/site"]).exitCode != 0)
             try home.succeed(["ls", "-l", "\(control)/first/work/web"])
+        }
+    }
+
+    /// Holds:
+    /// - `status.json` is what `passdir status --json` prints.
+    @Test func theStatusIsAFile() throws {
+        try Self.with { home in
+            let file = home.mountPoint.appending(".passdir/status.json").string
+            try home.waitUntil("both say the same") {
+                let told = String(decoding: try home.succeed(["cat", file]), as: UTF8.self)
+                return try told.contains("\"mount\"") && told == home.passdir("status", "--json").output
+            }
+            let size = String(decoding: try home.succeed(["stat", "-c", "%s", file]), as: UTF8.self)
+            #expect((Int(size.dropLast()) ?? 0) > 100)
+            #expect(try home.run(["sh", "-c", "echo x > \"$1\"", "sh", file]).errors.contains("Read-only"))
         }
     }
 

@@ -98,7 +98,10 @@ final class ControlDirectory: Subtree {
         switch thing {
         case .top, .view: return attributesUnseen(of: node)
         case .note(let note):
-            return mount.attributes(of: node, permissions: 0o400, size: Int64(note.text().utf8.count))
+            let size =
+                note.takesTime
+                ? max(0, node.toldSize.load(ordering: .acquiring)) : Int64(note.text().utf8.count)
+            return mount.attributes(of: node, permissions: 0o400, size: size)
         case .folder(_, let store, let folder):
             return shown(try store.attributes(of: folder), of: node, permissions: 0o500)
         case .fieldList(let store, let secret):
@@ -165,13 +168,25 @@ final class ControlDirectory: Subtree {
         switch try place(of: node) {
         case .note(let name):
             guard let note = note(name) else { throw .noSuchFileOrDirectory }
-            let file = PlainFile(bytes: Array(note.text().utf8))
-            mount.correctSize(of: node, to: file.size)
-            return .now(file)
+            return open(note, node)
         case .below(let view, let store, let path):
             return try openValue(node, view, store, path, for: caller)
         case .top, .view: throw .isDirectory
         }
+    }
+
+    private func open(_ note: ControlNote, _ node: Node) -> Reply<any OpenFile> {
+        let mount = mount
+        let make = { @Sendable in
+            let file = PlainFile(bytes: Array(note.text().utf8))
+            mount.correctSize(of: node, to: file.size)
+            node.toldSize.store(file.size, ordering: .releasing)
+            return file
+        }
+        guard note.takesTime else { return .now(make()) }
+        let reply = PendingReply<any OpenFile>()
+        PosixThread.startWhenPossible(named: "note") { reply.give(.success(make())) }
+        return .later(reply)
     }
 
     private func note(_ name: Name) -> ControlNote? { notes.first { $0.name == name } }

@@ -67,11 +67,14 @@ enum ControlThing {
 /// A file at the top of the control directory that shows a text which is no secret.
 public struct ControlNote: Sendable {
     let name: Name
-    /// Made on each look.
     let text: @Sendable () -> String
+    /// Made on a thread of its own when it is opened. A look tells the size that it had then.
+    let takesTime: Bool
 
-    /// - Parameter text: what it shows; called on each open and each look at its size, and returns at once.
-    public init(named name: Name, text: @escaping @Sendable () -> String) {
-        (self.name, self.text) = (name, text)
+    /// - Parameters:
+    ///   - takesTime: whether `text` may take longer than a look at the file may.
+    ///   - text: what it shows; called on each open and, unless it takes time, each look at its size.
+    public init(named name: Name, takesTime: Bool = false, text: @escaping @Sendable () -> String) {
+        (self.name, self.takesTime, self.text) = (name, takesTime, text)
     }
 }
