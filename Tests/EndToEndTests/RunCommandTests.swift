@@ -83,6 +83,7 @@ import Testing
 
     /// Holds:
     /// - A signal reaches the command itself and ends it; its arguments and the disk have nothing of the values.
+    /// - `passdir run` leaves the values in the command's environment only: not in arguments, files or the log.
     @Test(arguments: [SIGTERM, SIGINT]) func aSignalEndsTheCommand(number: Int32) throws {
         try withStore { home, marker in
             try home.write("A=\"passdir://work/db\"\n", to: "a.env")
