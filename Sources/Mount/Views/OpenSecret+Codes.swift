@@ -8,7 +8,7 @@ import SystemPackage
 /// One-time passwords of a secret that is open.
 extension OpenSecret {
     /// How long a code is good for at least when it is given, in seconds: who reads it has to hand it on.
-    private static let leastValidity = 1.0
+    static let leastValidity = 1.0
 
     /// The code of this moment and a newline. A counter goes on by a save, before its code is given; that needs the turn.
     func code(_ turn: CountingTurn?) throws(ValueError) -> MadeValue {

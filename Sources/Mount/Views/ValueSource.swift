@@ -18,6 +18,8 @@ struct ValueError: Error {
     var sentence: String?
     /// Nothing is wrong, but a counter has to be raised, and others must not do so meanwhile.
     var needsTurn = false
+    /// It could be made if this store were not locked.
+    var lockedStore: MountedStore?
 
     init(_ errno: Errno, _ sentence: String? = nil) { (self.errno, self.sentence) = (errno, sentence) }
 
