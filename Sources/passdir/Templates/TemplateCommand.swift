@@ -15,7 +15,7 @@ struct TemplateCommand: ParsableCommand {
             A template is a file of yours with references to secrets, as in 'passdir render'. Once it is registered, the file \
             .passdir/rendered/NAME in the mount has a value for each reference. It is made when a program opens it: the \
             template and each secret are read then, the access rules apply to that program for every secret, and the values \
-            are kept in memory only.
+            are kept in memory only. Programs that read a fixed path need a link to it: see 'passdir help link'.
 
             Whoever can change a template decides which of your secrets are put into it.
 
