@@ -80,17 +80,19 @@ final class LiveStores: Sendable {
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
         let opener = opening.opener
-        let (definitions, wanted, access) = try DaemonError.wrapping {
+        let (definitions, wanted, access, templates) = try DaemonError.wrapping {
             try opener.configuration.reload()
             // Before anything changes: rules that cannot be read leave all as it is.
             let access = try AccessOptions(opener.configuration)
+            let templates = try RegisteredTemplate.all(opener.configuration)
             let definitions = try opener.registry.definitions()
             let wanted = try definitions.filter(\.isInMount).map {
                 try StoreSettings(opener.configuration, of: $0)
             }
-            return (definitions, wanted, access)
+            return (definitions, wanted, access, templates)
         }
         gate.use(access)
+        filesystem.setTemplates(templates)
         let step = step(to: wanted, reopening)
         for store in step.leaving { leave(store) }
         let known = zip(step.stores, wanted).filter { store, _ in !step.fresh.contains { $0 === store } }

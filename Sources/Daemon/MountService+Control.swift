@@ -36,7 +36,10 @@ extension MountService: ControlService {
                 warnings: [
                     ProcessProtection.lockComplaint, watchComplaint.withLock { $0 },
                     stores.configurationProblem.map { "the configuration is not applied: \($0)" },
-                ].compactMap(\.self)),
+                ].compactMap(\.self),
+                rendered: filesystem.renderingFailures.map {
+                    RenderingReport(name: $0.name.string, error: $0.sentence)
+                }),
             stores: reports.map { store, makeReport in
                 var report = makeReport()
                 report.openForWriting = filesystem.openForWriting(ofStore: store.name)

@@ -1,4 +1,4 @@
-import Fuse
+public import Fuse
 public import Stores
 import Synchronization
 public import SystemPackage
@@ -96,6 +96,16 @@ extension StoreFilesystem {
             state.entries = sorted + state.entries.filter { entry in !order.contains { isOf($0, entry) } }
         }
     }
+
+    /// Where rendered files are, below the mount point.
+    public static let renderedFolder = FilePath(
+        root: nil, components: ControlDirectory.name, ControlPlace.renderedName)
+
+    /// Shows these templates as files with their values, and no others; what is open stays so.
+    public func setTemplates(_ templates: [RegisteredTemplate]) { control.templates.set(templates) }
+
+    /// The rendered files that could not be made when they were opened last, with a sentence each.
+    public var renderingFailures: [(name: Name, sentence: String)] { control.templates.failures }
 
     private func shown(_ store: Store) -> (name: Name, store: MountedStore)? {
         for case (let name, let mounted as MountedStore) in top.state.withLock({ $0.entries })

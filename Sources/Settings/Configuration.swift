@@ -130,6 +130,22 @@ public final class Configuration: Sendable {
         return found
     }
 
+    /// The templates that are registered, in the order of the file; sections of the same name are one.
+    public var templateSections: [TemplateSection] {
+        let state = state.withLock { $0 }
+        var found: [TemplateSection] = []
+        for header in state.sections where header.name == TemplateSection.section {
+            guard let name = header.subsection, !found.contains(where: { $0.name == name }) else { continue }
+            let values = state.entries.filter { TemplateSection.holds($0) && $0.subsection == name }
+            func text(_ key: String) -> String? { values.last { $0.key.lowercased() == key }?.value }
+            found.append(
+                TemplateSection(
+                    name: name, template: text("file") ?? "", kind: text("for"), file: file, line: header.line
+                ))
+        }
+        return found
+    }
+
     /// Reads the file anew, so that nothing another process wrote meanwhile is judged by old knowledge, and edits it.
     func edit(
         _ edits: (ConfigFile) throws(SettingsError) -> [ConfigFile.Edit]
@@ -156,6 +172,10 @@ public final class Configuration: Sendable {
                 guard let objection = AccessSection.objection(to: entry) else { continue }
                 throw SettingsError(code: .unknown, message: objection, file: read.path, line: entry.line)
             }
+            if TemplateSection.holds(entry) {
+                guard let objection = TemplateSection.objection(to: entry) else { continue }
+                throw SettingsError(code: .unknown, message: objection, file: read.path, line: entry.line)
+            }
             throw SettingsError(
                 code: .unknown, message: Catalogue.unknown(entry.name), file: read.path, line: entry.line
             )
@@ -164,7 +184,7 @@ public final class Configuration: Sendable {
         for header in read.sections {
             let known =
                 header.name == "store" ? header.subsection != nil : sections.contains(header.name)
-            guard !known else { continue }
+            guard !known, header.name != TemplateSection.section || header.subsection == nil else { continue }
             throw SettingsError(
                 code: .unknown, message: "there is no section '\(header.name)'", file: read.path,
                 line: header.line)

@@ -142,6 +142,16 @@ extension Catalogue {
             "mount points' copy", "fields ended by NUL", .data, "mountpoints.new", .personal, .daemon,
             "That list while it is written, then removed"),
         item(
+            "links", "fields ended by NUL", .data, "links", .personal, .daemon,
+            "The links that passdir link placed, and where what they replaced is kept; stays until passdir unlink"
+        ),
+        item(
+            "links' copy", "fields ended by NUL", .data, "links.new", .personal, .daemon,
+            "That list while it is written, then removed"),
+        item(
+            "links' lock", "file", .data, "links.lock", .none, .daemon,
+            "Held while a link is placed or removed"),
+        item(
             "recipient record", "fields ended by NUL", .data, "recipients", .personal, .stores,
             "Whom each .gpg-id named when you last approved it"),
         item(

@@ -27,7 +27,7 @@ struct Passdir: ParsableCommand {
             ShowCommand.self, OTPCommand.self, GenerateCommand.self, InsertCommand.self, EditCommand.self,
             RemoveCommand.self,
             MoveCommand.self, CopyCommand.self, FindCommand.self, GrepCommand.self,
-            RenderCommand.self, RunCommand.self,
+            RenderCommand.self, RunCommand.self, TemplateCommand.self, LinkCommand.self, UnlinkCommand.self,
             ListCommand.self, SearchCommand.self, LogCommand.self, RestoreCommand.self, ConflictsCommand.self,
             AccessCommand.self, RecipientsCommand.self, KeysCommand.self, CredentialCommand.self,
             HealthCommand.self, AuditCommand.self,

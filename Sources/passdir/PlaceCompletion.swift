@@ -24,7 +24,9 @@ enum PlaceCompletion {
     static let folders = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: true) }
 
     /// As `places`, and what every store has by its path alone.
-    static let anyPlaces = CompletionKind.custom { _, _, prefix in
+    static let anyPlaces = CompletionKind.custom { _, _, prefix in anyNames(prefix) }
+
+    static func anyNames(_ prefix: String) -> [String] {
         let names = StoreContext.definitions().map(\.name)
         let first = prefix.prefix { $0 != "/" }
         let hasStore = prefix.contains("/") && names.contains { $0 == first }

@@ -10,6 +10,9 @@ struct StatusText {
         var lines = [Self.place(report.mount)]
         lines.append(Self.version(report.mount.version))
         for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
+        for file in report.mount.rendered ?? [] {
+            lines.append("error    .passdir/rendered/\(file.name): \(file.error)")
+        }
         for store in report.mount.hidden ?? [] {
             lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")
         }

@@ -61,7 +61,7 @@ import Testing
             #expect(try output(["tail", "-c", "3", first]) == "er2")
             #expect(try output(["cat", "\(control)/fields/work/web/site/login"]) == "ann")
             #expect(try output(["ls", "\(control)/fields/work/web/site"]) == "login\n")
-            #expect(try output(["ls", control]) == "README\nfields\nfirst\notp\nstatus.json\nversion\n")
+            #expect(try output(["ls", control]) == "README\nfields\nfirst\notp\nrendered\nstatus.json\nversion\n")
             let mapped = """
                 import mmap, os, sys
                 with open(sys.argv[1], "rb") as file:

@@ -43,6 +43,11 @@ import Testing
             try store.insert("mail/imap", "text\n")
             try home.addStores([store])
             try home.mount()
+            try home.write("passdir://work/none", to: "t")
+            try home.succeed(["passdir", "template", "add", "t", "t"])
+            #expect(try home.run(["cat", "\(home.mountPoint)/.passdir/rendered/t"]).exitCode != 0)
+            try home.write("old", to: "link")
+            try home.succeed(["passdir", "link", "t", home.path("link").string, "--replace"])
             try home.succeed(["passdir", "access", "set", "work/mail", "--deny", "--when", "terminal"])
             try home.succeed(["cat", home.visible("work/mail/imap").string])
             // Somebody else's change of the list, and one that nothing can be saved for.
@@ -57,7 +62,7 @@ import Testing
                 "find imap", "health",
                 "log work", "log --ages work", "conflicts", "recipients show work", "recipients check work",
                 "keys", "credential list", "access", "access test work/mail/imap --as cat", "access log",
-                "audit",
+                "audit", "template list", "link --list",
             ]
             var seen: Set<String> = []
             for command in commands {

@@ -86,6 +86,8 @@ import Testing
     }
 
     /// Holds:
+    /// - `passdir render` and `passdir run` print and run nothing if a reference has no value, or whoever started them may not
+    ///   read it.
     /// - The rules are for who starts `render` and `run`, and a locked store is not read; nothing is printed or run then.
     @Test(arguments: [false, true]) func rulesHoldForWhoRendersAndRuns(mounted: Bool) throws {
         try withStore(mounted: mounted) { home, _ in

@@ -16,6 +16,21 @@ protocol EscapingSyntax {
     ) throws(ContentsError)
 }
 
+extension EscapingSyntax {
+    /// Goes past a reference whose value is not known yet. Where a value stands in the text does not depend on it; that it cannot
+    /// stand there is an error of `put`.
+    mutating func passValue(for reference: Range<Int>) {
+        let value: StaticString = "x"
+        var output = SecretOutput()
+        do throws(ContentsError) {
+            try put(
+                UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount),
+                for: reference,
+                to: &output)
+        } catch {}
+    }
+}
+
 /// No syntax: values as they are.
 struct RawSyntax: EscapingSyntax {
     let isInComment = false

@@ -70,6 +70,23 @@ public struct Template: Sendable {
         }
     }
 
+    /// The references that `render` resolves: all but those in comments.
+    /// - Parameter kind: as for `render`.
+    public func resolved(for kind: Escaping) -> [TemplateReference] {
+        text.withUnsafeBytes { bytes in
+            var (syntax, position, found) = (kind.syntax(bytes), 0, [TemplateReference]())
+            for reference in references {
+                syntax.pass(position..<reference.range.lowerBound)
+                position = reference.range.lowerBound
+                if syntax.isInComment { continue }
+                syntax.passValue(for: reference.range)
+                position = reference.range.upperBound
+                found.append(reference)
+            }
+            return found
+        }
+    }
+
     /// - Parameter place: how a sentence names the reference.
     static func value(
         of reference: TemplateReference, at place: String,

@@ -32,5 +32,5 @@ public struct TemplateReference: Sendable, Hashable {
     public let line: Int
 
     /// How a sentence names it: as it is written, and its line.
-    var place: String { "\(text) in line \(line)" }
+    public var place: String { "\(text) in line \(line)" }
 }

@@ -31,11 +31,14 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var hidden: [String]?
     /// What is wrong with the daemon as a whole, one sentence each; absent when nothing is.
     public var warnings: [String]?
+    /// The rendered files that could not be made when they were opened last; absent when there is none.
+    public var rendered: [RenderingReport]?
 
     /// A mount by its place, its process and its beginning.
     public init(
         path: String, pid: Int32, version: String? = nil, since: Timestamp, isUnmounted: Bool = false,
-        isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = []
+        isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = [],
+        rendered: [RenderingReport] = []
     ) {
         self.path = path
         self.pid = pid
@@ -45,6 +48,7 @@ public struct MountReport: Codable, Sendable, Equatable {
         self.isFinishing = isFinishing ? true : nil
         self.hidden = hidden.isEmpty ? nil : hidden
         self.warnings = warnings.isEmpty ? nil : warnings
+        self.rendered = rendered.isEmpty ? nil : rendered
     }
 }
 

@@ -17,18 +17,8 @@ public enum SecretPart: Sendable, Equatable {
     public func of(_ text: SecretBytes, named name: String) throws(DaemonError) -> SecretBytes {
         switch self {
         case .whole: return text
-        case .first:
-            let range = text.withUnsafeBytes { SecretText($0).firstLine }
-            guard !range.isEmpty else {
-                throw DaemonError(message: "\(name) has no first line, or it is empty")
-            }
-            return try Self.copy(text, range)
-        case .field(let key):
-            let fields = text.withUnsafeBytes { SecretText($0) }
-            guard let field = fields.field(named: key) else {
-                throw DaemonError(message: "\(name) has no field \"\(key)\"; it has: \(Self.names(fields))")
-            }
-            return try Self.copy(text, field.value)
+        case .first: return try Self.part(.first, of: text, name)
+        case .field(let key): return try Self.part(.field(key), of: text, name)
         case .line(let number):
             let range = text.withUnsafeBytes { Self.line(number, in: $0) }
             guard let range, !range.isEmpty else {
@@ -39,10 +29,10 @@ public enum SecretPart: Sendable, Equatable {
         }
     }
 
-    /// Names are shown in the mount, too, and values are not.
-    private static func names(_ text: SecretText) -> String {
-        let names = text.fields.prefix(20).map(\.name).joined(separator: ", ")
-        return names.isEmpty ? "none" : VisibleText.cut(names, atMost: 200)
+    private static func part(
+        _ part: TemplateReference.Part, of text: SecretBytes, _ name: String
+    ) throws(DaemonError) -> SecretBytes {
+        try DaemonError.wrapping { try text.withUnsafeBytes { try part.source(in: $0, named: name) } }
     }
 
     private static func line(_ number: Int, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {

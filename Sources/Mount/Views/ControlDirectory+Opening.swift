@@ -127,7 +127,7 @@ extension ControlDirectory {
     private func opened(
         _ value: MadeValue, of node: Node, _ secret: Node, _ store: MountedStore, lockedTimes count: UInt64
     ) throws(Errno) -> any OpenFile {
-        let file = ValueFile(value, node: node, store: store, among: values)
+        let file = ValueFile(value, node: node, stores: [store], mount, among: values)
         // First known, then looked at: a lock finds it, or is found.
         values.add(file)
         guard !store.lock.isLocked, store.lock.count == count else {

@@ -14,12 +14,14 @@ final class ControlDirectory: Subtree {
 
     let mount: MountState
     /// The mount point, whose stores each view shows again. It lives as long as the file system, which owns both.
-    private unowned let top: Top
+    unowned let top: Top
     private let notes: [ControlNote]
     /// Values that programs have open, to be wiped by a lock.
     let values = OpenValues()
     /// Why values could not be made.
     let sentences = ValueSentences()
+    /// Templates, each shown as a file with its values.
+    let templates = RenderedTemplates()
 
     /// - Parameter notes: the files at its top.
     init(_ top: Top, in mount: MountState, notes: [ControlNote]) {
@@ -55,7 +57,9 @@ final class ControlDirectory: Subtree {
             switch thing {
             case .top:
                 listed(notes.map(\.name), .regular, in: folder)
-                    + listed(View.allCases.map(\.name), .directory, in: folder)
+                    + listed(
+                        View.allCases.map(\.name) + [ControlPlace.renderedName], .directory, in: folder)
+            case .rendered: listed(templates.names, .regular, in: folder)
             case .view: listed(top.names, .directory, in: folder)
             case .folder(let view, let store, let node):
                 try store.entries(of: node).compactMap { entry in
@@ -64,7 +68,7 @@ final class ControlDirectory: Subtree {
                     }
                 }
             case .fieldList: []
-            case .note, .value, .link: throw .notDirectory
+            case .note, .value, .renderedFile, .link: throw .notDirectory
             }
         }
     }
@@ -96,7 +100,13 @@ final class ControlDirectory: Subtree {
 
     private func attributes(of node: Node, _ thing: ControlThing) throws(Errno) -> Attributes {
         switch thing {
-        case .top, .view: return attributesUnseen(of: node)
+        case .top, .view, .rendered: return attributesUnseen(of: node)
+        case .renderedFile(let name):
+            // What it was when it was made last. Nobody looks at its template here: that may lie on another disk.
+            let made = templates.made(name)
+            var facts = mount.attributes(of: node, permissions: 0o400, size: made.size)
+            if let time = made.modified { (facts.modificationTime, facts.changeTime) = (time, time) }
+            return facts
         case .note(let note):
             let size =
                 note.takesTime
@@ -135,18 +145,25 @@ final class ControlDirectory: Subtree {
     }
 
     /// `error` tells why a value could not be made; all else is the secret's.
-    func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
+    func extendedAttribute(_ attribute: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
         try found(place(of: node)) { (thing) throws(Errno) in
             switch thing {
-            case .top, .note, .view: throw .noData
+            case .top, .note, .view, .rendered: throw .noData
+            case .renderedFile(let name):
+                guard TellingAttribute(attribute) == .error, let sentence = templates.failure(name) else {
+                    throw .noData
+                }
+                return Array(VisibleText.line(sentence).utf8)
             case .folder(_, let store, let shown), .fieldList(let store, let shown),
                 .link(let store, let shown):
-                return try store.extendedAttribute(name, of: shown)
+                return try store.extendedAttribute(attribute, of: shown)
             case .value(let store, let secret):
-                if TellingAttribute(name) == .error, let sentence = sentences.of(tree.visiblePath(of: node)) {
+                if TellingAttribute(attribute) == .error,
+                    let sentence = sentences.of(tree.visiblePath(of: node))
+                {
                     return Array(VisibleText.line(sentence).utf8)
                 }
-                return try store.extendedAttribute(name, of: secret)
+                return try store.extendedAttribute(attribute, of: secret)
             }
         }
     }
@@ -171,7 +188,8 @@ final class ControlDirectory: Subtree {
             return open(note, node)
         case .below(let view, let store, let path):
             return try openValue(node, view, store, path, for: caller)
-        case .top, .view: throw .isDirectory
+        case .renderedFile(let name): return try openRendered(node, name, for: caller)
+        case .top, .view, .rendered: throw .isDirectory
         }
     }
 
@@ -213,6 +231,10 @@ extension ControlDirectory {
         switch place {
         case .top: return try body(.top)
         case .view: return try body(.view)
+        case .rendered: return try body(.rendered)
+        case .renderedFile(let name):
+            guard templates.template(name) != nil else { throw .noSuchFileOrDirectory }
+            return try body(.renderedFile(name))
         case .note(let name):
             guard let note = note(name) else { throw .noSuchFileOrDirectory }
             return try body(.note(note))

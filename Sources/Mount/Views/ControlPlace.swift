@@ -26,11 +26,22 @@ enum ControlPlace: Equatable {
     case view(View)
     /// What a view makes of a path in a store.
     case below(View, store: Name, path: [Name])
+    /// The folder of rendered templates.
+    case rendered
+    /// A rendered template.
+    case renderedFile(Name)
+
+    /// The folder of rendered templates.
+    static let renderedName: Name = "rendered"
 
     /// - Parameter names: from below the control directory.
     init(_ names: [Name]) {
         guard let first = names.first else {
             self = .top
+            return
+        }
+        if first == Self.renderedName {
+            self = names.count == 1 ? .rendered : .renderedFile(names[names.count - 1])
             return
         }
         guard let view = View(first) else {
@@ -46,6 +57,8 @@ enum ControlThing {
     case top
     case note(ControlNote)
     case view
+    case rendered
+    case renderedFile(Name)
     /// A folder of a store, shown by a view.
     case folder(View, MountedStore, Node)
     /// A secret as the folder of its fields.
@@ -57,8 +70,8 @@ enum ControlThing {
 
     var kind: Node.Kind {
         switch self {
-        case .top, .view, .folder, .fieldList: .directory
-        case .note, .value: .plain
+        case .top, .view, .rendered, .folder, .fieldList: .directory
+        case .note, .value, .renderedFile: .plain
         case .link: .symbolicLink
         }
     }

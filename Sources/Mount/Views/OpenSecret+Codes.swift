@@ -8,7 +8,7 @@ import SystemPackage
 /// One-time passwords of a secret that is open.
 extension OpenSecret {
     /// How long a code is good for at least when it is given, in seconds: who reads it has to hand it on.
-    private static let leastValidity = 1.0
+    static let leastValidity = 1.0
 
     /// The code of this moment and a newline; nil where a counter makes the codes.
     func timedCode() throws(ValueError) -> MadeValue? {

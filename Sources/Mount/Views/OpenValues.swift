@@ -5,18 +5,29 @@ import Synchronization
 import System
 import SystemPackage
 
-/// A value that was made of a secret, as it was when it was opened: of no use once the store has been locked.
-final class ValueFile: OpenFile {
-    let node: Node
-    let store: MountedStore
+/// What was made of secrets, and is wiped when one of their stores is locked.
+protocol WipedByLock: AnyObject, Sendable {
+    var stores: [MountedStore] { get }
+    /// Of which the kernel may have pages.
+    var node: Node? { get }
+    func wipe()
+}
+
+/// A value that was made of secrets, as it was when it was opened: of no use once one of their stores has been locked.
+final class ValueFile: OpenFile, WipedByLock {
+    let node: Node?
+    let stores: [MountedStore]
     let size: Int64
     /// Who opens a code next to another has one of its own.
     let isReadDirectly: Bool
     private let content: Mutex<SecretBytes?>
+    private let mount: MountState
     private let values: OpenValues
 
-    init(_ value: MadeValue, node: Node, store: MountedStore, among values: OpenValues) {
-        (self.node, self.store, self.values) = (node, store, values)
+    init(
+        _ value: MadeValue, node: Node, stores: [MountedStore], _ mount: MountState, among values: OpenValues
+    ) {
+        (self.node, self.stores, self.mount, self.values) = (node, stores, mount, values)
         let content = value.bytes
         isReadDirectly = value.isOfOneReader
         size = Int64(content.count)
@@ -28,35 +39,37 @@ final class ValueFile: OpenFile {
         let start = min(max(offset, 0), content.count)
         let end = min(start + min(count, content.count), content.count)
         content.withUnsafeBytes { reply(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
-        store.mount.options.locks.noteRead()
+        mount.options.locks.noteRead()
     }
 
     func close() {
         wipe()
         values.remove(self)
-        store.mount.forgetPages(of: node)
+        if let node { mount.forgetPages(of: node) }
     }
 
     /// Forgets the value; a read that is being answered ends first or fails.
     func wipe() { content.withLock { $0 = nil } }
 }
 
-/// Values that programs have open.
+/// Values that programs have open, and those that are being made.
 final class OpenValues: Sendable {
-    private let files = Mutex<[ObjectIdentifier: ValueFile]>([:])
+    private let files = Mutex<[ObjectIdentifier: any WipedByLock]>([:])
 
     /// Whoever locks a store finds a file from here on.
-    func add(_ file: ValueFile) { files.withLock { $0[ObjectIdentifier(file)] = file } }
+    func add(_ file: any WipedByLock) { files.withLock { $0[ObjectIdentifier(file)] = file } }
 
-    func remove(_ file: ValueFile) { files.withLock { $0[ObjectIdentifier(file)] = nil } }
+    func remove(_ file: any WipedByLock) { files.withLock { $0[ObjectIdentifier(file)] = nil } }
 
     /// Wipes the values of stores.
     /// - Returns: the nodes of which the kernel may have pages.
     func wipe(of stores: [MountedStore]) -> [Node] {
         let wiped = files.withLock { files in
-            files.values.filter { file in stores.contains { $0 === file.store } }
+            files.values.filter { file in
+                stores.contains { store in file.stores.contains { $0 === store } }
+            }
         }
         for file in wiped { file.wipe() }
-        return wiped.map(\.node)
+        return wiped.compactMap(\.node)
     }
 }

@@ -16,6 +16,8 @@ struct MadeValue: Sendable {
 struct ValueError: Error {
     var errno: Errno
     var sentence: String?
+    /// It could be made if this store were not locked.
+    var lockedStore: MountedStore?
 
     init(_ errno: Errno, _ sentence: String? = nil) { (self.errno, self.sentence) = (errno, sentence) }
 

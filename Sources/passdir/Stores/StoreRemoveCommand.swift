@@ -118,8 +118,8 @@ struct EraseCommand: ParsableCommand {
         commandName: "erase",
         abstract: "Remove everything that passdir created.",
         discussion: """
-            Removes the configuration, the stores that passdir cloned, its credentials, its log, and what it has learned. Adopted \
-            stores stay. Cloned stores that hold something that exists nowhere else are moved to \
+            Removes the configuration, the stores that passdir cloned, its credentials, its log, and what it has learned. Links that \
+            it placed are taken back. Adopted stores stay. Cloned stores that hold something that exists nowhere else are moved to \
             ~/.local/share/passdir/removed, which also stays. Unmount first.
 
             Example: passdir unmount && passdir erase
@@ -146,6 +146,9 @@ struct EraseCommand: ParsableCommand {
             "Remove \(list.isEmpty ? "no file" : list) and \(credentials) credential"
                 + "\(credentials == 1 ? "" : "s")?", yes: yes)
         Daemon.giveBackMountPoints(environment: context.environment)
+        for sentence in LinkPlacement(environment: context.environment).removeAll() {
+            StandardError.warn(sentence)
+        }
         let moved = try context.administration.eraseEverything(force: force)
         for away in moved { away.print() }
         Output.success("removed what passdir had created")
