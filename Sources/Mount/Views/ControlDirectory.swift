@@ -20,17 +20,30 @@ final class ControlDirectory: Subtree {
     let values = OpenValues()
     /// Why values could not be made.
     let sentences = ValueSentences()
+    /// What stores held; nil where no history is shown.
+    let past: PastDirectory?
 
     /// - Parameter notes: the files at its top.
     init(_ top: Top, in mount: MountState, notes: [ControlNote]) {
         (self.top, self.mount, self.notes) = (top, mount, notes)
+        past = mount.options.past.map { _ in PastDirectory(top, in: mount) }
     }
+
+    /// The views that are shown.
+    private var views: [View] { View.allCases.filter { $0 != .history || past != nil } }
 
     var tree: Tree { mount.tree }
 
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         guard folder.kind == .directory else { throw .notDirectory }
-        return try found(ControlPlace(names(of: folder) + [name])) { (thing) throws(Errno) in
+        let names = try names(of: folder)
+        if let past, names.isEmpty, name == PastDirectory.name {
+            return past.entry(name, .top, in: folder)
+        }
+        return try found(ControlPlace(names + [name])) { (thing) throws(Errno) in
+            if case .versions(let store, let secret) = thing {
+                return try versions(of: secret, in: store, name, folder)
+            }
             let node = node(name, thing.kind, in: folder)
             do throws(Errno) {
                 return Entry(inode: node.inode, attributes: try attributes(of: node, thing))
@@ -55,7 +68,8 @@ final class ControlDirectory: Subtree {
             switch thing {
             case .top:
                 listed(notes.map(\.name), .regular, in: folder)
-                    + listed(View.allCases.map(\.name), .directory, in: folder)
+                    + listed(views.map(\.name), .directory, in: folder)
+                    + listed(past == nil ? [] : [PastDirectory.name], .directory, in: folder)
             case .view: listed(top.names, .directory, in: folder)
             case .folder(let view, let store, let node):
                 try store.entries(of: node).compactMap { entry in
@@ -63,7 +77,7 @@ final class ControlDirectory: Subtree {
                         ListedEntry(name: entry.name, inode: tree.inode(of: entry.name, in: folder), kind: $0)
                     }
                 }
-            case .fieldList: []
+            case .fieldList, .versions: []
             case .note, .value, .link: throw .notDirectory
             }
         }
@@ -82,7 +96,7 @@ final class ControlDirectory: Subtree {
         case .regular:
             guard entry.name != Store.recipientFileName, store.kind(of: entry.name, in: folder) == .secret
             else { return nil }
-            return view == .fields ? .directory : .regular
+            return view == .fields || view == .history ? .directory : .regular
         }
     }
 
@@ -101,7 +115,7 @@ final class ControlDirectory: Subtree {
             return mount.attributes(of: node, permissions: 0o400, size: Int64(note.text().utf8.count))
         case .folder(_, let store, let folder):
             return shown(try store.attributes(of: folder), of: node, permissions: 0o500)
-        case .fieldList(let store, let secret):
+        case .fieldList(let store, let secret), .versions(let store, let secret):
             return shown(try store.attributes(of: secret), of: node, permissions: 0o500, size: 0)
         case .value(let store, let secret):
             // What it was when it was opened last; nothing is known of one that nobody has opened.
@@ -137,7 +151,7 @@ final class ControlDirectory: Subtree {
             switch thing {
             case .top, .note, .view: throw .noData
             case .folder(_, let store, let shown), .fieldList(let store, let shown),
-                .link(let store, let shown):
+                .versions(let store, let shown), .link(let store, let shown):
                 return try store.extendedAttribute(name, of: shown)
             case .value(let store, let secret):
                 if TellingAttribute(name) == .error, let sentence = sentences.of(tree.visiblePath(of: node)) {
@@ -181,7 +195,7 @@ extension ControlDirectory {
     func place(of node: Node) throws(Errno) -> ControlPlace { try ControlPlace(names(of: node)) }
 
     /// The names from below the control directory to a node.
-    private func names(of node: Node) throws(Errno) -> [Name] {
+    func names(of node: Node) throws(Errno) -> [Name] {
         guard let places = tree.places(to: node) else { throw .staleNFSFileHandle }
         var names: [Name] = []
         for place in places {
@@ -197,6 +211,8 @@ extension ControlDirectory {
     ) throws(Errno) -> Value {
         switch place {
         case .top: return try body(.top)
+        case .view(.history) where past == nil, .below(.history, _, _) where past == nil:
+            throw .noSuchFileOrDirectory
         case .view: return try body(.view)
         case .note(let name):
             guard let note = note(name) else { throw .noSuchFileOrDirectory }
@@ -229,6 +245,7 @@ extension ControlDirectory {
             guard !store.isRecipientFile(node), !store.isScratch(node) else { break }
             switch (view, rest.count) {
             case (.fields, 0): return .fieldList(store, node)
+            case (.history, 0): return .versions(store, node)
             case (.fields, 1), (.first, 0), (.otp, 0): return .value(store, node)
             default: throw .notDirectory
             }
