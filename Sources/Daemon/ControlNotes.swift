@@ -17,6 +17,8 @@ enum ControlNotes {
           first/STORE/PATH         the first line, without its newline
           fields/STORE/PATH/NAME   what stands behind "NAME:"; listing PATH decrypts the secret
           otp/STORE/PATH           the one-time password of this moment; of a counter, which is raised and saved first
+          at/WHEN/STORE/PATH       the store as it was at a commit, tag, branch, day or time: 2026-10-01, HEAD~3
+          history/STORE/PATH/      the versions of a secret, named by time and commit
           rendered/NAME            a template with a value for each of its references; passdir help template
           status.json              what passdir status --json prints
           version                  the version of passdir

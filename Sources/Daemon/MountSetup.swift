@@ -37,6 +37,7 @@ struct MountSetup {
         gate.use(try AccessOptions(configuration))
         options.judge = gate
         options.consent = gate
+        options.past = RepositoryPast { HistoryPoint(typed: $0) }
         options.notes = ControlNotes.all
         options.countingTurns = CountingTurns { (secret) throws(Errno) in
             try CountingLock.wait(for: secret, environment: environment)

@@ -15,6 +15,8 @@ public protocol Filesystem: AnyObject, Sendable {
 
     /// Resolves a name. On success the inode's lookup count is one higher.
     func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry
+    /// As `lookup`, of a name that may take long to find: such an answer comes later, and holds no thread meanwhile.
+    func lookup(in parent: InodeNumber, name: Name, for caller: Caller) throws(Errno) -> Reply<Entry>
     /// Lowers the lookup count. At zero the kernel no longer uses the number. At unmount these calls may not come.
     func forget(_ inode: InodeNumber, count: UInt64)
     /// stat(2), and for how many seconds the kernel may repeat the answer.
@@ -144,4 +146,11 @@ public protocol Filesystem: AnyObject, Sendable {
     func seek(
         _ inode: InodeNumber, handle: HandleNumber, offset: Int64, whence: Int32
     ) throws(Errno) -> Int64
+}
+
+extension Filesystem {
+    /// Every name is found at once.
+    public func lookup(
+        in parent: InodeNumber, name: Name, for caller: Caller
+    ) throws(Errno) -> Reply<Entry> { .now(try lookup(in: parent, name: name)) }
 }

@@ -42,8 +42,12 @@ func openFlags(_ info: UnsafeMutablePointer<fuse_file_info>?) -> OpenFlags {
 
 private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
     table.lookup = { request, parent, bytes in
-        answer(request) { filesystem throws(Errno) in
-            .entry(try filesystem.lookup(in: InodeNumber(rawValue: parent), name: copyName(bytes)))
+        guard let request else { return }
+        let server = Server.of(request)
+        server.answerNowOrLater(request) { caller throws(Errno) in
+            let found = try server.filesystem.lookup(
+                in: InodeNumber(rawValue: parent), name: copyName(bytes), for: caller)
+            return try found.map { $0.map { .entry($0) } }
         }
     }
     table.forget = { request, inode, count in

@@ -56,6 +56,21 @@ final class Server: Sendable {
         reply(to: request, Result { () throws(Errno) in try operation() })
     }
 
+    /// As `answer`, of an operation that does not wait here for what takes long: its answer comes later.
+    func answerNowOrLater(_ raw: fuse_req_t, _ operation: (Caller) throws(Errno) -> Reply<Answer>) {
+        let request = Request(raw, interruptWorkers: interruptWorkers)
+        do throws(Errno) {
+            switch try operation(request.caller) {
+            case .now(let answer): reply(to: request, .success(answer))
+            case .later(let later):
+                pending.withLock { $0[ObjectIdentifier(request.caller)] = request.caller }
+                later.whenGiven { self.complete(request, $0) }
+            }
+        } catch {
+            reply(to: request, .failure(error))
+        }
+    }
+
     /// Answers a request on a worker, where it may block, or later where the operation gives its worker up while it waits.
     /// `operation` holds copies of all that libfuse passed.
     ///

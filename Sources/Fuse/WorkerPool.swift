@@ -3,8 +3,9 @@ import SystemPackage
 
 /// Threads for jobs that may block for long. One more starts whenever none is idle, up to `limit`; beyond that
 /// jobs wait their turn. A thread without work for `idleSeconds` ends. No job is ever dropped.
-final class WorkerPool: Sendable {
-    typealias Job = @Sendable () -> Void
+public final class WorkerPool: Sendable {
+    /// What is to be done.
+    public typealias Job = @Sendable () -> Void
 
     private struct State {
         var jobs: [Job?] = []
@@ -35,7 +36,10 @@ final class WorkerPool: Sendable {
     private let idleSeconds: Double
     private let state = Monitor(State())
 
-    init(limit: Int, idleSeconds: Double) {
+    /// - Parameters:
+    ///   - limit: how many threads there are at most.
+    ///   - idleSeconds: after how long without work one ends.
+    public init(limit: Int, idleSeconds: Double) {
         precondition(limit > 0, "a pool of no threads runs nothing")
         self.limit = limit
         self.idleSeconds = idleSeconds
@@ -46,7 +50,7 @@ final class WorkerPool: Sendable {
 
     /// Runs `job` on a thread of the pool, soon. Only when the system gives not even a first thread does it run
     /// here, before this returns.
-    func submit(_ job: @escaping Job) {
+    public func submit(_ job: @escaping Job) {
         let orphan: Job? = state.withLock { pool in
             pool.jobs.append(job)
             if pool.idle >= pool.waitingJobs {

@@ -33,6 +33,9 @@ extension StoreFilesystem {
         mount.kept.forgetAll { store in locked.contains { $0 === store } }
         for (store, nodes) in nodes { store.wipeContents(of: nodes) }
         for node in control.values.wipe(of: locked) { kernelForgets(node) }
+        for store in locked { control.past?.contents.lock(store) }
+        for case let version as OpenVersion in handles.files
+        where locked.contains(where: { $0 === version.content.store }) { kernelForgets(version.node) }
         // Who has just read a page from before has it put away first: the kernel waits for that.
         for (_, nodes) in nodes { for node in nodes { kernelForgets(node) } }
         mount.background.sync {}
@@ -54,7 +57,10 @@ extension StoreFilesystem {
         let stores = top.allStores
         // What needs nobody ends by itself.
         for store in stores { store.waitForDecryptions(atMost: InterruptedWait.patience / .seconds(1)) }
-        for store in stores { store.endWaits(tree.secrets(of: store), with: error) }
+        for store in stores {
+            store.endWaits(tree.secrets(of: store), with: error)
+            control.past?.contents.endDecryptions(of: store, with: error)
+        }
     }
 
     private func mounted(_ stores: [Store]) -> [MountedStore] {

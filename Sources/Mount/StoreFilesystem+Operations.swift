@@ -14,12 +14,22 @@ extension StoreFilesystem: Filesystem {
     public func unmounted() {
         mount.kernel.withLock { $0 = nil }
         mount.kept.forgetAll { _ in true }
+        control.past?.contents.forgetKept { _ in true }
     }
 
     /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
     public func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         let (folder, subtree) = try find(parent)
         return try subtree.lookup(name, in: folder)
+    }
+
+    /// As above; what is found in a store's history comes later.
+    public func lookup(
+        in parent: InodeNumber, name: Name, for caller: Caller
+    ) throws(Errno) -> Reply<Entry> {
+        let (folder, subtree) = try find(parent)
+        if let later = try subtree.lookupLater(name, in: folder, for: caller) { return .later(later) }
+        return .now(try subtree.lookup(name, in: folder))
     }
 
     /// The kernel gives back lookups of a node.

@@ -36,6 +36,7 @@ extension StoreFilesystem {
         }
         tree.conceal(node)
         mount.kept.forgetAll { $0 === mounted }
+        control.past?.contents.forgetKept { $0 === mounted }
         let kernel = mount.kernel.withLock { $0 }
         kernel?.deleteEntry(parent: .root, child: node.inode, name: name)
         kernel?.invalidateEntry(parent: .root, name: name)

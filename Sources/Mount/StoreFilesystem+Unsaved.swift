@@ -59,6 +59,7 @@ extension StoreFilesystem {
     /// Not from a thread that serves a request: the kernel is told.
     public func forgetContents() {
         mount.kept.forgetAll { _ in true }
+        control.past?.contents.forgetKept { _ in true }
         let kernel = mount.kernel.withLock { $0 }
         for case let secret as OpenSecret in handles.files {
             secret.file.state.withLock { $0.forgetPages() }

@@ -44,6 +44,8 @@ public final class StoreFilesystem: Sendable {
         public var judge: (any ReadJudge)?
         /// Turns to raise a counter in a secret, which commands raise, too.
         public var countingTurns = CountingTurns()
+        /// What tells of earlier states of stores; nil: none are shown.
+        public var past: (any StorePast)?
         /// The files at the top of the control directory.
         public var notes: [ControlNote] = []
 

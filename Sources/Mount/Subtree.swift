@@ -9,6 +9,10 @@ import SystemPackage
 protocol Subtree: AnyObject, Sendable {
     /// Finds an entry of a folder and counts a lookup of its node; decrypts nothing and asks nobody.
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry
+    /// As `lookup`, of a name that may take long to find; nil where `lookup` finds it at once.
+    func lookupLater(
+        _ name: Name, in folder: Node, for caller: Caller
+    ) throws(Errno) -> PendingReply<Entry>?
     /// The entries of a folder, without "." and "..".
     func entries(of folder: Node) throws(Errno) -> [ListedEntry]
     /// Looks up names of a folder that was just listed, one after the other, as `lookup` does; nil for what the kernel is to
@@ -71,6 +75,9 @@ protocol Subtree: AnyObject, Sendable {
 
 extension Subtree {
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notDirectory }
+    func lookupLater(
+        _ name: Name, in folder: Node, for caller: Caller
+    ) throws(Errno) -> PendingReply<Entry>? { nil }
     func entries(of folder: Node) throws(Errno) -> [ListedEntry] { throw .notDirectory }
     func listedLookups(in folder: Node) -> (Name) -> Entry? { { _ in nil } }
     func listsAtOnce(_ folder: Node) -> Bool { true }

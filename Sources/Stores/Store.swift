@@ -55,9 +55,15 @@ public final class Store: Sendable {
     /// Whether gpg-agent would ask a person before it decrypts a secret; false where that cannot be told. Asks nobody; may
     /// wait for gpg-agent for two seconds.
     public func asksForPassphrase(toRead secret: FilePath) -> Bool {
-        guard let agent = engine as? any PassphraseAgent,
+        guard engine is any PassphraseAgent,
             let ciphertext = try? read(secret, limit: options.ciphertextLimit)
         else { return false }
+        return asksForPassphrase(toDecrypt: ciphertext)
+    }
+
+    /// As `asksForPassphrase(toRead:)`, of a ciphertext, wherever it came from.
+    public func asksForPassphrase(toDecrypt ciphertext: [UInt8]) -> Bool {
+        guard let agent = engine as? any PassphraseAgent else { return false }
         return ciphertext.withUnsafeBytes { agent.asksForPassphrase(toDecrypt: $0) }
     }
 

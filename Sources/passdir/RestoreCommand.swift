@@ -53,7 +53,7 @@ struct RestoreCommand: ParsableCommand {
     }
 
     static func point(_ typed: String) -> HistoryPoint {
-        Timestamp(typed: typed).map { .at($0.seconds, typed: typed) } ?? .named(typed)
+        HistoryPoint(typed: typed)
     }
 
     private func show(

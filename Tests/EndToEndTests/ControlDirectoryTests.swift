@@ -61,7 +61,9 @@ import Testing
             #expect(try output(["tail", "-c", "3", first]) == "er2")
             #expect(try output(["cat", "\(control)/fields/work/web/site/login"]) == "ann")
             #expect(try output(["ls", "\(control)/fields/work/web/site"]) == "login\n")
-            #expect(try output(["ls", control]) == "README\nfields\nfirst\notp\nrendered\nstatus.json\nversion\n")
+            #expect(
+                try output(["ls", control])
+                    == "README\nat\nfields\nfirst\nhistory\notp\nrendered\nstatus.json\nversion\n")
             let mapped = """
                 import mmap, os, sys
                 with open(sys.argv[1], "rb") as file:
@@ -96,7 +98,10 @@ import Testing
             let control = home.mountPoint.appending(".passdir").string
             try home.succeed(["cat", "\(control)/first/work/web/site"])
             try home.succeed(["passdir", "lock", "work"])
-            for view in ["first/work/web/site", "fields/work/web/site/login", "otp/work/web/site"] {
+            for view in [
+                "first/work/web/site", "fields/work/web/site/login", "otp/work/web/site",
+                "at/HEAD/work/web/site",
+            ] {
                 let locked = try home.run(["cat", "\(control)/\(view)"])
                 #expect(locked.exitCode == 1 && locked.errors.contains("Permission denied"), "\(view)")
             }

@@ -45,7 +45,7 @@ extension Repository {
     }
 
     /// As `log`, one commit after the other, until `body` returns false: of those behind it nothing but their order is read.
-    func visitLog(
+    public func visitLog(
         from tip: ObjectID, _ body: (CommitInfo) throws(GitError) -> Bool
     ) throws(GitError) {
         if let shallow = try ShallowHistory(self) {

@@ -27,9 +27,10 @@ extension Repository {
     /// version are left out. A file is followed through renames that left its content as it was.
     /// - Parameters:
     ///   - limit: how many at most, one or more.
+    ///   - isOver: asked before each commit; true ends the walk with `.cancelled`.
     ///   - body: is handed each as soon as it is found: a long history takes long.
     public func visitHistory(
-        of path: FilePath, from tip: ObjectID, limit: Int = .max,
+        of path: FilePath, from tip: ObjectID, limit: Int = .max, until isOver: () -> Bool = { false },
         _ body: (PathChange) throws(GitError) -> Void
     ) throws(GitError) {
         if !path.isEmpty { try checkedPath(path) }
@@ -37,6 +38,7 @@ extension Repository {
         var count = 0
         var seen: Set<ObjectID> = []
         try visitLog(from: tip) { commit throws(GitError) in
+            if isOver() { throw GitError(code: .cancelled, message: "the walk was ended") }
             guard seen.insert(commit.id).inserted else { return true }
             let item = try object(at: path, in: commit.id)
             var isChanged = true

@@ -53,7 +53,7 @@ extension MountedStore {
         return target.replacing(name, with: shown)
     }
 
-    private func isForSecrets(_ target: [UInt8]) -> Bool {
+    func isForSecrets(_ target: [UInt8]) -> Bool {
         guard let name = target.lastName else { return true }
         return ![name, name.strippingSuffix() ?? name].contains { last in
             last == Store.recipientFileName || last == Store.signatureFileName
@@ -62,7 +62,7 @@ extension MountedStore {
     }
 
     /// An absolute target below `top`, as a relative one of a link in a folder; any other target as it is.
-    private func relative(_ target: [UInt8], from folder: FilePath, to top: FilePath) -> [UInt8] {
+    func relative(_ target: [UInt8], from folder: FilePath, to top: FilePath) -> [UInt8] {
         guard let path = FilePath(bytes: target), path.isAbsolute, path.starts(with: top) else {
             return target
         }
@@ -139,7 +139,7 @@ extension MountedStore {
     /// Whether a target, as it stands in a link in `directory`, stays below the store's folder: relative, `..` only at
     /// its beginning and not more often than the folder is deep. A `..` behind a name could lead out where that
     /// name is a link itself.
-    private func staysInside(_ target: [UInt8], from directory: FilePath) -> Bool {
+    func staysInside(_ target: [UInt8], from directory: FilePath) -> Bool {
         guard let path = FilePath(bytes: target), path.isRelative, !target.isEmpty else { return false }
         var depth = directory.components.count
         var hasDescended = false
@@ -185,7 +185,7 @@ extension BackingEntry {
 
 extension [UInt8] {
     /// The last component of a path that ends with one; nil for `..` and for what ends with a slash.
-    fileprivate var lastName: Name? {
+    var lastName: Name? {
         guard last != UInt8(ascii: "/"), let name = FilePath(bytes: self)?.lastComponent,
             name.kind == .regular
         else { return nil }
@@ -193,7 +193,7 @@ extension [UInt8] {
     }
 
     /// The path with another last component.
-    fileprivate func replacing(_ last: Name, with other: Name) -> [UInt8] {
+    func replacing(_ last: Name, with other: Name) -> [UInt8] {
         dropLast(last.byteCount) + other.bytes
     }
 }

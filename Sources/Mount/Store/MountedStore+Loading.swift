@@ -150,7 +150,8 @@ extension MountedStore {
         return step
     }
 
-    private func endDecryption() {
+    /// A decryption has ended that `runningDecryptions` counts.
+    func endDecryption() {
         runningDecryptions.withLock { $0 -= 1 }
         runningDecryptions.broadcast()
     }

@@ -42,6 +42,9 @@ final class MountedStore: Subtree {
     /// How many decryptions have a plaintext in their hands, or will.
     let runningDecryptions = Monitor(0)
 
+    /// Reads its history: a disk that does not answer holds two threads of it at most.
+    let backwardLooks = WorkerPool(limit: 2, idleSeconds: 5)
+
     /// Nothing is changed through the mount: EROFS.
     let isReadOnly: Atomic<Bool>
     /// The store is no longer shown: what is open of it may be read and saved to its end, nothing else.

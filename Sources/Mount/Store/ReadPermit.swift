@@ -37,7 +37,29 @@ extension MountedStore {
         if !node.isOnlyInMemory, store.asksForPassphrase(toRead: path) {
             return body(.success(ReadPermit(extent: .byPassphrase, lockCount: count)))
         }
-        waitForConsent(to: node, lockedTimes: count, caller) { result in
+        let shown = tree.visiblePath(of: node)
+        waitForConsent(to: shown, lockedTimes: count, caller) {
+            self.noteLocked(node)
+        } then: { result in
+            body(result.map { ReadPermit(extent: .unlocked, lockCount: count) })
+        }
+    }
+
+    /// As `mayRead`, of a ciphertext that is no file of the store: an earlier version of a secret.
+    /// - Parameter path: what the secret was called, as the mount shows it.
+    func mayRead(
+        _ ciphertext: [UInt8], called path: FilePath, _ caller: Caller,
+        then body: @escaping @Sendable (Result<ReadPermit, Errno>) -> Void
+    ) {
+        let count = lock.count
+        guard lock.isLocked else { return body(.success(ReadPermit(extent: .unlocked, lockCount: count))) }
+        if store.asksForPassphrase(toDecrypt: ciphertext) {
+            return body(.success(ReadPermit(extent: .byPassphrase, lockCount: count)))
+        }
+        let error = Errno(lockedError)
+        waitForConsent(to: path, lockedTimes: count, caller) {
+            error
+        } then: { result in
             body(result.map { ReadPermit(extent: .unlocked, lockCount: count) })
         }
     }
@@ -75,8 +97,10 @@ extension MountedStore {
     }
 
     /// Asks once, however many wait.
+    /// - Parameter refusal: the errno of whoever may not read.
     private func waitForConsent(
-        to node: Node, lockedTimes count: UInt64, _ caller: Caller,
+        to path: FilePath?, lockedTimes count: UInt64, _ caller: Caller,
+        refusal: @escaping @Sendable () -> Errno,
         then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let asked = question.withLock { question -> (SharedDecryption, isFirst: Bool)? in
@@ -89,19 +113,21 @@ extension MountedStore {
         }
         // The permit is void where the store was locked again.
         guard let (wait, isFirst) = asked else { return body(.success(())) }
-        if isFirst { ask(node, lockedTimes: count, caller, wait) }
+        if isFirst { ask(path, lockedTimes: count, caller, wait) }
         wait.wait(caller) { ending in
             switch ending {
             case .decrypted: body(.success(()))
-            case .failed: body(.failure(self.noteLocked(node)))
+            case .failed: body(.failure(refusal()))
             case .interrupted: body(.failure(.interrupted))
             }
         }
     }
 
-    private func ask(_ node: Node, lockedTimes count: UInt64, _ caller: Caller, _ wait: SharedDecryption) {
+    private func ask(
+        _ path: FilePath?, lockedTimes count: UInt64, _ caller: Caller, _ wait: SharedDecryption
+    ) {
         let about = UnlockQuestion(
-            store: store.name, path: tree.visiblePath(of: node)?.string ?? "", caller: caller.processID)
+            store: store.name, path: path?.string ?? "", caller: caller.processID)
         let end = mount.options.consent.askToUnlock(about) { answer in
             // An answer that nobody waits for any more counts for nobody.
             let isUnlocked = self.question.withLock { question in

@@ -44,6 +44,8 @@ final class Node: Sendable {
     /// What answers for it; nil for the mount point only, for which `Top` does. It lives as long as the file system, which
     /// owns it.
     unowned let subtree: (any Subtree)?
+    /// What it stands for, of what a history holds.
+    let past: PastItem?
     private let slot: Mutex<Slot>
     /// When the kernel last looked its name up, in nanoseconds of the monotonic clock.
     private let lastLookup = Atomic<UInt64>(0)
@@ -52,10 +54,14 @@ final class Node: Sendable {
     // Unsafe because the compiler cannot see it: only Tree touches it, and only under its lock.
     nonisolated(unsafe) var record = Record()
 
-    init(inode: InodeNumber, kind: Kind, subtree: (any Subtree)?, file: SecretFile? = nil) {
+    init(
+        inode: InodeNumber, kind: Kind, subtree: (any Subtree)?, file: SecretFile? = nil,
+        past: PastItem? = nil
+    ) {
         self.inode = inode
         self.kind = kind
         self.subtree = subtree
+        self.past = past
         slot = Mutex(Slot(file: file))
     }
 

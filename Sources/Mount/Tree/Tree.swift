@@ -159,13 +159,17 @@ final class Tree: Sendable {
     }
 
     /// A new node under a name, in place of any other; the kernel is told of it, so a lookup is counted.
+    /// - Parameter subtree: what answers for it; nil: what answers for its folder.
     func insert(
-        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil
+        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil,
+        subtree: (any Subtree)? = nil, past: PastItem? = nil
     ) -> Node {
         state.withLock { state in
             let place = NodePlace(parent: parent, name: name, backing: backing)
             if let old = state.child(place) { state.unlink(old) }
-            let node = Node(inode: state.freeNumber(place), kind: kind, subtree: parent.subtree, file: file)
+            let node = Node(
+                inode: state.freeNumber(place), kind: kind, subtree: subtree ?? parent.subtree, file: file,
+                past: past)
             node.record.lookups = 1
             state.nodes[node.inode] = node
             state.link(node, place)

@@ -22,17 +22,30 @@ final class ControlDirectory: Subtree {
     let sentences = ValueSentences()
     /// Templates, each shown as a file with its values.
     let templates = RenderedTemplates()
+    /// What stores held; nil where no history is shown.
+    let past: PastDirectory?
 
     /// - Parameter notes: the files at its top.
     init(_ top: Top, in mount: MountState, notes: [ControlNote]) {
         (self.top, self.mount, self.notes) = (top, mount, notes)
+        past = mount.options.past.map { _ in PastDirectory(top, in: mount) }
     }
+
+    /// The views that are shown.
+    private var views: [View] { View.allCases.filter { $0 != .history || past != nil } }
 
     var tree: Tree { mount.tree }
 
     func lookup(_ name: Name, in folder: Node) throws(Errno) -> Entry {
         guard folder.kind == .directory else { throw .notDirectory }
-        return try found(ControlPlace(names(of: folder) + [name])) { (thing) throws(Errno) in
+        let names = try names(of: folder)
+        if let past, names.isEmpty, name == PastDirectory.name {
+            return past.entry(name, .top, in: folder)
+        }
+        return try found(ControlPlace(names + [name])) { (thing) throws(Errno) in
+            if case .versions(let store, let secret) = thing {
+                return try versions(of: secret, in: store, name, folder)
+            }
             let node = node(name, thing.kind, in: folder)
             do throws(Errno) {
                 return Entry(inode: node.inode, attributes: try attributes(of: node, thing))
@@ -57,8 +70,8 @@ final class ControlDirectory: Subtree {
             switch thing {
             case .top:
                 listed(notes.map(\.name), .regular, in: folder)
-                    + listed(
-                        View.allCases.map(\.name) + [ControlPlace.renderedName], .directory, in: folder)
+                    + listed(views.map(\.name) + [ControlPlace.renderedName], .directory, in: folder)
+                    + listed(past == nil ? [] : [PastDirectory.name], .directory, in: folder)
             case .rendered: listed(templates.names, .regular, in: folder)
             case .view: listed(top.names, .directory, in: folder)
             case .folder(let view, let store, let node):
@@ -67,7 +80,7 @@ final class ControlDirectory: Subtree {
                         ListedEntry(name: entry.name, inode: tree.inode(of: entry.name, in: folder), kind: $0)
                     }
                 }
-            case .fieldList: []
+            case .fieldList, .versions: []
             case .note, .value, .renderedFile, .link: throw .notDirectory
             }
         }
@@ -86,7 +99,7 @@ final class ControlDirectory: Subtree {
         case .regular:
             guard entry.name != Store.recipientFileName, store.kind(of: entry.name, in: folder) == .secret
             else { return nil }
-            return view == .fields ? .directory : .regular
+            return view == .fields || view == .history ? .directory : .regular
         }
     }
 
@@ -114,7 +127,7 @@ final class ControlDirectory: Subtree {
             return mount.attributes(of: node, permissions: 0o400, size: size)
         case .folder(_, let store, let folder):
             return shown(try store.attributes(of: folder), of: node, permissions: 0o500)
-        case .fieldList(let store, let secret):
+        case .fieldList(let store, let secret), .versions(let store, let secret):
             return shown(try store.attributes(of: secret), of: node, permissions: 0o500, size: 0)
         case .value(let store, let secret):
             // What it was when it was opened last; nothing is known of one that nobody has opened.
@@ -155,7 +168,7 @@ final class ControlDirectory: Subtree {
                 }
                 return Array(VisibleText.line(sentence).utf8)
             case .folder(_, let store, let shown), .fieldList(let store, let shown),
-                .link(let store, let shown):
+                .versions(let store, let shown), .link(let store, let shown):
                 return try store.extendedAttribute(attribute, of: shown)
             case .value(let store, let secret):
                 if TellingAttribute(attribute) == .error,
@@ -214,7 +227,7 @@ extension ControlDirectory {
     func place(of node: Node) throws(Errno) -> ControlPlace { try ControlPlace(names(of: node)) }
 
     /// The names from below the control directory to a node.
-    private func names(of node: Node) throws(Errno) -> [Name] {
+    func names(of node: Node) throws(Errno) -> [Name] {
         guard let places = tree.places(to: node) else { throw .staleNFSFileHandle }
         var names: [Name] = []
         for place in places {
@@ -230,6 +243,8 @@ extension ControlDirectory {
     ) throws(Errno) -> Value {
         switch place {
         case .top: return try body(.top)
+        case .view(.history) where past == nil, .below(.history, _, _) where past == nil:
+            throw .noSuchFileOrDirectory
         case .view: return try body(.view)
         case .rendered: return try body(.rendered)
         case .renderedFile(let name):
@@ -266,6 +281,7 @@ extension ControlDirectory {
             guard !store.isRecipientFile(node), !store.isScratch(node) else { break }
             switch (view, rest.count) {
             case (.fields, 0): return .fieldList(store, node)
+            case (.history, 0): return .versions(store, node)
             case (.fields, 1), (.first, 0), (.otp, 0): return .value(store, node)
             default: throw .notDirectory
             }

@@ -7,6 +7,8 @@ enum View: String, CaseIterable {
     case fields
     /// The first line of a secret, without its newline.
     case first
+    /// A secret is a folder, with a file for each of its versions.
+    case history
     /// The one-time password of this moment, and a newline.
     case otp
 
@@ -63,6 +65,8 @@ enum ControlThing {
     case folder(View, MountedStore, Node)
     /// A secret as the folder of its fields.
     case fieldList(MountedStore, Node)
+    /// A secret as the folder of its versions.
+    case versions(MountedStore, Node)
     /// A value of a secret.
     case value(MountedStore, Node)
     /// A symbolic link of a store. It leads to the same name of the same view.
@@ -70,7 +74,7 @@ enum ControlThing {
 
     var kind: Node.Kind {
         switch self {
-        case .top, .view, .rendered, .folder, .fieldList: .directory
+        case .top, .view, .rendered, .folder, .fieldList, .versions: .directory
         case .note, .value, .renderedFile: .plain
         case .link: .symbolicLink
         }

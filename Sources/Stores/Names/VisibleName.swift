@@ -125,17 +125,27 @@ public enum VisibleName {
     public static func visible(
         _ entries: [DirectoryEntry], in directory: FilePath, keeping isKeptPath: (FilePath) -> Bool
     ) -> [(name: FilePath.Component, kind: EntryKind)] {
-        func isKept(_ name: FilePath.Component) -> Bool { isKeptPath(directory.appending(name)) }
+        let names = visibleNames(of: entries.map { ($0.name, $0.kind) }) {
+            isKeptPath(directory.appending($0))
+        }
+        return zip(entries, names).compactMap { entry, name in name.map { ($0, entry.kind) } }
+    }
+
+    /// The visible name of each entry of a folder, in their order; nil for what is not shown.
+    static func visibleNames(
+        of entries: [(name: FilePath.Component, kind: EntryKind)],
+        keeping isKept: (FilePath.Component) -> Bool = { _ in false }
+    ) -> [FilePath.Component?] {
         let kinds = Dictionary(
             entries.lazy.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
-        return entries.compactMap { entry in
+        return entries.map { entry in
             guard !isHidden(entry.name), entry.kind != .other else { return nil }
             if entry.kind != .directory, let stripped = entry.name.strippingSuffix(), !isKept(entry.name),
                 (try? isTaken(stripped, isKept) { kinds[$0] }) == false
             {
-                return (stripped, entry.kind)
+                return stripped
             }
-            return (entry.name, entry.kind)
+            return entry.name
         }
     }
 }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 public import OpenPGP
-import System
+public import System
 public import SystemPackage
 
 /// A decrypted secret and the ciphertext it came from.
@@ -39,17 +39,27 @@ extension Store {
                 throw StoreError(error, "read", secret)
             }
             if Self.isRecipientFile(secret) { return try unencrypted(ciphertext, status) }
-            let bytes = try StoreError.wrapping {
-                try ciphertext.withUnsafeBytes { buffer in
-                    try engine.decrypt(
-                        buffer, limit: options.secretLimit, timeout: options.promptTimeout,
-                        cancellation: cancellation, mayAsk: mayAsk, place: place)
-                }
-            }
+            let bytes = try decrypt(ciphertext, cancellation: cancellation, mayAsk: mayAsk, place: place)
             learned?.remember(size: Int64(bytes.count), of: status.identity, store: identifier)
             return Plaintext(bytes: bytes, status: status)
         }
         throw StoreError(.unstable, "\(secret.string) changes faster than it can be read: try again.")
+    }
+
+    /// Decrypts a ciphertext, wherever it came from. May wait for a passphrase, which is asked for at `place`; `cancellation`
+    /// ends the wait.
+    public func decrypt(
+        _ ciphertext: [UInt8], cancellation: Cancellation?, mayAsk: Bool = true,
+        place: @escaping @Sendable () -> PromptPlace = { .ofThisProcess }
+    ) throws(StoreError) -> SecretBytes {
+        let options = options
+        return try StoreError.wrapping {
+            try ciphertext.withUnsafeBytes { buffer in
+                try engine.decrypt(
+                    buffer, limit: options.secretLimit, timeout: options.promptTimeout,
+                    cancellation: cancellation, mayAsk: mayAsk, place: place)
+            }
+        }
     }
 
     /// A `.gpg-id` is as it lies on disk.

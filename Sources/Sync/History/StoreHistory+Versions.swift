@@ -83,7 +83,8 @@ extension StoreHistory {
         }
     }
 
-    private func commit(at point: HistoryPoint) throws(GitError) -> ObjectID {
+    /// The commit that is meant.
+    func commit(at point: HistoryPoint) throws(GitError) -> ObjectID {
         switch point {
         case .named(let name):
             do throws(GitError) { return try repository.commit(named: name) } catch {
@@ -91,13 +92,34 @@ extension StoreHistory {
                     code: .notFound,
                     message: "\"\(name)\" is not a day, time or commit: passdir log lists the commits")
             }
-        case .at(let time, let typed):
-            let log = try repository.log(from: tip)
-            guard let found = log.first(where: { $0.author.time <= time }) else {
-                throw GitError(code: .notFound, message: "the history begins after \(typed)")
-            }
-            return found.id
+        case .at(let time, _):
+            guard let found = try lastCommit(notAfter: time) else { throw beginsLater(point) }
+            return found.commit.id
         }
+    }
+
+    /// Why no commit is meant by a time.
+    func beginsLater(_ point: HistoryPoint) -> GitError {
+        GitError(code: .notFound, message: "the history begins after \(point.typed)")
+    }
+
+    /// The newest commit that is not younger than a time, with the times of which that can be said; nil where all are younger.
+    /// - Parameter isOver: asked before each commit; true ends the walk with `.cancelled`.
+    func lastCommit(
+        notAfter time: Int64, until isOver: () -> Bool = { false }
+    ) throws(GitError) -> (commit: CommitInfo, times: Range<Int64>)? {
+        var found: (commit: CommitInfo, times: Range<Int64>)?
+        var end = Int64.max
+        try repository.visitLog(from: tip) { commit throws(GitError) in
+            if isOver() { throw GitError(code: .cancelled, message: "the walk was ended") }
+            guard commit.author.time <= time else {
+                end = min(end, commit.author.time)
+                return true
+            }
+            found = (commit, commit.author.time..<end)
+            return false
+        }
+        return found
     }
 
     /// The name that a secret had at a commit: that of today, or the one that it had before it was renamed.

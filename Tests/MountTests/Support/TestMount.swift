@@ -108,7 +108,7 @@ final class TestMount: Sendable {
         var passed: [InodeNumber] = []
         defer { for inode in passed { filesystem.forget(inode, count: 1) } }
         for name in FilePath(path).components {
-            entry = try filesystem.lookup(in: entry.inode, name: name)
+            entry = try value(try filesystem.lookup(in: entry.inode, name: name, for: caller))
             passed.append(entry.inode)
         }
         _ = passed.popLast()
@@ -156,7 +156,13 @@ final class TestMount: Sendable {
 
     func entries(_ path: String) throws(Errno) -> [ListedEntry] {
         try at(path) { inode throws(Errno) in
-            let handle = try filesystem.openFolder(inode, flags: OpenFlags(rawValue: 0)).handle
+            let flags = OpenFlags(rawValue: 0)
+            let handle =
+                if let opened = try filesystem.openDirectoryAtOnce(inode, flags: flags) {
+                    opened.handle
+                } else {
+                    try value(try filesystem.openDirectory(inode, flags: flags, for: caller)).handle
+                }
             defer { filesystem.releaseDirectory(inode, handle: handle) }
             var found: [ListedEntry] = []
             try filesystem.readDirectory(inode, handle: handle, offset: 0) { entry, _ in
