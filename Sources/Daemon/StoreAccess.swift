@@ -97,6 +97,7 @@ public struct StoreAccess: Sendable {
             throw DaemonError(message: status.lastError ?? "the changes could not be committed in time")
         }
     }
+
     /// Commits files as they lie on disk, or are there no more, as one commit with a message of its own; pushes it as
     /// `commit(_:pushing:)`. Blocks the calling thread.
     /// - Parameter message: one sentence.
@@ -116,6 +117,24 @@ public struct StoreAccess: Sendable {
         if let failure { throw DaemonError(message: failure.message) }
         guard pushing else { return }
         ActorCall { await committer.finish(timeout: .seconds(10), pushing: true) }.value()
+    }
+
+    /// Which of these files no commit holds as they lie on disk, although the store is a git repository. Blocks the calling
+    /// thread.
+    /// - Throws: why that is not known.
+    func uncommitted(among files: [FilePath]) throws(DaemonError) -> [FilePath] {
+        let committer = committer()
+        let result = ActorCall { () async -> Result<[FilePath], CommitError> in
+            do throws(CommitError) {
+                return .success(try await committer.uncommitted(among: files))
+            } catch {
+                return .failure(error)
+            }
+        }.value()
+        switch result {
+        case .success(let files): return files
+        case .failure(let error): throw DaemonError(message: error.message)
+        }
     }
 
     private func committer() -> Committer {

@@ -85,8 +85,10 @@ final class StoreOpener: Sendable {
         return try DaemonError.wrapping {
             let credentials = LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey))
-            return Committer.Options(
+            var options = Committer.Options(
                 try StoreSettings(configuration, of: definition), credentials: credentials)
+            options.identity = GivenIdentity(environment: environment)
+            return options
         }
     }
 }

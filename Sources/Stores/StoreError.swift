@@ -74,6 +74,11 @@ public struct StoreError: WrappingError, Equatable {
         }
     }
 
+    /// Whether somebody was asked for a passphrase, or could not be.
+    public var isAPersonsAnswer: Bool {
+        [.badPassphrase, .declined, .timedOut, .noPinentry].contains { code == .openPGP($0) }
+    }
+
     /// What `body` returns; where the system says no, it is said what was to be done with which path of the store.
     public static func wrapping<Value>(
         _ action: String, _ path: FilePath, _ body: () throws -> Value

@@ -43,6 +43,25 @@ extension Committer {
         }
     }
 
+    /// Which of these files no commit holds as they lie on disk, as git ignores them, or they could not be committed. Empty in
+    /// a store that is no git repository, as none of it is to be in one.
+    public func uncommitted(among paths: [FilePath]) throws(CommitError) -> [FilePath] {
+        var batch = PendingChanges()
+        for path in paths { batch.add(.saved(path)) }
+        var missing: [FilePath] = []
+        for part in try state.parts(of: batch) {
+            do throws(GitError) {
+                let parent = try part.repository.commit(at: "HEAD")
+                let changes = try part.repository.plannedTree(parent: parent, paths: part.paths).changes
+                missing += changes.filter { $0.new != nil && $0.new != $0.old }.map { part.inStore($0.path) }
+            } catch {
+                throw CommitError(message: "cannot read the latest commit: \(error.message).")
+            }
+        }
+        let wanted = Set(paths)
+        return missing.filter { wanted.contains($0) }
+    }
+
     /// Pushes what the remote does not have; returns when that is done, or has failed, which `status` tells.
     public func pushCommits() async {
         await synchronize(.push)

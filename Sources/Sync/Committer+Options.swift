@@ -27,6 +27,8 @@ extension Committer {
         public var offers = OfferedCredentials.all
         /// The user's own OpenPGP key (`store.NAME.key`): signs commits where `user.signingkey` names none.
         public var ownKey: String?
+        /// Who commits, above git's configuration: as the environment of a command says.
+        public var identity = GivenIdentity()
         /// What the configuration says of the remote and the branch; it steers nothing, and `status` tells where the
         /// repository says something else.
         public var configuredURL: String?

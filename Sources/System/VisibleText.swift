@@ -1,3 +1,5 @@
+public import SystemPackage
+
 /// The one filter between text that others wrote and whatever shows it: a terminal, a log, a notification, a file.
 ///
 /// File names, commit messages, user ids of keys and the words of servers can hold sequences that move the cursor,
@@ -61,6 +63,52 @@ public enum VisibleText {
             }
         }
         return String(result)
+    }
+
+    /// The text of a secret for a terminal: as `line`, but its line breaks and tabs stay, a backslash is a backslash, as a
+    /// password is typed from what is seen, and a byte that is no UTF-8 becomes `\xHEX`.
+    public static func text(_ bytes: UnsafeRawBufferPointer) throws(Errno) -> SecretBytes {
+        var result = SecretBuffer()
+        var previous: Unicode.Scalar?
+        // What needs no change is copied in one piece.
+        var (start, end) = (0, 0)
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        while true {
+            let shown: String
+            let length: Int
+            switch parser.parseScalar(from: &iterator) {
+            case .emptyInput:
+                try result.write(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), at: result.count)
+                return result.freeze()
+            case .valid(let encoded):
+                let scalar = Unicode.UTF8.decode(encoded)
+                defer { previous = scalar }
+                guard scalar != "\n", scalar != "\t", isHidden(scalar, after: previous) else {
+                    end += encoded.count
+                    continue
+                }
+                (shown, length) = (escape(scalar), encoded.count)
+            case .error(let count):
+                length = count
+                shown = bytes[end..<(end + count)].map { "\\x" + String($0, radix: 16, uppercase: true) }
+                    .joined()
+                previous = nil
+            }
+            try result.write(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), at: result.count)
+            var text = shown
+            let failure: Errno? = text.withUTF8 { shown in
+                do throws(Errno) {
+                    try result.write(UnsafeRawBufferPointer(shown), at: result.count)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            if let failure { throw failure }
+            end += length
+            start = end
+        }
     }
 
     /// Whether a character controls its surroundings or is not seen: controls, format characters (bidirectional ones,

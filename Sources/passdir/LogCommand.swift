@@ -23,8 +23,8 @@ struct LogCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or STORE/PATH, or a path in the mount; all stores by default.",
-        completion: PlaceCompletion.places)
+        help: "A store, STORE/PATH, PATH in any store, or a path in the mount; all stores by default.",
+        completion: PlaceCompletion.anyPlaces)
     var path: String?
 
     @Flag(help: "Show when each secret last changed, oldest first.")
@@ -60,7 +60,7 @@ struct LogCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         let (places, complaints): ([StoreAccess], [String]) =
             if let path {
-                ([try StoreAccess.open(path, for: .reading, environment: environment)], [])
+                ([try SecretSearch(environment: environment).past(path, for: .reading)], [])
             } else {
                 try StoreAccess.all(environment: environment)
             }

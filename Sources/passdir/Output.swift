@@ -26,9 +26,20 @@ enum Output {
     /// As `notice`, of several lines.
     static func notice(lines: some Sequence<String>) { lines.forEach(notice) }
 
-    /// The text of a secret, byte for byte.
+    /// The text of a secret: on a terminal with all of it visible, as others may have written it; else byte for byte.
     static func write(secret: SecretBytes) {
-        secret.withUnsafeBytes { write($0) }
+        guard isatty(STDOUT_FILENO) == 1 else { return secret.withUnsafeBytes { write($0) } }
+        do throws(Errno) {
+            let shown = try secret.withUnsafeBytes { (bytes) throws(Errno) in try VisibleText.text(bytes) }
+            shown.withUnsafeBytes { write($0) }
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// What was made of a secret for a terminal, so that nothing of it steers one: a drawing, lines with colours.
+    static func write(drawing: SecretBytes) {
+        drawing.withUnsafeBytes { write($0) }
     }
 
     /// A part of a secret, and a newline.
@@ -36,9 +47,6 @@ enum Output {
         write(secret: secret)
         write("")
     }
-
-    /// A piece of a secret, or of what a program prints of one, byte for byte.
-    static func write(secretPiece bytes: UnsafeRawBufferPointer) { write(bytes) }
 
     /// One line; a line break within it is shown, not made.
     static func print(_ line: String) {
@@ -91,10 +99,14 @@ extension Output {
         } catch Errno.brokenPipe {
             BrokenPipe.end()
         } catch {
-            // As echo(1) says it: the exit status alone would tell a script, and nothing a reader.
-            StandardError.print("passdir: cannot write output: \(error)")
-            exit(1)
+            fail(error)
         }
+    }
+
+    /// As echo(1) says it: the exit status alone would tell a script, and nothing a reader.
+    private static func fail(_ error: any Error) -> Never {
+        StandardError.print("passdir: cannot write output: \(error)")
+        exit(1)
     }
 }
 

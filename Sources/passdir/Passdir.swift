@@ -40,9 +40,13 @@ struct Passdir: ParsableCommand {
         CrashSignals.useDefaults()
         ProcessProtection.forbidCoreDumps()
         do {
-            var command = try parseAsRoot(
-                NestedCommand.resolved(PassOptions.rewritten(withoutQuiet(CommandLine.arguments.dropFirst())))
-            )
+            let arguments = try NestedCommand.resolved(
+                PassOptions.rewritten(withoutQuiet(CommandLine.arguments.dropFirst())))
+            var command = try parseAsRoot(arguments)
+            if PassWords.areOfPass(arguments) {
+                try FirstStep.check(arguments)
+                StoreVariable.tell()
+            }
             try command.run()
         } catch let wrong as WrongUsage {
             StandardError.print("passdir: " + wrong.message)
@@ -62,10 +66,40 @@ struct Passdir: ParsableCommand {
 
     /// The arguments but for `--quiet`, which every command takes, and which is heeded here.
     private static func withoutQuiet(_ arguments: ArraySlice<String>) -> [String] {
-        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
-        let kept = arguments[..<end].filter { $0 != "-q" && $0 != "--quiet" }
-        if kept.count < end - arguments.startIndex { Output.beQuiet() }
+        let command = arguments.firstIndex { !$0.hasPrefix("-") } ?? arguments.endIndex
+        // All that follows is grep's.
+        let isGrep = command < arguments.endIndex && arguments[command] == "grep"
+        let end = isGrep ? command : arguments.firstIndex(of: "--") ?? arguments.endIndex
+        var kept: [String] = []
+        for argument in arguments[..<end] {
+            guard argument == "--quiet" || isBundle(argument), argument.contains("q") else {
+                kept.append(argument)
+                continue
+            }
+            Output.beQuiet()
+            let rest = argument.filter { $0 != "q" }
+            if argument != "--quiet", rest != "-" { kept.append(rest) }
+        }
         return kept + arguments[end...]
+    }
+
+    /// Short options in one word, as `-rfq`.
+    private static func isBundle(_ argument: String) -> Bool {
+        argument.count > 1 && argument.first == "-"
+            && argument.dropFirst().allSatisfy { $0.isASCII && $0.isLetter }
+    }
+
+    /// A page of help, with the option that is taken out before the parser sees it.
+    private static func withQuiet(_ text: String) -> String {
+        let help = "\n  -h, --help "
+        guard text.contains("OPTIONS:"), !text.contains("USAGE: passdir grep"),
+            let place = text.ranges(of: help).first
+        else { return text }
+        let column = text[place.upperBound...].prefix { $0 == " " }.count + help.count - 1
+        let option = "  -q, --quiet "
+        let padding = String(repeating: " ", count: max(0, column - option.count))
+        let line = "\n" + option + padding + "Do not say what was done."
+        return text.replacing(help, with: line + help, maxReplacements: 1)
     }
 
     private static func fail(_ error: some CustomStringConvertible) -> Never {
@@ -78,7 +112,7 @@ struct Passdir: ParsableCommand {
         let code = exitCode(for: error)
         var text = Substring(fullMessage(for: error))
         guard code != .success else {
-            Output.print(ownText: String(text))
+            Output.print(ownText: CompletionScript.finished(withQuiet(String(text))))
             Glibc.exit(EXIT_SUCCESS)
         }
         // What went wrong is said already.

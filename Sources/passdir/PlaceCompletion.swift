@@ -24,19 +24,24 @@ enum PlaceCompletion {
     static let folders = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: true) }
 
     /// As `places`, and what every store has by its path alone.
-    static let anyPlaces = CompletionKind.custom { _, _, prefix in anyNames(prefix) }
+    static let anyPlaces = CompletionKind.custom { _, _, prefix in anywhere(prefix, foldersOnly: false) }
 
-    static func anyNames(_ prefix: String) -> [String] {
+    /// As `folders`, likewise.
+    static let anyFolders = CompletionKind.custom { _, _, prefix in anywhere(prefix, foldersOnly: true) }
+
+    static func anywhere(_ prefix: String, foldersOnly: Bool) -> [String] {
         let names = StoreContext.definitions().map(\.name)
         let first = prefix.prefix { $0 != "/" }
         let hasStore = prefix.contains("/") && names.contains { $0 == first }
         let bare = names.flatMap { name in
             hasStore
                 ? []
-                : level("\(name)/\(prefix)", foldersOnly: false).map { String($0.dropFirst(name.count + 1)) }
+                : level("\(name)/\(prefix)", foldersOnly: foldersOnly).map {
+                    String($0.dropFirst(name.count + 1))
+                }
         }
         var seen: Set<String> = []
-        return (level(prefix, foldersOnly: false) + bare).filter { seen.insert($0).inserted }
+        return (level(prefix, foldersOnly: foldersOnly) + bare).filter { seen.insert($0).inserted }
     }
 
     private static func level(_ prefix: String, foldersOnly: Bool) -> [String] {

@@ -25,14 +25,14 @@ struct RestoreCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "The secret or folder: STORE/PATH, or a path in the mount.",
-        completion: PlaceCompletion.places)
+        help: "The secret or folder: STORE/PATH, PATH in any store, or a path in the mount.",
+        completion: PlaceCompletion.anyPlaces)
     var path: String
 
     @Option(
         help: ArgumentHelp(
-            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\"), a commit from "
-                + "'passdir log', HEAD~3.",
+            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\", yesterday, \"2 weeks "
+                + "ago\"), a commit from 'passdir log', HEAD~3.",
             valueName: "when"), completion: PlaceCompletion.commits)
     var at: String?
 
@@ -40,8 +40,8 @@ struct RestoreCommand: ParsableCommand {
     var show = false
 
     func run() throws {
-        let access = try StoreAccess.open(
-            path, for: show ? .reading : .writing, environment: CallerEnvironment.variables())
+        let access = try SecretSearch(environment: CallerEnvironment.variables())
+            .past(path, for: show ? .reading : .writing)
         guard !access.path.isEmpty else {
             throw CommandFailure("\(path) is a store; name a secret or a folder in it")
         }

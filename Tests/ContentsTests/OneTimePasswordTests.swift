@@ -91,11 +91,11 @@ import Testing
         ("otpauth://totp/x?secret==", .invalid, "the secret of the otpauth URI is empty"),
         (
             "otpauth://totp/x?secret=GE1", .invalid,
-            "the secret of the otpauth URI is no base 32: see its character 3"
+            "the secret of the otpauth URI is not in base 32: see its character 3"
         ),
         (
             "otpauth://totp/x?secret=GE==GE", .invalid,
-            "the secret of the otpauth URI is no base 32: see its character 5"
+            "the secret of the otpauth URI is not in base 32: see its character 5"
         ),
         (
             "otpauth://totp/x?secret=GE%4", .invalid,

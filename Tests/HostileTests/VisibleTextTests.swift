@@ -38,6 +38,21 @@ import System
         #expect(VisibleText.line(row.text) == row.shown)
     }
 
+    /// Of a secret, which has lines of its own, and may be no UTF-8.
+    @Test func text() throws {
+        func shown(_ bytes: [UInt8]) throws -> String {
+            let text = try bytes.withUnsafeBytes { try VisibleText.text($0) }
+            return text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(try shown([]) == "")
+        #expect(
+            try shown(Array("a\n\tb\r\nc\u{1B}[2J\u{9B}1m\0".utf8))
+                == "a\n\tb\\u{D}\nc\\u{1B}[2J\\u{9B}1m\\u{0}")
+        #expect(try shown(Array("\u{202E}é日❤️🔑\\u{1B}\\".utf8)) == "\\u{202E}é日❤️🔑\\u{1B}\\")
+        #expect(
+            try shown([0x61, 0x9B, 0x33, 0xC3, 0x28, 0xE2, 0x82, 0xFF]) == "a\\x9B3\\xC3(\\xE2\\x82\\xFF")
+    }
+
     @Test func differentTextsAreShownDifferently() {
         let parts = ["\\", "u", "{", "A", "}", "\n", "\u{5C}", "5C"]
         var texts: Set<String> = [""]

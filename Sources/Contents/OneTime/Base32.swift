@@ -22,7 +22,8 @@ enum Base32 {
             }
             guard !isPadded, let value = value(of: byte) else {
                 throw ContentsError(
-                    .invalid, "the secret of the otpauth URI is no base 32: see its character \(position)")
+                    .invalid, "the secret of the otpauth URI is not in base 32: see its character \(position)"
+                )
             }
             bits = bits << 5 | value
             count += 5

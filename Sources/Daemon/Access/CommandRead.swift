@@ -23,14 +23,18 @@ public enum CommandRead {
     public static func objection(
         toShowing path: FilePath, ofStore store: String, environment: [String: String]
     ) throws -> String? {
-        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        if let locked = try? client.access().locked, locked.contains(store) {
-            return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
-        }
+        if let objection = lockObjection(ofStore: store, environment: environment) { return objection }
         let secret = "\(store)/\(path)"
         if try isAllowed(secret, process: reader, environment: environment) { return nil }
         return
             "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
+    }
+
+    /// That a store is locked, as a sentence without a full stop; nil where it is not.
+    static func lockObjection(ofStore store: String, environment: [String: String]) -> String? {
+        let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
+        guard let locked = try? client.access().locked, locked.contains(store) else { return nil }
+        return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
     }
 
     /// Whether a process may be shown a secret; waits while a person is asked. Without a daemon the configuration's rules are

@@ -22,12 +22,17 @@ public enum Clipboard {
         let unit = text.last.flatMap { units[String($0)] }
         let digits = unit == nil ? text[...] : text.dropLast()
         guard let number = Int(digits), number > 0, number <= mostSeconds / (unit ?? 1) else {
-            let source =
-                typed == nil ? "PASSWORD_STORE_CLIP_TIME is" : "--for takes a time such as 45s or 2m, not"
+            let source = typed == nil ? "PASSWORD_STORE_CLIP_TIME is" : "--for was given"
             throw DaemonError(
-                message: "\(source) \"\(text)\"\(typed == nil ? ": it must be a number of seconds" : "")")
+                message: "\(source) \"\(text)\", but must be a time from 1s to 24h, such as 45s or 2m")
         }
         return number * (unit ?? 1)
+    }
+
+    /// Whether there is a clipboard and a program for it that reaches it.
+    /// - Throws: one sentence where nothing could be copied.
+    public static func check(environment: [String: String]) throws(DaemonError) {
+        try ClipboardProgram(environment: environment).check()
     }
 
     /// Returns when the text is on the clipboard.

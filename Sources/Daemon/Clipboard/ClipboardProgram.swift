@@ -96,6 +96,22 @@ struct ClipboardProgram: Sendable {
         }
     }
 
+    /// - Throws: one sentence where the display does not answer.
+    func check() throws(DaemonError) {
+        let words: [String] =
+            switch kind {
+            case .wayland: ["wl-paste", "--list-types"]
+            case .xclip: ["xclip", "-selection", selection, "-out", "-target", "TARGETS"]
+            case .xsel: ["xsel", "--\(selection)", "--output"]
+            }
+        let outcome = try? ChildProcess.run(words, environment: environment, timeout: Self.patience) { _ in }
+        // An empty clipboard is none that is out of reach, though the programs end with 1 there, too.
+        let said = outcome?.errors.lowercased() ?? ""
+        guard outcome == nil || outcome?.status == 124 || said.contains("display") || said.contains("connect")
+        else { return }
+        throw DaemonError(message: "nothing was changed: \(words[0]) does not reach the display")
+    }
+
     /// Puts a text on the clipboard. The program goes on in the background and serves it.
     func copy(_ text: SecretBytes) throws(DaemonError) {
         try text.withUnsafeBytes { (bytes) throws(DaemonError) in try run(copying, bytes) }

@@ -16,9 +16,9 @@ extension Timestamp {
     }
 
     /// The last second of what was typed: a day, a minute or a second, in local time, or a second of UTC as `description`
-    /// writes it. Nil for anything else.
+    /// writes it; or how long ago something was (`yesterday`, `2 weeks ago`). Nil for anything else.
     public init?(typed text: String) {
-        if let moment = Timestamp(text) {
+        if let moment = Timestamp(text) ?? Timestamp(ago: text) {
             self = moment
             return
         }
@@ -47,6 +47,45 @@ extension Timestamp {
             end[2] < 60
         else { return nil }
         self.init(seconds: Int64(seconds))
+    }
+
+    /// As git reads such words; `yesterday` is the end of that day, as a day is elsewhere.
+    private init?(ago text: String) {
+        var words = text.lowercased().split { $0 == " " || $0 == "." }.map(String.init)
+        switch words {
+        case ["now"]: words = ["0", "seconds", "ago"]
+        case ["today"], ["yesterday"]: break
+        default:
+            if words.count == 2, words[0] == "last" { words = ["1", words[1], "ago"] }
+        }
+        var now = time_t(Timestamp.now().seconds)
+        var moment = tm()
+        localtime_r(&now, &moment)
+        if words == ["today"] || words == ["yesterday"] {
+            if words == ["yesterday"] { moment.tm_mday -= 1 }
+            (moment.tm_hour, moment.tm_min, moment.tm_sec, moment.tm_isdst) = (23, 59, 59, -1)
+            self.init(seconds: Int64(mktime(&moment)))
+            return
+        }
+        guard words.count == 3, words[2] == "ago",
+            let number = ["a", "an", "one"].contains(words[0]) ? 1 : Int32(words[0]),
+            (0...100_000).contains(number)
+        else { return nil }
+        switch words[1].hasSuffix("s") ? String(words[1].dropLast()) : words[1] {
+        case "second": moment.tm_sec -= number
+        case "minute": moment.tm_min -= number
+        case "hour": moment.tm_hour -= number
+        case "day": moment.tm_mday -= number
+        case "week": moment.tm_mday -= 7 * number
+        case "month": moment.tm_mon -= number
+        case "year": moment.tm_year -= number
+        default: return nil
+        }
+        // An hour ago is an hour ago, also where clocks were changed since; a day ago is the same time of day.
+        if !words[1].hasPrefix("second"), !words[1].hasPrefix("minute"), !words[1].hasPrefix("hour") {
+            moment.tm_isdst = -1
+        }
+        self.init(seconds: Int64(mktime(&moment)))
     }
 
     private static func numbers(

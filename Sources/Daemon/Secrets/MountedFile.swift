@@ -4,7 +4,7 @@ public import SystemPackage
 
 /// The file of the mount that shows a secret.
 public enum MountedFile {
-    /// Makes the folders above it that are missing.
+    /// Makes the folders above it that are missing; who saves nothing there is to take them away again.
     /// - Throws: one sentence where nothing is mounted, or the mount does not show the store.
     public static func path(
         of place: SecretPlace, environment: [String: String]

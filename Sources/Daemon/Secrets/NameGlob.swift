@@ -7,14 +7,17 @@ public struct NameGlob: Sendable {
 
     /// A search for any of the words.
     public init(_ words: [String]) {
-        patterns = words.filter { !$0.isEmpty }.map { "*\($0)*" }
+        patterns = words.filter { !$0.isEmpty }.map { "*\(Self.folded($0))*" }
     }
 
     /// Whether a path fits, or a folder of it.
     public func matches(_ path: String) -> Bool {
         path.split(separator: "/").contains { part in
-            // FNM_CASEFOLD of <fnmatch.h>, which is declared under _GNU_SOURCE only.
-            patterns.contains { fnmatch($0, String(part), 1 << 4) == 0 }
+            let name = Self.folded(part)
+            return patterns.contains { fnmatch($0, name, 0) == 0 }
         }
     }
+
+    /// fnmatch(3) itself folds only what the locale knows, which may be ASCII alone.
+    private static func folded(_ text: some StringProtocol) -> String { text.lowercased() }
 }

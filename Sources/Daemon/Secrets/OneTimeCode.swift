@@ -73,7 +73,8 @@ public enum OneTimeCode {
         let access = try StoreAccess.open(place.store.name, for: .writing, environment: environment)
         let writable = SecretPlace(access, place.path, namesFolder: false)
         let kept = try writable.save(
-            next, replacing: now.status, message: "Edit password for \(place.passName) using passdir.")
+            next, replacing: now.status, losing: .agreed,
+            message: "Increment HOTP counter for \(place.passName).")
         if let kept {
             throw DaemonError(
                 message:

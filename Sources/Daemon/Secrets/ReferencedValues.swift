@@ -32,9 +32,10 @@ public final class ReferencedValues {
     public convenience init(
         cancellation: Cancellation?, environment: [String: String]
     ) throws(DaemonError) {
+        let reader = SecretReader(cancellation: cancellation, environment: environment)
         self.init(try StoreOpener(environment: environment), at: Int64(time(nil))) {
             place throws(DaemonError) in
-            try place.text(cancellation: cancellation, environment: environment).bytes
+            try reader.text(of: place).bytes
         }
     }
 

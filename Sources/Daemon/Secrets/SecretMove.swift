@@ -35,8 +35,10 @@ public struct SecretMove {
         guard source.kind != .link else {
             throw DaemonError(message: "\(source.name) is a symbolic link: name the secret that it leads to")
         }
-        let isInto = typed.kind == .folder || typed.kind == .nothing && typed.namesFolder
-        let folder = typed.kind == .nothing ? typed.path : typed.file
+        // As pass: of a secret and a folder of one name it is the folder, which takes it in.
+        let isInto =
+            typed.kind == .folder || typed.isBesideFolder || typed.kind == .nothing && typed.namesFolder
+        let folder = typed.kind == .folder ? typed.file : typed.file.withoutSuffix
         let target = isInto ? SecretPlace(typed.access, folder.appending(last), namesFolder: false) : typed
         self.target = target
         guard source.store.identifier != target.store.identifier || source.path != target.path else {
@@ -73,20 +75,31 @@ public struct SecretMove {
 
     private var isInOneStore: Bool { source.store.identifier == target.store.identifier }
 
+    /// Of the secrets that would be replaced those that no commit holds, as STORE/PATH, after what waits for that was committed.
+    public func unkept() throws(DaemonError) -> [String] {
+        let files = steps.filter { $0.to.kind == .secret }.map(\.to.file)
+        return files.isEmpty ? [] : try target.unkept(files)
+    }
+
     /// Does it, and commits it with pass's message.
+    /// - Parameter loss: of what is replaced and no commit holds.
     /// - Returns: sentences about what stays as it is.
-    public func perform(cancellation: Cancellation?) throws(DaemonError) -> [String] {
+    public func perform(
+        losing loss: SecretPlace.Loss, cancellation: Cancellation?
+    ) throws(DaemonError) -> [String] {
         let verb = isCopy ? "Copy" : "Rename"
         let message = "\(verb) \(source.passName) to \(target.passName)."
         if !isCopy, isInOneStore, replaced.isEmpty, try renameOnDisk(message) { return [] }
         if source.kind == .folder { try checkLists() }
         // Whatever lies there now must be in the history before it gives way.
-        try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file))
-        if !isCopy { try source.keepInHistory(steps.map(\.from.file)) }
+        try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file), losing: loss)
+        // Its text lives on at the target.
+        if !isCopy { _ = try source.unkept(steps.map(\.from.file)) }
         var (puts, gone): ([SecretPlace.Put], [FilePath]) = ([], [])
         do throws(DaemonError) {
+            let reader = SecretReader(cancellation: cancellation, environment: environment)
             for step in steps {
-                let plaintext = try step.from.text(cancellation: cancellation, environment: environment)
+                let plaintext = try reader.text(of: step.from)
                 puts.append(try step.to.put(plaintext.bytes, replacing: step.known))
                 guard !isCopy else { continue }
                 try step.from.removeFile(plaintext.status)
@@ -134,7 +147,7 @@ public struct SecretMove {
         let lists = try DaemonError.wrapping {
             try source.kind == .folder ? store.recipientFiles(below: from) : []
         }
-        try source.keepInHistory(steps.map(\.from.file) + lists)
+        _ = try source.unkept(steps.map(\.from.file) + lists)
         try DaemonError.wrapping {
             var folder = FilePath()
             for component in to.removingLastComponent().components {

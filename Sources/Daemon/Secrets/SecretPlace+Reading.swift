@@ -1,19 +1,14 @@
 public import OpenPGP
-public import Stores
+import Stores
 import System
 import SystemPackage
 
 extension SecretPlace {
-    /// The text of the secret, for who started this command: the rules of who may read hold for them, and a locked store is
-    /// not read. May wait for a person and for a passphrase.
-    /// - Throws: one sentence where there is no secret, it is not to be shown, or cannot be decrypted.
+    /// The text of the secret, as `SecretReader` reads it.
     public func text(
         cancellation: Cancellation?, environment: [String: String]
-    ) throws(DaemonError) -> Plaintext {
-        let place = try judged(environment: environment)
-        return try DaemonError.wrapping {
-            try place.store.plaintext(of: place.file, cancellation: cancellation)
-        }
+    ) throws(DaemonError) -> SecretReader.Content {
+        try SecretReader(cancellation: cancellation, environment: environment).text(of: self)
     }
 
     /// The secret that is meant, once it is sure that who started this command may be shown it; the read is noted then. May wait

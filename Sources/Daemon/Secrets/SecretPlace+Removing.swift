@@ -10,14 +10,22 @@ extension SecretPlace {
         return try DaemonError.wrapping { try files(below: file).others }
     }
 
+    /// Of what `remove` would take away, what no commit holds, as STORE/PATH, after what waits for that was committed.
+    public func unkeptBelow() throws(DaemonError) -> [String] {
+        guard kind == .folder else { return try unkept() }
+        let found = try DaemonError.wrapping { try files(below: file) }
+        return try unkept(found.removable + found.lists)
+    }
+
     /// Removes what lies here, and folders that are empty then; commits that as pass does. What waits to be committed is
     /// committed before, so that `passdir restore` can bring it back.
+    /// - Parameter loss: of what no commit can hold.
     /// - Throws: one sentence where something could not be removed.
-    public func remove(environment: [String: String]) throws(DaemonError) {
+    public func remove(losing loss: Loss = .refused, environment: [String: String]) throws(DaemonError) {
         try checkSaved(environment: environment)
         guard kind == .folder else {
             guard let known = try status() else { throw DaemonError(message: "there is no secret \(name)") }
-            try keepInHistory([file])
+            try keepInHistory([file], losing: loss)
             try removeFile(known)
             removeEmptyFolders(above: file)
             return try commit([], also: [file], message: "Remove \(passName) from store.")
@@ -30,7 +38,7 @@ extension SecretPlace {
         let known = try found.removable.map { (path) throws(DaemonError) in
             (path, try secret(at: path).status())
         }
-        try keepInHistory(found.removable + found.lists)
+        try keepInHistory(found.removable + found.lists, losing: loss)
         for case (let path, let status?) in known { try secret(at: path).removeFile(status) }
         var gone = found.removable
         for list in found.lists {
@@ -44,10 +52,11 @@ extension SecretPlace {
 
     /// Removes the file that was looked at. One that another program has put in its place since stays.
     func removeFile(_ known: FileStatus) throws(DaemonError) {
-        let aside = FilePath("\(Store.temporaryPrefix)\(getpid())-removed.tmp")
         do throws(Errno) {
-            // Under another name nobody replaces it any more.
-            try store.root.rename(file, to: aside)
+            // Under another name nobody replaces it any more; whoever kills us here finds it as a conflict of that secret.
+            let aside = try store.freeConflictPath(beside: file)
+            try store.root.rename(file, to: aside, flags: .noReplace)
+            FaultPoint.mayDie("secret.aside")
             let now = try store.root.status(of: aside)
             guard now.isSameContent(as: known) else {
                 try store.root.rename(aside, to: file, flags: .noReplace)
@@ -62,6 +71,11 @@ extension SecretPlace {
         } catch {
             throw DaemonError(message: "\(name) cannot be removed: \(error)")
         }
+    }
+
+    /// Takes away the folders that were made for a secret, where it has not come.
+    public func removeUnusedFolders() {
+        if (try? status()) == .some(nil) { removeEmptyFolders(above: file) }
     }
 
     /// As pass: no empty folder stays behind.

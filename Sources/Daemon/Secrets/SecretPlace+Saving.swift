@@ -12,6 +12,14 @@ extension SecretPlace {
         var kept: FilePath?
     }
 
+    /// What becomes of a text that gives way and that no commit holds.
+    public enum Loss: Sendable {
+        /// It stays, and nothing is changed.
+        case refused
+        /// A person agreed that it is gone for good.
+        case agreed
+    }
+
     /// The facts of the secret that lies here, to tell later whether it is still the same; nil where there is none.
     /// - Throws: one sentence where a new secret may not be made here, or the mount holds text that waits to be saved here.
     public func lookToSave(environment: [String: String]) throws(DaemonError) -> FileStatus? {
@@ -46,22 +54,28 @@ extension SecretPlace {
     ///
     /// - Parameters:
     ///   - known: the secret that it replaces, as it was looked at; another one that has come since is kept beside it.
+    ///   - loss: of the secret that it replaces.
     ///   - message: what the commit says.
     /// - Returns: where such a version is kept, as STORE/PATH; nil where there is none.
     /// - Throws: one sentence; it says so where the text was saved all the same.
     public func save(
-        _ text: SecretBytes, replacing known: FileStatus?, message: String
+        _ text: SecretBytes, replacing known: FileStatus?, losing loss: Loss = .refused, message: String
     ) throws(DaemonError) -> String? {
-        if known != nil { try keepInHistory([file]) }
+        if known != nil { try keepInHistory([file], losing: loss) }
         let put = try put(text, replacing: known)
         try commit([put], also: [], message: message)
         return put.kept.map { "\(store.name)/\(store.visiblePath(of: $0))" }
     }
 
-    /// Commits what lies at paths and waits to be: it must be in the history before it gives way.
-    func keepInHistory(_ files: [FilePath]) throws(DaemonError) {
+    /// Commits the secret that lies here, where it waits for that, as it is about to give way.
+    /// - Returns: its name where no commit holds it all the same, as git ignores it.
+    public func unkept() throws(DaemonError) -> [String] { try unkept([file]) }
+
+    /// As above, of files of this store; of what is no git repository all may give way.
+    func unkept(_ files: [FilePath]) throws(DaemonError) -> [String] {
         do throws(DaemonError) {
             try access.commit(files.map { .saved($0) }, pushing: false)
+            return try access.uncommitted(among: files).map { "\(store.name)/\(store.visiblePath(of: $0))" }
         } catch {
             throw DaemonError(
                 message:
@@ -69,19 +83,22 @@ extension SecretPlace {
         }
     }
 
+    /// What is at these paths must be in the history before it gives way.
+    func keepInHistory(_ files: [FilePath], losing loss: Loss) throws(DaemonError) {
+        guard let first = try unkept(files).first, loss == .refused else { return }
+        throw DaemonError(
+            message: "nothing was changed, as git ignores \(first), so that no commit holds its present text")
+    }
+
     /// Encrypts a text and puts it here, durably and not committed yet.
     func put(_ text: SecretBytes, replacing known: FileStatus?) throws(DaemonError) -> Put {
+        var hasNewFolder = false
         do {
-            var folder = FilePath()
-            for component in file.removingLastComponent().components {
-                folder.append(component)
-                if (try? store.root.makeDirectory(folder)) != nil {
-                    try store.root.synchronizeParent(of: folder)
-                }
-            }
             var (result, ours): (Put, FileStatus?) = (Put(file: file), nil)
             for _ in 0..<16 {
+                // Where it cannot be encrypted, nothing is made for it.
                 let staged = try store.stage(text, for: file)
+                hasNewFolder = try makeFolders() || hasNewFolder
                 let own = ours
                 let published = try staged.publish(as: file) { status, _ in
                     known.map { status.isSameContent(as: $0) } ?? false
@@ -99,13 +116,23 @@ extension SecretPlace {
                 message:
                     "\(name) cannot be saved: its recipients change faster than it can be encrypted; try again"
             )
-        } catch let error as DaemonError {
-            throw error
-        } catch let error as Errno {
-            throw DaemonError(message: "\(name) cannot be saved: \(error)")
         } catch {
-            throw DaemonError(message: "\(name) cannot be saved: \(error)")
+            if hasNewFolder { removeEmptyFolders(above: file) }
+            throw error as? DaemonError ?? DaemonError(message: "\(name) cannot be saved: \(error)")
         }
+    }
+
+    /// Makes the folders above the secret.
+    /// - Returns: whether one was missing.
+    private func makeFolders() throws(Errno) -> Bool {
+        var (folder, isNew) = (FilePath(), false)
+        for component in file.removingLastComponent().components {
+            folder.append(component)
+            guard (try? store.root.makeDirectory(folder)) != nil else { continue }
+            isNew = true
+            try store.root.synchronizeParent(of: folder)
+        }
+        return isNew
     }
 
     /// Commits what was put in place, and other files that are changed or gone with it.

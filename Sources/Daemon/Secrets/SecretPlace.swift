@@ -27,6 +27,8 @@ public struct SecretPlace: Sendable {
     public let file: FilePath
     /// Whether the text ended with a slash, so that a folder is meant.
     public let namesFolder: Bool
+    /// Whether a folder of the same name lies beside the secret that is here or is to be, which the text may mean as well.
+    public let isBesideFolder: Bool
 
     /// The store.
     public var store: Store { access.store }
@@ -43,10 +45,13 @@ public struct SecretPlace: Sendable {
         self.access = access
         self.namesFolder = namesFolder
         (kind, file) = Self.look(at: typed, namesFolder: namesFolder, in: access.store.root)
+        isBesideFolder =
+            kind == .secret && typed != file && (try? access.store.root.status(of: typed))?.kind == .directory
     }
 
-    private init(_ other: SecretPlace, _ file: FilePath, _ kind: Kind) {
+    private init(_ other: SecretPlace, _ file: FilePath, _ kind: Kind, besideFolder: Bool = false) {
         (access, namesFolder, self.file, self.kind) = (other.access, other.namesFolder, file, kind)
+        isBesideFolder = besideFolder
     }
 
     /// What a path without a store stands for on disk.
@@ -60,7 +65,7 @@ public struct SecretPlace: Sendable {
         if let kind = kind(of: secret, in: root) { return (kind, secret) }
         if isFolder { return (.folder, path) }
         // Named as on disk, or as the mount shows it where a folder stands in the way.
-        if name.strippingSuffix() != nil, let kind = kind(of: path, in: root) { return (kind, path) }
+        if name.strippingSuffix() != nil { return (kind(of: path, in: root) ?? .nothing, path) }
         return (.nothing, secret)
     }
 
@@ -75,7 +80,9 @@ public struct SecretPlace: Sendable {
     /// The place for a secret beside a folder of the same name, as pass makes it; this one where no such folder is meant.
     var besideFolder: SecretPlace {
         guard kind == .folder, !namesFolder, let name = file.lastComponent else { return self }
-        return SecretPlace(self, file.removingLastComponent().appending(name.appendingSuffix()), .nothing)
+        return SecretPlace(
+            self, file.removingLastComponent().appending(name.appendingSuffix()), .nothing, besideFolder: true
+        )
     }
 
     /// A secret that was found in this folder.

@@ -1,6 +1,7 @@
 import Glibc
 import Settings
 public import Stores
+import Sync
 import System
 import SystemPackage
 
@@ -26,7 +27,8 @@ public struct SecretSearch {
 
     /// The place of a secret or folder that is there.
     /// - Throws: one sentence where there is none, or where several stores have one.
-    public func existing(_ text: String, for use: StoreUse) throws(DaemonError) -> SecretPlace {
+    public func existing(_ typed: String, for use: StoreUse) throws(DaemonError) -> SecretPlace {
+        let text = asInStore(typed)
         var objection: DaemonError
         do {
             let place = try named(text, for: use)
@@ -44,12 +46,74 @@ public struct SecretSearch {
             objection = DaemonError(
                 message: "there is no secret or folder \"\(text)\" \(stores): passdir find finds names")
         }
+        if let typed = try? TypedPlace(text, in: opener.registry, environment: environment),
+            let file = UnsavedTexts(environment: environment).file(of: typed.path, inStore: typed.store.name)
+        {
+            objection = DaemonError(
+                message: "\(typed.store.name)/\(typed.path) is not saved yet; \(file) shows its text")
+        }
         throw objection
     }
 
-    /// The place of a secret that may be there or not.
+    /// The place of what is there, or was once, for what git knows of it.
+    /// - Throws: one sentence where there was none, or where it was in several stores.
+    public func past(_ typed: String, for use: StoreUse) throws(DaemonError) -> StoreAccess {
+        let text = asInStore(typed)
+        let names = try opener.definitions().map(\.name)
+        if let path = relativePath(text), !names.contains(path.components.first?.string ?? "") {
+            let objection: DaemonError
+            do {
+                let place = try existing(text, for: .reading)
+                return try StoreAccess.open(place.name, for: use, environment: environment)
+            } catch {
+                objection = error
+            }
+            let found = names.filter { had(path, inStore: $0) }
+            if found.count == 1 {
+                return try StoreAccess.open("\(found[0])/\(path)", for: use, environment: environment)
+            }
+            throw found.isEmpty ? objection : several(text, found.map { "\($0)/\(path)" })
+        }
+        return try StoreAccess.open(text, for: use, environment: environment)
+    }
+
+    /// Whether a store of the mount has had a secret or folder.
+    private func had(_ path: FilePath, inStore name: String) -> Bool {
+        guard
+            let access = try? StoreAccess.open("\(name)/\(path)", for: .reading, environment: environment),
+            let history = try? StoreHistory(access.store)
+        else { return false }
+        return [access.backingPath, access.path].contains { path in
+            (try? history.entries(of: path, limit: 1).isEmpty) == false
+        }
+    }
+
+    private func several(_ text: String, _ places: [String]) -> DaemonError {
+        DaemonError(
+            message:
+                "several stores have \"\(text)\", so name the one you mean: \(places.joined(separator: ", "))"
+        )
+    }
+
+    /// What hands type that know pass: `/mail/imap` and `./mail/imap` are in the store where no such file can be meant.
+    private func asInStore(_ text: String) -> String {
+        guard TypedPlace.isPath(text),
+            (try? TypedPlace(text, in: opener.registry, environment: environment)) == nil
+        else { return text }
+        let rest = text.drop { $0 == "/" }
+        let stripped =
+            text.hasPrefix("/") ? rest : text.hasPrefix("./") ? text.dropFirst(2).drop { $0 == "/" } : ""
+        guard let first = stripped.split(separator: "/").first, first != "..", first != ".",
+            FilePath(text.hasPrefix("/") ? "/\(first)" : "./\(first)").absolute.facts() == nil
+        else { return text }
+        return String(stripped)
+    }
+
+    /// The place of a secret that may be there or not. A folder of its name says nothing of where it belongs: others who
+    /// share a store choose the names there.
     /// - Throws: one sentence where the text is no place for a secret, or where several stores have it.
-    public func target(_ text: String) throws(DaemonError) -> Target {
+    public func target(_ typed: String) throws(DaemonError) -> Target {
+        let text = asInStore(typed)
         let names = try opener.definitions().map(\.name)
         guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
             return .place(try named(text, for: .writing).besideFolder)
@@ -58,7 +122,10 @@ public struct SecretSearch {
         if let typed = try? TypedPlace(text, in: opener.registry, environment: environment) {
             return .place(try place(typed, text, for: .writing).besideFolder)
         }
-        if let found = try everywhere(text, for: .writing) { return .place(found.besideFolder) }
+        if text.hasSuffix("/") {
+            throw DaemonError(message: "\(text) names a folder: leave out the slash at the end")
+        }
+        if let found = try everywhere(text, for: .writing, folders: false) { return .place(found) }
         let stores = try opener.definitions().filter { $0.isInMount && !$0.isReadOnly }
         guard let only = stores.first else {
             throw DaemonError(
@@ -73,14 +140,21 @@ public struct SecretSearch {
     }
 
     /// The place of a secret in a store that was chosen for it.
-    public func place(_ text: String, inStore name: String) throws(DaemonError) -> SecretPlace {
+    public func place(_ typed: String, inStore name: String) throws(DaemonError) -> SecretPlace {
+        let text = asInStore(typed)
         let access = try StoreAccess.open(name, for: .writing, environment: environment)
         let path = relativePath(text) ?? FilePath(text)
         return SecretPlace(access, path, namesFolder: text.hasSuffix("/"))
     }
 
+    /// The place of a new secret in a store that was chosen for it, beside a folder of that name.
+    public func newPlace(_ text: String, inStore name: String) throws(DaemonError) -> SecretPlace {
+        try place(text, inStore: name).besideFolder
+    }
+
     /// The place that is meant beside another one: without a store's name it is one in the same store.
-    public func place(_ text: String, beside other: SecretPlace) throws(DaemonError) -> SecretPlace {
+    public func place(_ typed: String, beside other: SecretPlace) throws(DaemonError) -> SecretPlace {
+        let text = asInStore(typed)
         let names = try opener.definitions().map(\.name)
         guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
             return try named(text, for: .writing)
@@ -125,19 +199,21 @@ public struct SecretSearch {
     }
 
     /// What has this path in a store of the mount; nil where none has it.
-    private func everywhere(_ text: String, for use: StoreUse) throws(DaemonError) -> SecretPlace? {
+    /// - Parameter folders: whether a folder counts.
+    private func everywhere(
+        _ text: String, for use: StoreUse, folders: Bool = true
+    ) throws(DaemonError) -> SecretPlace? {
         guard let path = relativePath(text) else { return nil }
         let namesFolder = text.hasSuffix("/")
         let found = try opener.definitions().filter { store in
             guard store.isInMount, let root = try? store.root(for: .reading, environment: environment) else {
                 return false
             }
-            return SecretPlace.look(at: path, namesFolder: namesFolder, in: root).kind != .nothing
+            let kind = SecretPlace.look(at: path, namesFolder: namesFolder, in: root).kind
+            return kind != .nothing && (folders || kind != .folder)
         }
         guard found.count < 2 else {
-            throw DaemonError(
-                message: "several stores have \"\(text)\", so name the one you mean: "
-                    + found.map { "\($0.name)/\(path)" }.joined(separator: ", "))
+            throw several(text, found.map { "\($0.name)/\(path)" })
         }
         return try found.first.map { definition throws(DaemonError) in
             SecretPlace(

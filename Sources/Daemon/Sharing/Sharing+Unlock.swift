@@ -55,9 +55,4 @@ extension StoreError {
     fileprivate func whileUnlocking(_ store: Store) -> StoreError {
         StoreError(code, "\(store.name) cannot be unlocked: \(message)")
     }
-
-    /// Whether somebody was asked for a passphrase, or could not be.
-    fileprivate var isAPersonsAnswer: Bool {
-        [.badPassphrase, .declined, .timedOut, .noPinentry].contains { code == .openPGP($0) }
-    }
 }

@@ -22,7 +22,7 @@ extension PromptPlace {
     }
 
     /// The terminal that a process's keys come from.
-    private static func terminal(of folder: borrowing ProcessFolder) -> String? {
+    static func terminal(of folder: borrowing ProcessFolder) -> String? {
         guard let facts = ProcessFacts(of: folder), let path = facts.terminal else { return nil }
         // The C library has such a number as the kernel has it here.
         guard let file = FilePath(path).facts(), file.st_mode & S_IFMT == S_IFCHR,

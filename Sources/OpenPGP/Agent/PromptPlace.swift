@@ -17,19 +17,25 @@ public struct PromptPlace: Sendable, Equatable {
         self.environment = environment
     }
 
-    /// Where this very process would ask: its GPG_TTY, else the terminal it writes to, and its environment.
+    /// Where this very process would ask: its GPG_TTY, else the terminal that it reads from or writes to, else the one that
+    /// its keys come from, and its environment.
     public static var ofThisProcess: PromptPlace {
         let environment = ProcessEnvironment.variables()
+        // `GPG_TTY=$(tty)` where there is none says "not a tty".
+        let named = environment["GPG_TTY"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return PromptPlace(
-            terminal: environment["GPG_TTY"] ?? ownTerminal, terminalType: environment["TERM"],
-            environment: environment)
+            terminal: named ?? ownTerminal, terminalType: environment["TERM"], environment: environment)
     }
 
-    /// As gpgme has it.
     private static var ownTerminal: String? {
         var name = [CChar](repeating: 0, count: 4096)
-        guard isatty(STDOUT_FILENO) == 1, ttyname_r(STDOUT_FILENO, &name, name.count) == 0 else { return nil }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        for descriptor in STDIN_FILENO...STDERR_FILENO
+        where isatty(descriptor) == 1 && ttyname_r(descriptor, &name, name.count) == 0 {
+            return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        // By its name: `/dev/tty` is another one for gpg-agent.
+        guard let folder = ProcessFolder(getpid()) else { return nil }
+        return terminal(of: folder)
     }
 
     /// The variables that count.

@@ -31,7 +31,7 @@ public enum FaultPoint {
     }
 
     /// As `reach`, in operations of another kind: a place to be killed at only.
-    static func mayDie(_ name: StaticString) {
+    public static func mayDie(_ name: StaticString) {
         #if DEBUG
             if getenv("PASSDIR_FAULT").map({ String(cString: $0) }) == "\(name)" { kill(getpid(), SIGKILL) }
         #endif

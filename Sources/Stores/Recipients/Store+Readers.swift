@@ -15,13 +15,7 @@ extension Store {
     /// Who can read a secret as it lies on disk: what its packets say, not what `.gpg-id` asks for. Needs no secret
     /// key and asks for no passphrase.
     public func readers(of secret: FilePath) throws(StoreError) -> [Reader] {
-        let ids = try StoreError.wrapping("read the recipients of", secret) {
-            let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
-            let size = try file.status().identity.size
-            return try Packets.recipientKeyIDs(fileSize: size) { (offset, count) throws(Errno) in
-                try file.read(at: offset, count: count)
-            }
-        }
+        let ids = try recipientKeyIDs(of: secret)
         let known = ids.filter { $0 != 0 }
         guard !known.isEmpty else { return ids.map { Reader(keyID: $0, key: nil) } }
         return try StoreError.wrapping {
@@ -30,6 +24,17 @@ extension Store {
                 Reader(keyID: id, key: keys.first { $0.subkeys.contains { $0.keyID == id } })
             }
         }
+    }
+
+    /// The ids of the keys of ours that a secret is encrypted to; 0 for a hidden recipient, which may be one. Nobody is asked
+    /// for anything.
+    public func ownKeyIDs(of secret: FilePath) -> Set<UInt64> {
+        guard let ids = try? Set(recipientKeyIDs(of: secret)) else { return [] }
+        let known = ids.filter { $0 != 0 }.sorted()
+        let keys =
+            known.isEmpty ? [] : try? engine.keys(matching: known.map(Self.hexadecimal), secretOnly: true)
+        let ours = (keys ?? []).flatMap(\.subkeys).filter(\.hasSecret).map(\.keyID)
+        return ids.intersection(ours + [0])
     }
 
     private static func hexadecimal(_ id: UInt64) -> String {

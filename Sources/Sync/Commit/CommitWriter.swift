@@ -243,7 +243,8 @@ final class CommitWriter {
         let message =
             batch.message
             ?? CommitMessage(changes.map { (part.inStore($0.path), $0.kind) }, renames: batch.renames).text
-        let (author, committer) = try repository.signatures(changed: batch.time)
+        let (author, committer) = try repository.signatures(
+            changed: batch.time, given: options.identity)
         let id = try repository.makeCommit(
             tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
             committer: committer, sign: try state.signer(of: repository, as: committer))

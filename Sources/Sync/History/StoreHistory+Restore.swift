@@ -12,15 +12,16 @@ extension StoreHistory {
     /// - Returns: what changed on disk.
     public func put(_ plaintext: SecretBytes, at secret: FilePath) throws(Failure) -> [Change] {
         do {
-            var folder = FilePath()
-            for component in secret.removingLastComponent().components {
-                folder.append(component)
-                try? store.root.makeDirectory(folder)
-            }
             var changes: [Change] = [.saved(secret)]
             var ours: UInt64?
             for _ in 0..<16 {
+                // Where it cannot be encrypted, nothing is made for it.
                 let staged = try store.stage(plaintext, for: secret)
+                var folder = FilePath()
+                for component in secret.removingLastComponent().components {
+                    folder.append(component)
+                    try? store.root.makeDirectory(folder)
+                }
                 let aside = try store.freeConflictPath(beside: secret)
                 let published = try staged.publish(as: secret, movingOldTo: aside)
                 if published.movedOld {

@@ -73,15 +73,17 @@ struct AccessSetCommand: ParsableCommand {
         let place = try AccessPlace.named(self.place, environment: CallerEnvironment.variables())
         var readers = readers
         if let denyUnder { readers.under = denyUnder }
-        let rule = try readers.rule(try outcome())
-        if rule.outcome == .allow, let program = rule.program {
-            try ProgramArgument.checkCanBeAllowed(program)
+        let rules = try readers.rules(try outcome())
+        for rule in rules where rule.outcome == .allow {
+            if let program = rule.program { try ProgramArgument.checkCanBeAllowed(program) }
         }
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
-            try AccessRules.adding(rule, to: items, at: place)
+            var items = items
+            for rule in rules { items = try AccessRules.adding(rule, to: items, at: place) }
+            return items
         }
         context.daemon.reload()
-        Output.success("\(place): \(rule.text)")
+        for rule in rules { Output.success("\(place): \(rule.text)") }
         if !AccessPlace.isThere(place, environment: CallerEnvironment.variables()) {
             StandardError.warn("\(place) does not exist yet; the rule applies once it does")
         }
@@ -124,10 +126,11 @@ struct AccessUnsetCommand: ParsableCommand {
     func run() throws {
         let context = try StoreContext()
         let place = try AccessPlace.named(self.place, environment: CallerEnvironment.variables())
-        let rule = try readers.rule(.deny)
+        let rules = try readers.rules(.deny)
         var removed = 0
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
-            let kept = try AccessRules.removing(readersOf: rule, from: items, at: place)
+            var kept = items
+            for rule in rules { kept = try AccessRules.removing(readersOf: rule, from: kept, at: place) }
             removed = items.count - kept.count
             return kept
         }

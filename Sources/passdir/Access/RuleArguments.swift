@@ -9,7 +9,8 @@ import SystemPackage
 /// Whom a rule is for.
 struct RuleReaders: ParsableArguments {
     @Argument(
-        help: "The reading program: a path, or a name in PATH. For a script, it is the interpreter.",
+        help:
+            "The reading program: a path, or a name in PATH; several with commas. For a script, it is the interpreter.",
         completion: .file())
     var program: String?
 
@@ -27,8 +28,8 @@ struct RuleReaders: ParsableArguments {
         completion: .list(["terminal", "none"]))
     var when: String?
 
-    /// A rule for these readers.
-    func rule(_ outcome: AccessRule.Outcome) throws -> AccessRule {
+    /// The rules for these readers, one for each program.
+    func rules(_ outcome: AccessRule.Outcome) throws -> [AccessRule] {
         let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
         if under != nil, names.isEmpty {
             throw WrongUsage(message: "--under needs program names, such as claude,codex")
@@ -40,14 +41,25 @@ struct RuleReaders: ParsableArguments {
         case "none": terminal = false
         case let other?: throw WrongUsage(message: "--when must be terminal or none, not \(other)")
         }
-        return AccessRule(
-            outcome, program: try program.map(ProgramArgument.path), under: names, unit: unit,
-            hasTerminal: terminal)
+        let programs = try program.map(ProgramArgument.paths) ?? [nil]
+        return programs.map {
+            AccessRule(outcome, program: $0, under: names, unit: unit, hasTerminal: terminal)
+        }
     }
 }
 
 /// A program that was typed.
 enum ProgramArgument {
+    /// The paths of one program, or of several with commas between them. A comma may be part of a file's name.
+    static func paths(_ typed: String) throws -> [String?] {
+        if typed.contains("/"), FilePath(typed).absolute.facts() != nil { return [try path(typed)] }
+        let parts = typed.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard !parts.contains("") else {
+            throw WrongUsage(message: "\(typed) is no program, nor several with commas between them")
+        }
+        return try parts.map(path)
+    }
+
     /// Its path, the same one whichever way its folder was named.
     static func path(_ typed: String) throws -> String {
         let found = FilePath(try found(typed))

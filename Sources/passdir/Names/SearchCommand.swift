@@ -108,8 +108,9 @@ struct ListCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or a folder in one: STORE, STORE/FOLDER, ID:FOLDER or a path in the mount.",
-        completion: PlaceCompletion.folders)
+        help:
+            "A store or a folder: STORE, STORE/FOLDER, FOLDER in any store, ID:FOLDER or a path in the mount.",
+        completion: PlaceCompletion.anyFolders)
     var place: String?
 
     @OptionGroup var scope: NameScope
@@ -136,13 +137,15 @@ struct ListCommand: ParsableCommand {
             throw CommandFailure("name a place or a store, not both: \(place), --store \(other)")
         }
         let environment = CallerEnvironment.variables()
-        let typed = try TypedPlace(place, in: registry, environment: environment)
-        let root = try typed.store.root(for: .reading, environment: environment)
-        let found = NameScope.secrets(of: typed.store).filter { FilePath($0).starts(with: typed.path) }
-        if found.isEmpty, !typed.path.isEmpty, (try? root.status(of: typed.path))?.kind != .directory {
-            throw CommandFailure(typed.store.name, hasNo: typed.path.string)
+        let search = try SecretSearch(environment: environment)
+        let there = try search.existing(place, for: .reading)
+        let store = try registry.definition(named: there.store.name)
+        // What is named as a secret and has a folder beside it is that, too.
+        let folder = there.kind == .folder ? there.file : FilePath(there.file.withoutSuffix.string)
+        let found = NameScope.secrets(of: store).filter {
+            $0 == there.path.string || FilePath($0).starts(with: folder)
         }
-        return found.map { (typed.store, $0) }
+        return found.map { (store, $0) }
     }
 }
 

@@ -11,8 +11,9 @@ struct EditCommand: ParsableCommand {
         commandName: "edit",
         abstract: "Edit a secret in your editor.",
         discussion: """
-            Runs $VISUAL, else $EDITOR, else vi, on the secret's file in the mount, so your stores must be mounted. The exit \
-            status is that of the editor. docs/editors.md says what editors leave behind.
+            Runs $VISUAL, else $EDITOR, else vi, on the secret's file in the mount, so your stores must be mounted. A secret \
+            that cannot be read is not opened. The exit status is that of the editor. docs/editors.md says what editors \
+            leave behind.
 
             Example: passdir edit work/mail/imap
             """
@@ -25,8 +26,16 @@ struct EditCommand: ParsableCommand {
     func run() throws {
         let environment = CallerEnvironment.variables()
         let place = try NewPlace.find(path, environment: environment)
-        _ = try place.lookToSave(environment: environment)
+        if place.kind == .nothing, place.isBesideFolder {
+            throw CommandFailure("\(place.name) is a folder: name a secret in it")
+        }
+        let known = try place.lookToSave(environment: environment)
         let file = try MountedFile.path(of: place, environment: environment)
+        defer { place.removeUnusedFolders() }
+        // An editor would show an error, or a new file, which it may save over the secret.
+        if known != nil {
+            _ = try PromptInterruption.during { try place.text(cancellation: $0, environment: environment) }
+        }
         let editor =
             [environment["VISUAL"], environment["EDITOR"]].compactMap(\.self).first { !$0.isEmpty } ?? "vi"
         // The variable may hold options, as for git and pass.
@@ -41,5 +50,7 @@ struct EditCommand: ParsableCommand {
             throw CommandFailure("cannot run sh: \(error)")
         }
         guard end == .exited(0) else { throw ExitCode(end.status) }
+        let now = try place.lookToSave(environment: environment)
+        Output.success(now == known ? "nothing changed in \(place.name)" : "saved \(place.name)")
     }
 }

@@ -66,6 +66,8 @@ struct GenerateCommand: ParsableCommand {
         var wish = GeneratedPassword()
         (wish.length, wish.characters, wish.hasNoSymbols, wish.words) = (length, characters, noSymbols, words)
         let password = try wish.make(environment: environment)
+        // Where it cannot be copied, nothing is changed.
+        try clipboard.check(environment)
         let place: SecretPlace
         let kept: String?
         if inPlace {
@@ -74,17 +76,21 @@ struct GenerateCommand: ParsableCommand {
             let old = try PromptInterruption.during {
                 try place.text(cancellation: $0, environment: environment)
             }
+            let loss = try Losing.require(place.unkept(), "Replace it")
             let text = try old.bytes.withUnsafeBytes { old in
                 try password.text.withUnsafeBytes { try SecretEdit.replacingFirstLine(of: old, with: $0) }
             }
             kept = try place.save(
-                text, replacing: old.status, message: "Replace generated password for \(place.passName).")
+                text, replacing: old.status, losing: loss,
+                message: "Replace generated password for \(place.passName).")
         } else {
             place = try NewPlace.find(path, environment: environment)
             let known = try place.lookToSave(environment: environment)
-            if known != nil { try Overwriting.require([place.name], force: force) }
+            let loss =
+                try known == nil
+                ? .refused : Overwriting.require([place.name], unkept: place.unkept(), force: force)
             kept = try place.save(
-                password.text.endingWithNewline(), replacing: known,
+                password.text.endingWithNewline(), replacing: known, losing: loss,
                 message: "Add generated password for \(place.passName).")
         }
         Output.tell(kept: kept)

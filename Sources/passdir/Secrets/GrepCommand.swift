@@ -11,9 +11,9 @@ struct GrepCommand: ParsableCommand {
         commandName: "grep",
         abstract: "Search the text of all secrets with grep.",
         discussion: """
-            Decrypts every secret in the mount's stores and prints the lines that match, below the name of each. All \
-            arguments go to grep(1), which reads from a pipe. The access rules apply to each secret; one that may not be \
-            read is named on standard error. The exit status is 1 if nothing is found.
+            Decrypts every secret in the mount's stores and prints the lines that match, below the name of each. The options \
+            are those of grep(1); -l prints names only, -q nothing, and -r changes nothing. The access rules apply to each \
+            secret; what may not or cannot be read is named on standard error. The exit status is 1 if nothing is found.
 
             Example: passdir grep -i 'user: ann'
             """
@@ -23,23 +23,26 @@ struct GrepCommand: ParsableCommand {
     var words: [String] = []
 
     func run() throws {
-        if words.isEmpty { throw ValidationError("name a pattern") }
         if words == ["--help"] || words == ["-h"] { throw CleanExit.helpRequest(self) }
-        let isColoured = isatty(STDOUT_FILENO) == 1
-        let grep = SecretGrep(
-            (isColoured ? ["--color=always"] : []) + words, environment: CallerEnvironment.variables())
+        let grep: SecretGrep
+        do throws(DaemonError) {
+            grep = try SecretGrep(
+                words, isForTerminal: isatty(STDOUT_FILENO) == 1, environment: CallerEnvironment.variables())
+        } catch {
+            throw WrongUsage(message: error.message)
+        }
         var isWhole = true
         let isFound = try PromptInterruption.during { cancellation in
             try grep.run(cancellation: cancellation) { event in
                 switch event {
-                case .found(let name): Output.print("\(name):")
-                case .output(let bytes): Output.write(secretPiece: bytes)
+                case .found(let name, let hasLines): Output.print(hasLines ? "\(name):" : name)
+                case .output(let text): Output.write(drawing: text)
                 case .complaint(let sentence):
                     isWhole = false
                     StandardError.print("passdir: \(sentence)")
                 }
             }
         }
-        guard isFound, isWhole else { throw ExitCode.failure }
+        guard isFound, isWhole || grep.isQuiet else { throw ExitCode.failure }
     }
 }

@@ -40,13 +40,16 @@ struct InsertCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         let place = try NewPlace.find(path, environment: environment)
         let known = try place.lookToSave(environment: environment)
-        if known != nil { try Overwriting.require([place.name], force: force) }
+        let loss =
+            try known == nil
+            ? .refused : Overwriting.require([place.name], unkept: place.unkept(), force: force)
         let text =
             try multiline
             ? TypedSecret.all(for: place.name, atMost: place.store.options.secretLimit)
             : TypedSecret.password(for: place.name, isShown: echo)
         let kept = try place.save(
-            text, replacing: known, message: "Add given password for \(place.passName) to store.")
+            text, replacing: known, losing: loss,
+            message: "Add given password for \(place.passName) to store.")
         Output.tell(kept: kept)
         Output.success("saved \(place.name)")
     }

@@ -22,8 +22,8 @@ struct MovedPlaces: ParsableArguments {
         let from = try search.existing(source, for: isCopy ? .reading : .writing)
         let to = try search.place(target, beside: from)
         let move = try SecretMove(from, to: to, isCopy: isCopy, environment: environment)
-        try Overwriting.require(move.replaced, force: force)
-        let notes = try PromptInterruption.during { try move.perform(cancellation: $0) }
+        let loss = try Overwriting.require(move.replaced, unkept: move.unkept(), force: force)
+        let notes = try PromptInterruption.during { try move.perform(losing: loss, cancellation: $0) }
         for note in notes { StandardError.print("passdir: \(note)") }
         Output.success("\(isCopy ? "copied" : "renamed") \(from.name) to \(move.target.name)")
     }

@@ -35,6 +35,8 @@ struct OTPOutput: ParsableArguments {
         _ value: (SecretPlace, Cancellation, [String: String]) throws -> SecretBytes
     ) throws {
         let environment = CallerEnvironment.variables()
+        // Where it cannot be copied, no code is used up.
+        try clipboard.check(environment)
         let place = try SecretSearch(environment: environment).existing(path, for: .reading)
         let value = try PromptInterruption.during { try value(place, $0, environment) }
         if clipboard.isWanted { return try clipboard.copy(value, place.name, environment) }
@@ -107,14 +109,17 @@ struct OTPAddCommand: ParsableCommand {
         let old = try known.map { _ in
             try PromptInterruption.during { try place.text(cancellation: $0, environment: environment) }
         }
+        var loss = SecretPlace.Loss.agreed
         if let old, (try? OneTimeCode.uri(old.bytes, named: place.name)) != nil {
-            try Overwriting.require(["the URI of \(place.name)"], force: force)
+            loss = try Overwriting.require(
+                ["the URI of \(place.name)"], unkept: place.unkept(), force: force)
         }
         let uri = try TypedSecret.oneTimeURI(uri, for: place.name)
         let text = try OneTimeCode.adding(uri, to: old?.bytes)
         let verb = old == nil ? "Add" : "Append"
         let kept = try place.save(
-            text, replacing: old?.status, message: "\(verb) given OTP secret for \(place.passName) to store.")
+            text, replacing: old?.status, losing: loss,
+            message: "\(verb) given OTP secret for \(place.passName) to store.")
         Output.tell(kept: kept)
         Output.success("saved the URI in \(place.name)")
     }

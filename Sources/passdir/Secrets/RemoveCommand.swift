@@ -34,15 +34,18 @@ struct RemoveCommand: ParsableCommand {
             throw CommandFailure(
                 "\(place.name) is a folder: passdir rm --recursive removes it with all that is in it")
         }
-        if !force {
+        let unkept = try place.unkeptBelow()
+        let loss = try Losing.require(unkept, "Remove it")
+        if !force, unkept.isEmpty {
             let count = try place.kind == .folder ? place.secrets().count : 1
-            let what = place.kind == .folder ? "\(place.name) with its \(count) secrets" : place.name
+            let secrets = count == 1 ? "1 secret" : "\(count) secrets"
+            let what = place.kind == .folder ? "\(place.name) with its \(secrets)" : place.name
             guard Confirmation.isPossible else {
                 throw CommandFailure("nothing was changed: --force removes \(what) without asking")
             }
             try Confirmation.require("Remove \(what)?")
         }
-        try place.remove(environment: environment)
+        try place.remove(losing: loss, environment: environment)
         Output.success("removed \(place.name)")
     }
 }

@@ -60,6 +60,8 @@ struct ShowCommand: ParsableCommand {
             return try ListCommand.parse(["--", place.name]).run()
         }
         if part.otp {
+            // Where it cannot be copied, no code is used up.
+            try clipboard.check(environment)
             let code = try PromptInterruption.during {
                 try OneTimeCode.next(of: place, cancellation: $0, environment: environment)
             }
@@ -86,13 +88,10 @@ struct ShowCommand: ParsableCommand {
     private func version(
         of path: String, _ at: String, _ environment: [String: String]
     ) throws -> SecretBytes {
-        let access: StoreAccess
-        if let place = try? SecretSearch(environment: environment).existing(path, for: .reading) {
-            access = try StoreAccess.open(place.name, for: .reading, environment: environment)
-        } else {
-            // It may have been removed since.
-            access = try StoreAccess.open(path, for: .reading, environment: environment)
-        }
+        let search = try SecretSearch(environment: environment)
+        // It may have been removed since.
+        let name = (try? search.existing(path, for: .reading))?.name ?? path
+        let access = try search.past(name, for: .reading)
         let history = try StoreHistory(access.store)
         let version = try history.version(
             of: access.path, secret: access.backingPath, at: RestoreCommand.point(at))
@@ -110,7 +109,7 @@ struct ShowCommand: ParsableCommand {
 extension Output {
     /// A value and a newline, or the value as a QR code.
     static func print(secret value: SecretBytes, asCode: Bool) throws {
-        if asCode { return write(secret: try QRCode.drawn(value, coloured: isatty(STDOUT_FILENO) == 1)) }
+        if asCode { return write(drawing: try QRCode.drawn(value, coloured: isatty(STDOUT_FILENO) == 1)) }
         Self.print(secret: value)
     }
 }
@@ -160,6 +159,14 @@ struct ClipboardOptions: ParsableArguments {
 
     func validate() throws {
         if time != nil, !isWanted { throw ValidationError("'--for' needs '--clip'") }
+    }
+
+    /// Before something is made to be copied.
+    /// - Throws: one sentence where nothing can be.
+    func check(_ environment: [String: String]) throws {
+        guard isWanted else { return }
+        _ = try Clipboard.seconds(time, environment: environment)
+        try Clipboard.check(environment: environment)
     }
 
     func copy(_ value: SecretBytes, _ name: String, _ environment: [String: String]) throws {

@@ -80,7 +80,7 @@ struct LinkCommand: ParsableCommand {
     }
 
     @Sendable private static func complete(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        TemplateCommand.names(prefix) + PlaceCompletion.anyNames(prefix)
+        TemplateCommand.names(prefix) + PlaceCompletion.anywhere(prefix, foldersOnly: false)
     }
 }
 

@@ -1,0 +1,18 @@
+import Daemon
+import Settings
+import Stores
+
+/// What a command says where there is nothing yet that it could work on.
+enum FirstStep {
+    /// - Throws: how to begin, where there is no store; not where a program asks for JSON, which is empty then.
+    static func check(_ arguments: [String]) throws {
+        let environment = CallerEnvironment.variables()
+        guard !arguments.contains("--json"), !arguments.contains("--help"), !arguments.contains("-h"),
+            let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
+            let stores = try? Registry(configuration, environment: environment).definitions(), stores.isEmpty
+        else { return }
+        throw CommandFailure(
+            "there is no store yet: create one with pass init KEY, or with passdir store add NAME --path FOLDER --init "
+                + "--recipient KEY, or clone one with passdir store add NAME --url URL")
+    }
+}
