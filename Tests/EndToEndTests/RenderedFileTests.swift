@@ -64,6 +64,25 @@ import Testing
         }
     }
 
+    /// Programs take a rendered file, and a secret, by a link for their own: `scripts/real-programs` has more of them.
+    @Test func programsReadThemByLinks() throws {
+        try Self.with { home, _ in
+            try home.write("P=passdir://work/db#first\n", to: "app.env.tpl")
+            try home.succeed(["passdir", "template", "add", "env", "app.env.tpl"])
+            try home.succeed(["passdir", "link", "env", home.path(".env").string])
+            let read = "import dotenv, sys; print(dotenv.dotenv_values(sys.argv[1])['P'])"
+            let python = ["/usr/bin/python3", "-c", read, home.path(".env").string]
+            #expect(try Self.output(home, python) == "hunter2\n")
+            let (key, link) = (home.path("key").string, home.path("id").string)
+            try home.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me", "-f", key])
+            try home.succeed(["sh", "-c", "cp \(key) \(home.visible("work/key").string)"])
+            try home.succeed(["passdir", "link", "work/key", link])
+            // It reads no key whose file others may read.
+            let made = try Self.output(home, ["ssh-keygen", "-y", "-f", link])
+            #expect(try made == Self.output(home, ["cat", key + ".pub"]))
+        }
+    }
+
     /// Holds:
     /// - A wrong reference fails the whole file with EIO; its sentence is in `user.passdir.error` and in `status`.
     @Test func aWrongReferenceIsNamed() throws {
