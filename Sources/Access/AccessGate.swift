@@ -161,6 +161,16 @@ public final class AccessGate: ReadJudge {
         inForce.withLock(\.self).options.rules.hasRules(at: place)
     }
 
+    /// Whether rules of a link's place hold where it leads to.
+    public func rulesHold(forLinkIn place: String, to other: String) -> Bool {
+        let rules = inForce.withLock(\.self).options.rules
+        guard !rules.isEmpty else { return true }
+        guard rules.places(below: place).isEmpty else { return false }
+        guard let from = rules.governing(place) else { return true }
+        guard from != place, let to = rules.governing(other) else { return false }
+        return to == from || to.hasPrefix(from + "/")
+    }
+
     /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
         let inForce = inForce.withLock(\.self)

@@ -19,6 +19,10 @@ public protocol ReadJudge: Sendable {
     /// Whether a place has rules of its own.
     func hasRules(at place: String) -> Bool
 
+    /// Whether what a symbolic link in a place leads to is judged by the rules of the link's place, too: whoever changes the store
+    /// could else take the place out of its rules.
+    func rulesHold(forLinkIn place: String, to other: String) -> Bool
+
     /// Whether a secret, or a folder with all below it, may get another name: where other rules apply there, only if it may be
     /// read. Nobody is asked, and nothing is noted.
     func allows(_ thread: Int32, moving place: String, to other: String) -> Bool

@@ -130,6 +130,19 @@ static inline int64_t passdir_peer_uid(int socket) {
     return (int64_t)credentials.uid;
 }
 
+/// The peer's process id of a connected Unix socket, as of when it connected and as this process sees it; 0 where it cannot be
+/// seen from here, or on failure.
+static inline int32_t passdir_peer_pid(int socket) {
+    struct {
+        int32_t pid;
+        uint32_t uid;
+        uint32_t gid;
+    } credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
+    return credentials.pid;
+}
+
 /// glibc 2.34 has these; Swift's Glibc module does not show them. `actions` is a posix_spawn_file_actions_t: the
 /// header that declares it would make this module the owner of types that Glibc's module declares.
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);

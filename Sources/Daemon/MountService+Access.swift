@@ -1,4 +1,5 @@
 import Access
+import Glibc
 import Mount
 import Stores
 
@@ -13,7 +14,12 @@ extension MountService {
         return report
     }
 
-    func mayRead(_ secret: String, process: Int32) -> Bool {
-        gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
+    func mayRead(_ secret: String, command: Int32) -> Bool {
+        // No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.
+        guard secret.utf8.count <= Int(PATH_MAX),
+            stores.known.contains(where: { secret.hasPrefix($0.name + "/") })
+        else { return false }
+        let process = CommandRead.reader(of: command)
+        return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
     }
 }

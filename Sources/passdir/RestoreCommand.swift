@@ -62,12 +62,14 @@ struct RestoreCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
-        let objection = try CommandRead.objection(
-            toShowing: access.store.visiblePath(of: file.path), ofStore: access.store.name,
-            environment: CallerEnvironment.variables())
-        if let objection { throw CommandFailure(objection) }
         Output.write(
-            secret: try PromptInterruption.during { try history.plaintext(of: file, cancellation: $0) })
+            secret: try PromptInterruption.during { cancellation in
+                let objection = try CommandRead.objection(
+                    toShowing: version, history, of: access, cancellation: cancellation,
+                    environment: CallerEnvironment.variables())
+                if let objection { throw CommandFailure(objection) }
+                return try history.plaintext(of: file, cancellation: cancellation)
+            })
     }
 
     private func put(
@@ -76,6 +78,10 @@ struct RestoreCommand: ParsableCommand {
         var wanted: [(path: FilePath, text: SecretBytes)] = []
         var failed = 0
         try PromptInterruption.during { cancellation in
+            let objection = try CommandRead.objection(
+                toShowing: version, history, of: access, onlyRenamed: true, cancellation: cancellation,
+                environment: CallerEnvironment.variables())
+            if let objection { throw CommandFailure(objection) }
             for file in version.files {
                 do throws(StoreHistory.Failure) {
                     let text = try history.plaintext(of: file, cancellation: cancellation)

@@ -8,11 +8,22 @@ import SystemPackage
 
 /// Judges what a command prints of a secret: who started the command reads, not the command.
 public enum CommandRead {
-    /// Who has what this command prints: the process that started it. One that has ended, and is known by whoever adopted this
-    /// process, has left us in its session: then it is this process that is judged, by its group, session and unit.
-    private static var reader: Int32 {
-        let parent = getppid()
-        return parent > 1 && getsid(parent) == getsid(0) ? parent : getpid()
+    /// Who has what a command prints: the process that started it. One that has ended, and is known by whoever adopted the
+    /// command, has left it in its session: then it is the command that is judged, by its group, session and unit.
+    ///
+    /// - Parameter command: a process as this one sees it; 0 where it cannot be seen from here.
+    static func reader(of command: Int32) -> Int32 {
+        guard let folder = ProcessFolder(command), let facts = ProcessFacts(of: folder), facts.parent > 1,
+            let parentFolder = ProcessFolder(facts.parent), let parent = ProcessFacts(of: parentFolder)
+        else { return command }
+        return parent.session == facts.session ? facts.parent : command
+    }
+
+    /// This process as /proc shows it, of which the numbers of others are taken: in a namespace of its own it may have another
+    /// number than it is told itself, which somebody else has in /proc.
+    private static var own: Int32 {
+        let target = FilePath("/proc/self").linkTarget ?? []
+        return Int32(String(decoding: target, as: UTF8.self)) ?? 0
     }
 
     /// Why whoever started this command may not be shown a secret, as a sentence without a full stop; nil where it may. Waits
@@ -25,7 +36,7 @@ public enum CommandRead {
     ) throws -> String? {
         if let objection = lockObjection(ofStore: store, environment: environment) { return objection }
         let secret = "\(store)/\(path)"
-        if try isAllowed(secret, process: reader, environment: environment) { return nil }
+        if try isAllowed(secret, environment: environment) { return nil }
         return
             "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
     }
@@ -43,11 +54,11 @@ public enum CommandRead {
     /// - Parameter secret: STORE/PATH, as the mount shows it.
     /// - Throws: why nothing can be said.
     private static func isAllowed(
-        _ secret: String, process: Int32, environment: [String: String]
+        _ secret: String, environment: [String: String]
     ) throws -> Bool {
         do throws(ControlError) {
             return try ControlClient(socket: Daemon.controlSocket(environment: environment))
-                .mayRead(secret, process: process)
+                .mayRead(secret)
         } catch {
             guard error.code == .noDaemon else { throw error }
         }
@@ -57,6 +68,7 @@ public enum CommandRead {
         }
         gate.use(options)
         defer { gate.close() }
+        let process = reader(of: own)
         return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
     }
 }

@@ -129,19 +129,18 @@ public struct ControlClient: Sendable {
         try call(ControlInterface.access, NoParameters(), limit: limit, returning: AccessReport.self)
     }
 
-    /// Has the daemon judge a read of a secret by a process; waits while a person is asked.
+    /// Has the daemon judge a read of a secret by whoever started this command; waits while a person is asked.
     ///
     /// - Parameter secret: STORE/PATH, as the mount shows it.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
     public func mayRead(
-        _ secret: String, process: Int32, limit: Duration = .seconds(3600)
+        _ secret: String, limit: Duration = .seconds(3600)
     ) throws(ControlError) -> Bool {
         struct Parameters: Encodable {
             var secret: String
-            var process: Int32
         }
         return try call(
-            ControlInterface.judgeRead, Parameters(secret: secret, process: process), limit: limit,
+            ControlInterface.judgeRead, Parameters(secret: secret), limit: limit,
             returning: [String: Bool].self)["isAllowed"] ?? false
     }
 

@@ -19,14 +19,15 @@ struct ControlDispatch: Sendable {
     /// The reply to a message; nil when the caller asked for none (`oneway`).
     ///
     /// `more` is respected as the specification allows: one reply that does not say `continues`.
-    func reply(to message: [UInt8]) -> [UInt8]? {
+    /// - Parameter peer: the process that asks; 0 where it cannot be seen from here.
+    func reply(to message: [UInt8], of peer: Int32 = 0) -> [UInt8]? {
         guard let call = VarlinkMessage.decode(VarlinkCall.self, from: message) else {
             return invalid(parameterOf: message)
         }
         let reply =
             call.upgrade == true
             ? error(ControlInterface.invalidParameter, ["parameter": "upgrade"])
-            : answer(call, message)
+            : answer(call, message, peer)
         return call.oneway == true ? nil : reply
     }
 
@@ -35,7 +36,7 @@ struct ControlDispatch: Sendable {
         error(ControlInterface.invalidParameter, ["parameter": "message"])
     }
 
-    private func answer(_ call: VarlinkCall, _ message: [UInt8]) -> [UInt8]? {
+    private func answer(_ call: VarlinkCall, _ message: [UInt8], _ peer: Int32) -> [UInt8]? {
         switch call.method {
         case ControlInterface.status:
             return result(service.status())
@@ -59,7 +60,7 @@ struct ControlDispatch: Sendable {
         case ControlInterface.access:
             return result(service.access())
         case ControlInterface.judgeRead:
-            return judgeRead(message)
+            return judgeRead(message, peer)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -128,15 +129,15 @@ struct ControlDispatch: Sendable {
         }
     }
 
-    private func judgeRead(_ message: [UInt8]) -> [UInt8]? {
+    private func judgeRead(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {
         struct Parameters: Decodable {
             let secret: String
-            let process: Int32
         }
         guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
-            return error(ControlInterface.invalidParameter, ["parameter": "secret or process"])
+            return error(ControlInterface.invalidParameter, ["parameter": "secret"])
         }
-        let isAllowed = service.mayRead(call.parameters.secret, process: call.parameters.process)
+        // Who asks is what the kernel says, not what is said: else anybody could pass for another program.
+        let isAllowed = service.mayRead(call.parameters.secret, command: peer)
         return result(["isAllowed": isAllowed])
     }
 

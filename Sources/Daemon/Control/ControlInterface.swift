@@ -160,7 +160,7 @@ enum ControlInterface {
 
         # Judges a read of a secret (STORE/PATH) by a process, as the mount does: for a command that prints it on behalf of who
         # started it. Replies when a person has answered, where one is asked.
-        method JudgeRead(secret: string, process: int) -> (isAllowed: bool)
+        method JudgeRead(secret: string) -> (isAllowed: bool)
 
         # Files in the mount are open.
         error Busy (message: string)

@@ -192,13 +192,14 @@ public final class ControlServer: Sendable {
         _ connection: Int32, patience: Duration = ControlServer.patience, isOneCall: Bool = false
     ) {
         var channel = MessageChannel(socket: connection, limit: Self.callLimit)
+        let peer = passdir_peer_pid(connection)
         while let received = try? channel.receive(until: .now + patience) {
             switch received {
             case .message(let message):
                 beginCall(of: connection)
                 // Not before the reply is out: who takes its place meanwhile would cut it off.
                 defer { endCall(of: connection) }
-                if let reply = dispatch.reply(to: message) {
+                if let reply = dispatch.reply(to: message, of: peer) {
                     guard (try? channel.send(reply, until: .now + patience)) == true else { return }
                 }
                 if isOneCall { return }

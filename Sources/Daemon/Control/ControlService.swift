@@ -58,7 +58,7 @@ public protocol ControlService: Sendable {
     /// Judges a read of a secret by a process, as the mount does; waits while a person is asked.
     ///
     /// - Parameter secret: STORE/PATH, as the mount shows it.
-    func mayRead(_ secret: String, process: Int32) -> Bool
+    func mayRead(_ secret: String, command: Int32) -> Bool
 
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
@@ -86,7 +86,7 @@ extension ControlService {
         AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
     }
     /// A service without stores has no rules.
-    public func mayRead(_ secret: String, process: Int32) -> Bool { true }
+    public func mayRead(_ secret: String, command: Int32) -> Bool { true }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

@@ -82,6 +82,7 @@ extension Sharing {
     ) throws(DaemonError) -> (count: Int, outcome: ChangeOutcome) {
         let store = planned.store
         guard !planned.secrets.isEmpty else { return (0, ChangeOutcome(place: planned.place)) }
+        try checkUnlocked(store)
         return try DaemonError.wrapping {
             for (secret, list) in planned.lists where try store.list(for: secret) != list {
                 throw StoreError(

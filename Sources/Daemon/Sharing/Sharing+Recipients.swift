@@ -113,6 +113,7 @@ extension Sharing {
         _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
+        try checkUnlocked(planned.store)
         return try DaemonError.wrapping {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
@@ -168,6 +169,7 @@ extension Sharing {
         _ change: InterruptedChange, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
+        try checkUnlocked(change.store)
         return try DaemonError.wrapping {
             try run(change.work, change.store, change.place, cancellation, progress)
         }
@@ -210,6 +212,14 @@ extension Sharing {
         try DaemonError.wrapping {
             try Self.wait { () throws(CommitError) in try await committer.mendIndex() }
         }
+    }
+
+    /// A change of recipients reads all secrets, and whoever is added could read them.
+    func checkUnlocked(_ store: Store) throws(DaemonError) {
+        guard let objection = CommandRead.lockObjection(ofStore: store.name, environment: environment) else {
+            return
+        }
+        throw DaemonError(message: objection)
     }
 
     private static func noChange(_ name: String) -> StoreError {

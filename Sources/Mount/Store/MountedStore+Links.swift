@@ -37,7 +37,7 @@ extension MountedStore {
     private func visibleTarget(of node: Node, at path: FilePath, storedAs stored: [UInt8]) -> [UInt8] {
         let folder = path.removingLastComponent()
         let target = relative(stored, from: folder, to: root.path)
-        guard staysInside(target, from: folder), isForSecrets(target) else {
+        guard staysInside(target, from: folder), isForSecrets(target), keepsRules(node, path, target) else {
             return Array((Self.refusedTarget.string + "/").utf8) + stored
         }
         guard let backing = path.lastComponent, backing.strippingSuffix() != nil,
@@ -51,6 +51,16 @@ extension MountedStore {
             return isAnothers ? target : target.replacing(name, with: bare)
         }
         return target.replacing(name, with: shown)
+    }
+
+    /// Whether what a link leads to is under the rules of the link's own place.
+    private func keepsRules(_ link: Node, _ path: FilePath, _ target: [UInt8]) -> Bool {
+        guard let judge = mount.options.judge, judge.isWatching,
+            let place = place(of: target, in: path.removingLastComponent())
+        else { return true }
+        let other = "\(store.name)/\(store.visiblePath(of: place))"
+        let names = [store.visiblePath(of: path), path, tree.visiblePath(of: link) ?? path]
+        return names.allSatisfy { judge.rulesHold(forLinkIn: "\(store.name)/\($0)", to: other) }
     }
 
     func isForSecrets(_ target: [UInt8]) -> Bool {

@@ -176,3 +176,18 @@ extension StoreHistory {
         }
     }
 }
+
+extension StoreHistory {
+    /// What files that a version's commit had were renamed to since, by their paths on disk then.
+    public func laterNames(
+        since version: Version, cancellation: Cancellation
+    ) throws(Failure) -> [FilePath: Set<FilePath>] {
+        do throws(GitError) {
+            return try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
+                cancellation.isCancelled
+            }
+        } catch {
+            throw Failure(message: error.message)
+        }
+    }
+}

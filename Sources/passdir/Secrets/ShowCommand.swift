@@ -98,11 +98,12 @@ struct ShowCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
-        let objection = try CommandRead.objection(
-            toShowing: access.store.visiblePath(of: file.path), ofStore: access.store.name,
-            environment: environment)
-        if let objection { throw CommandFailure(objection) }
-        return try PromptInterruption.during { try history.plaintext(of: file, cancellation: $0) }
+        return try PromptInterruption.during { cancellation in
+            let objection = try CommandRead.objection(
+                toShowing: version, history, of: access, cancellation: cancellation, environment: environment)
+            if let objection { throw CommandFailure(objection) }
+            return try history.plaintext(of: file, cancellation: cancellation)
+        }
     }
 }
 
