@@ -149,6 +149,30 @@ import Testing
     }
 
     /// Holds:
+    /// - The rule of the longest place says how long a password may serve that has no `rotate:` field.
+    @Test func foldersHaveRules() throws {
+        try withStores { home, stores, _ in
+            for name in ["bank/a", "bank/slow/x", "other"] {
+                try insert(stores[0], name, Self.strong(name) + "\n", daysAgo: 100)
+            }
+            try insert(stores[0], "bank/own", Self.strong("own") + "\nrotate: 1y\n", daysAgo: 100)
+            try insert(stores[0], "bank/note", "\nMARK\n", daysAgo: 900)
+            try insert(stores[0], "bank/slow/old", Self.strong("slow") + "\n", daysAgo: 900)
+            #expect(try report(home).found == ["work/bank/slow/old": ["old"]])
+            try home.configure(["health.work/bank.rotate": "90d", "health.work/bank/slow.rotate": "5y"])
+            #expect(try report(home).found == ["work/bank/a": ["due"]])
+            let names = try report(home, "--names-only").found
+            #expect(names["work/bank/a"] == ["due"] && names["work/bank/slow/old"] == nil, "\(names)")
+            try home.configure(["health.rotate": "1w"])
+            #expect(try report(home).found == ["work/bank/a": ["due"], "work/other": ["due"]])
+            try home.configure(["health.work/bank.rotate": "MARK"])
+            let wrong = try home.passdir("health")
+            #expect(
+                wrong.exitCode == 1 && wrong.output.isEmpty && wrong.errors.contains("90d, 12w"), "\(wrong)")
+        }
+    }
+
+    /// Holds:
     /// - `--names-only` decrypts nothing, asks nobody and logs no read.
     @Test func namesOnlyDecryptsNothing() throws {
         try withStores { home, stores, _ in

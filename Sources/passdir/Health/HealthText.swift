@@ -1,4 +1,5 @@
 import Daemon
+import System
 
 /// A report of `passdir health` in lines.
 enum HealthText {
@@ -45,6 +46,8 @@ struct HealthFacts: Encodable {
         let store: String
         let path: String
         let changed: Timestamp?
+        let expires: String?
+        let due: Timestamp?
         let findings: [String]
         let score: Int?
         let sameAs: [String]
@@ -63,6 +66,7 @@ struct HealthFacts: Encodable {
             Secret(
                 name: entry.name, store: entry.store, path: entry.path,
                 changed: entry.changed.map { Timestamp(seconds: $0) },
+                expires: entry.expires?.description, due: entry.due.map { Timestamp(seconds: $0) },
                 findings: entry.findings.map(\.rawValue), score: entry.score, sameAs: entry.sameAs)
         }
         unread = report.unread.map { Unread(name: $0.name, reason: $0.reason) }
