@@ -108,7 +108,8 @@ struct ListCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "A store or a folder in one: STORE, STORE/FOLDER, ID:FOLDER or a path in the mount.",
+        help:
+            "A store or a folder in one: STORE, STORE/FOLDER, FOLDER in any store, ID:FOLDER or a path in the mount.",
         completion: PlaceCompletion.folders)
     var place: String?
 
@@ -136,6 +137,21 @@ struct ListCommand: ParsableCommand {
             throw CommandFailure("name a place or a store, not both: \(place), --store \(other)")
         }
         let environment = CallerEnvironment.variables()
+        do {
+            return try named(place, registry, environment)
+        } catch {
+            // As for pass, which knows one store: a folder of any.
+            guard let found = try? SecretSearch(environment: environment).existing(place, for: .reading),
+                found.kind == .folder, let store = try? registry.definition(named: found.store.name)
+            else { throw error }
+            return NameScope.secrets(of: store).filter { FilePath($0).starts(with: found.path) }
+                .map { (store, $0) }
+        }
+    }
+
+    private func named(
+        _ place: String, _ registry: Registry, _ environment: [String: String]
+    ) throws -> [(store: StoreDefinition, path: String)] {
         let typed = try TypedPlace(place, in: registry, environment: environment)
         let root = try typed.store.root(for: .reading, environment: environment)
         let found = NameScope.secrets(of: typed.store).filter { FilePath($0).starts(with: typed.path) }
