@@ -201,6 +201,13 @@ public enum Catalogue {
         owner: .daemon,
         kind: SettingKind.period.optional, isPlaced: true)
 
+    /// Whether what expires is told on the desktop.
+    public static let healthNotify = Setting<Bool>(
+        "health.notify", default: true,
+        description:
+            "Whether to notify you before a password expires or is due, by what passdir health last saw",
+        owner: .daemon, kind: .boolean)
+
     /// The length of new passwords.
     public static let generateLength = Setting<Int?>(
         "generate.length", default: nil,
@@ -244,7 +251,7 @@ public enum Catalogue {
             lockAgent.untyped, lockIdle.untyped, lockScreen.untyped, lockSuspend.untyped,
             lockLogout.untyped,
             accessTimeout.untyped, accessLog.untyped, accessKeep.untyped, accessNotify.untyped,
-            healthRotate.untyped, generateLength.untyped, generateCharacters.untyped,
+            healthRotate.untyped, healthNotify.untyped, generateLength.untyped, generateCharacters.untyped,
             generateSymbols.untyped, generateWords.untyped,
         ] + storeSettings)
 

@@ -20,7 +20,7 @@ public struct PlacedSection: Sendable {
         let key = setting.name.split(separator: ".").last.map(String.init) ?? setting.name
         guard let entry = entries.last(where: { $0.key.lowercased() == key }) else { return nil }
         // A bare name is git's way to say true.
-        guard let value = setting.parse(entry.value ?? "true") else {
+        guard let value = setting.parse(entry.value ?? (setting.parse("true") != nil ? "true" : "")) else {
             throw .notAllowed(entry.name, entry.value, setting.allowed, file: file, line: entry.line)
         }
         return value

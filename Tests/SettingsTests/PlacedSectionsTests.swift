@@ -57,7 +57,6 @@ import Testing
     @Test(arguments: [
         "[generate \"work\"]\n\tlength = 0\n", "[generate]\n\tlength = 5000\n",
         "[generate \"work\"]\n\twords = -1\n", "[health \"work\"]\n\trotate = often\n",
-        "[health \"work\"]\n\trotate\n",
     ])
     func otherValuesAreRefused(_ text: String) throws {
         expectError(.value, line: 2) { try configuration(text).validate() }

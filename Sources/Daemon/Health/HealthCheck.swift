@@ -35,14 +35,14 @@ public struct HealthCheck: Sendable {
 
     /// So many threads read: more wait for the same gpg-agent.
     private static let threads = 4
-    private let depth: Depth
+    let depth: Depth
     private let oldAfter: RotationPeriod
-    private let budget: PromptBudget
+    let budget: PromptBudget
     private let breaches: BreachFile?
-    private let marks: PasswordMarks
+    let marks: PasswordMarks
     private let now = Int64(time(nil))
     private let rules: PlacedSections
-    private let environment: [String: String]
+    let environment: [String: String]
 
     /// A check. The configuration says of folders how long their passwords may serve (`health.rotate`).
     /// - Parameters:
@@ -62,7 +62,7 @@ public struct HealthCheck: Sendable {
     }
 
     /// A secret on its way.
-    private struct Subject: Sendable {
+    struct Subject: Sendable {
         let place: SecretPlace
         let saved: Int64?
         /// What its folder's rule says.
@@ -83,11 +83,12 @@ public struct HealthCheck: Sendable {
         progress: @escaping @Sendable (Step, _ done: Int, _ total: Int) -> Void
     ) throws(DaemonError) -> HealthReport {
         var report = HealthReport()
-        var subjects: [Subject] = []
+        var (subjects, known): ([Subject], [KnownStore]) = ([], [])
         for access in stores {
             do {
                 let history = try Self.history(of: access.store)
                 let ages = try PasswordAge(access.store, history)
+                known.append(KnownStore(access: access, history: history, ages: ages))
                 subjects += try SecretPlace(access, FilePath(), namesFolder: true).secrets().map {
                     Subject(place: $0, saved: ages.saved($0.file), rotates: try rotates($0))
                 }
@@ -96,17 +97,19 @@ public struct HealthCheck: Sendable {
             }
         }
         guard depth != .names else {
+            let exposed = review(known, [], &report, cancellation)
             report.entries = subjects.map { subject in
-                var entry = Self.entry(subject)
+                var entry = entry(subject, exposed)
                 entry.due = subject.saved.flatMap { saved in subject.rotates.map { $0.end(from: saved) } }
-                if isOver(entry.due) { entry.findings = [.due] }
-                if subject.rotates == nil, isOld(subject.saved) { entry.findings = [.old] }
+                if isOver(entry.due) { entry.findings.append(.due) }
+                if !entry.exposedTo.isEmpty { entry.findings.append(.exposed) }
+                if subject.rotates == nil, isOld(subject.saved) { entry.findings.append(.old) }
                 return entry
             }
             return report
         }
         let outcomes = try look(at: subjects, cancellation, progress)
-        var looks: [(subject: Subject, look: HealthLook)] = []
+        var looks: [Looked] = []
         for (subject, outcome) in zip(subjects, outcomes) {
             switch outcome {
             case .look(let look): looks.append((subject, look))
@@ -116,12 +119,13 @@ public struct HealthCheck: Sendable {
             }
         }
         let changes = changes(of: looks, cancellation, progress)
+        let exposed = review(known, looks, &report, cancellation)
         let names = Dictionary(grouping: looks.indices.filter { looks[$0].look.mark != nil }) {
             looks[$0].look.mark
         }
         report.entries = looks.indices.map { index in
             let (subject, look) = looks[index]
-            var entry = Self.entry(subject)
+            var entry = entry(subject, exposed)
             let deadlines = look.deadlines.otherwise(rotating: subject.rotates)
             entry.changed = changes[index]
             entry.expires = deadlines.expires
@@ -132,6 +136,7 @@ public struct HealthCheck: Sendable {
             entry.findings = findings(look, deadlines, entry)
             return entry
         }
+        if cancellation?.isCancelled != true { remember(known, looks, report) }
         return report
     }
 
@@ -149,7 +154,7 @@ public struct HealthCheck: Sendable {
             guard cancellation?.isCancelled != true, state.withLock({ $0.failure == nil }) else { return }
             let outcome: Outcome
             do throws(DaemonError) {
-                let text = try text(of: subjects[index].place, cancellation)
+                let text = try plaintext(of: subjects[index].place, cancellation)
                 do {
                     outcome = .look(try HealthLook(text, marks, breaches))
                 } catch {
@@ -171,18 +176,18 @@ public struct HealthCheck: Sendable {
         return end.0
     }
 
-    private func text(of secret: SecretPlace, _ cancellation: Cancellation?) throws(DaemonError)
-        -> SecretBytes
-    {
+    private func plaintext(
+        of secret: SecretPlace, _ cancellation: Cancellation?
+    ) throws(DaemonError) -> Plaintext {
         let place = try secret.judged(environment: environment)
         return try budget.read { (mayAsk) throws(StoreError) in
-            try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk).bytes
+            try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk)
         }
     }
 
     /// When each password was changed. A repository is for one thread.
     private func changes(
-        of looks: [(subject: Subject, look: HealthLook)], _ cancellation: Cancellation?,
+        of looks: [Looked], _ cancellation: Cancellation?,
         _ progress: (Step, _ done: Int, _ total: Int) -> Void
     ) -> [Int64?] {
         var changes = looks.map(\.subject.saved)
@@ -211,9 +216,11 @@ public struct HealthCheck: Sendable {
         return try StoreHistory(store)
     }
 
-    private static func entry(_ subject: Subject) -> HealthReport.Entry {
-        HealthReport.Entry(
+    private func entry(_ subject: Subject, _ exposed: [String: [String]]) -> HealthReport.Entry {
+        var entry = HealthReport.Entry(
             store: subject.place.store.name, path: subject.place.path.string, changed: subject.saved)
+        entry.exposedTo = exposed[entry.name] ?? []
+        return entry
     }
 
     private func rotates(_ secret: SecretPlace) throws(SettingsError) -> RotationPeriod? {
@@ -234,6 +241,7 @@ public struct HealthCheck: Sendable {
             case .due: (look.mark != nil || look.deadlines.rotates != nil) && isOver(entry.due)
             case .weak: look.strength.map { $0.magnitude < log10(Self.weakBelow) } ?? false
             case .reused: !entry.sameAs.isEmpty
+            case .exposed: !entry.exposedTo.isEmpty
             case .old: look.mark != nil && deadlines.rotates == nil && isOld(entry.changed)
             case .unclear: deadlines.isUnclear
             }

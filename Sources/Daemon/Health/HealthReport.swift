@@ -14,6 +14,8 @@ public struct HealthReport: Sendable {
         case weak
         /// Another secret has the same.
         case reused
+        /// Somebody could read it until a change of recipients.
+        case exposed
         /// Neither a `rotate:` field nor a rule is for it, and it was not changed for long.
         case old
         /// Its `expires:` or `rotate:` field holds no day or period.
@@ -40,6 +42,8 @@ public struct HealthReport: Sendable {
         public internal(set) var score: Int?
         /// The others with the same password, as STORE/PATH.
         public internal(set) var sameAs: [String] = []
+        /// Who could read it, and may know it still, as people call them.
+        public internal(set) var exposedTo: [String] = []
 
         /// STORE/PATH.
         public var name: String { "\(store)/\(path)" }
@@ -55,6 +59,8 @@ public struct HealthReport: Sendable {
 
     /// The secrets that were looked at, in the order of the stores and of their names.
     public internal(set) var entries: [Entry] = []
+    /// Who could once read what.
+    public internal(set) var formerReaders: [FormerReader] = []
     /// Those that were not.
     public internal(set) var unread: [Unread] = []
     /// Of each store that could not be looked at, why.
@@ -62,6 +68,7 @@ public struct HealthReport: Sendable {
 
     /// Whether everything was looked at, and nothing was found.
     public var isSound: Bool {
-        unread.isEmpty && complaints.isEmpty && entries.allSatisfy(\.findings.isEmpty)
+        unread.isEmpty && complaints.isEmpty && formerReaders.allSatisfy(\.exposed.isEmpty)
+            && entries.allSatisfy(\.findings.isEmpty)
     }
 }
