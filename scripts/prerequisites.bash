@@ -23,9 +23,9 @@ readonly server_packages=(openssh-server openssh-client nginx fcgiwrap openssl g
 # shellcheck disable=SC2034
 readonly contents_packages=(oathtool python3 python3-dotenv python3-yaml)
 
-# The displays whose clipboards the tests use, and what reads QR codes.
+# The displays whose clipboards the tests use, a picker, and what makes and reads QR codes.
 # shellcheck disable=SC2034
-readonly desktop_packages=(xvfb xclip xsel wl-clipboard sway zbar-tools)
+readonly desktop_packages=(xvfb xclip xsel wl-clipboard sway zbar-tools qrencode fzf)
 
 # What stores and their secrets are made with, beside gpg and git.
 # shellcheck disable=SC2034

@@ -26,6 +26,7 @@ final class MountService: Sendable {
     let locks: StoreLocks
     private let configurationFile: FilePath
     private let expiryNotices: ExpiryNotices
+    private let deadlineNotices: DeadlineNotices
     private let learned: LearnedState?
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
@@ -68,6 +69,7 @@ final class MountService: Sendable {
         filesystem = StoreFilesystem(options: options)
         expiryNotices = ExpiryNotices(
             registry: setup.registry, credentials: setup.credentials, learned: learned)
+        deadlineNotices = DeadlineNotices(configuration: setup.configuration, learned: learned)
         Self.sweep(setup.registry, environment, setup.credentials, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)
@@ -244,7 +246,10 @@ final class MountService: Sendable {
     }
 
     private func tellOfExpiriesDaily() {
-        repeat { expiryNotices.tell() } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
+        repeat {
+            expiryNotices.tell()
+            deadlineNotices.tell(stores.all)
+        } while finished.wait(timeout: .now() + .seconds(86_400)) == .timedOut
     }
 
     /// Does something at the interval of `save.retry`, until the mount ends.

@@ -96,11 +96,9 @@ final class StoreOpener: Sendable {
 extension StoreOpener {
     /// Keeps what a command learned of a store where the daemon looks for it. Losing it does no harm.
     func keepingFacts(of store: String) -> @Sendable (String, String) -> Void {
-        let folder = Directories(environment: environment).state
+        let environment = environment
         return { name, value in
-            guard (try? folder.makeFolders()) != nil,
-                let learned = try? LearnedState(file: folder.appending("state.sqlite"))
-            else { return }
+            guard let learned = LearnedState.shared(environment) else { return }
             learned.remember(value, as: name, of: store)
             learned.close()
         }

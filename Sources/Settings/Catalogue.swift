@@ -1,3 +1,4 @@
+public import System
 import SystemPackage
 
 /// How much the log tells; the words of swift-log.
@@ -193,6 +194,43 @@ public enum Catalogue {
         description: "Whether to notify you when a program reads a secret that it has not read before",
         owner: .access, kind: .boolean)
 
+    /// After how long the passwords of a place are to be changed.
+    public static let healthRotate = Setting<RotationPeriod?>(
+        "health.rotate", default: nil,
+        description: "How long a password may serve if it has no 'rotate:' line, also by folder",
+        owner: .daemon,
+        kind: SettingKind.period.optional, isPlaced: true)
+
+    /// Whether what expires is told on the desktop.
+    public static let healthNotify = Setting<Bool>(
+        "health.notify", default: true,
+        description:
+            "Whether to notify you before a password expires or is due, by what passdir health last saw",
+        owner: .daemon, kind: .boolean)
+
+    /// The length of new passwords.
+    public static let generateLength = Setting<Int?>(
+        "generate.length", default: nil,
+        description: "How many characters a new password has, also by folder",
+        owner: .daemon, kind: SettingKind.number(upTo: 4096).optional, isPlaced: true)
+    /// The characters of new passwords.
+    public static let generateCharacters = Setting<String?>(
+        "generate.characters", default: nil,
+        description: "The characters of a new password, as for tr(1), also by folder", owner: .daemon,
+        kind: SettingKind.text("characters as for tr(1), such as a-z0-9").optional, isPlaced: true)
+    /// Whether new passwords have symbols.
+    public static let generateSymbols = Setting<Bool?>(
+        "generate.symbols", default: nil,
+        description: "Whether a new password has more than letters and digits, also by folder",
+        owner: .daemon,
+        kind: SettingKind.boolean.optional, isPlaced: true)
+    /// The words of new passwords.
+    public static let generateWords = Setting<Int?>(
+        "generate.words", default: nil,
+        description: "How many words a new password has instead of characters, also by folder",
+        owner: .daemon,
+        kind: SettingKind.number(upTo: 4096).optional, isPlaced: true)
+
     /// The key that credentials are encrypted to where there is no Secret Service.
     public static let credentialKey = Setting<String?>(
         "credential.key", default: nil,
@@ -213,6 +251,8 @@ public enum Catalogue {
             lockAgent.untyped, lockIdle.untyped, lockScreen.untyped, lockSuspend.untyped,
             lockLogout.untyped,
             accessTimeout.untyped, accessLog.untyped, accessKeep.untyped, accessNotify.untyped,
+            healthRotate.untyped, healthNotify.untyped, generateLength.untyped, generateCharacters.untyped,
+            generateSymbols.untyped, generateWords.untyped,
         ] + storeSettings)
 
     /// The setting of a name (`section.key`, compared without case); nil when there is none.

@@ -61,13 +61,13 @@ extension Configuration {
         try edit { file throws(SettingsError) in
             try Self.checkIsThere(name, file)
             try Self.checkIsFree(newName, file)
-            // Who may read its secrets goes with it.
-            let rules = file.subsections(of: AccessSection.name).filter {
-                $0 == name || $0.hasPrefix(name + "/")
-            }
+            // Who may read its secrets goes with it, and what holds for their passwords.
+            let sections = Catalogue.placedSections.union([AccessSection.name]).sorted()
             return [.renameSection("store", from: name, to: newName)]
-                + rules.map {
-                    .renameSection(AccessSection.name, from: $0, to: newName + $0.dropFirst(name.count))
+                + sections.flatMap { section in
+                    file.subsections(of: section).filter { $0 == name || $0.hasPrefix(name + "/") }.map {
+                        .renameSection(section, from: $0, to: newName + $0.dropFirst(name.count))
+                    }
                 }
         }
     }

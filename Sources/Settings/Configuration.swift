@@ -146,6 +146,9 @@ public final class Configuration: Sendable {
         return found
     }
 
+    /// All of the file.
+    var entries: [ConfigFile.Entry] { state.withLock { $0.entries } }
+
     /// Reads the file anew, so that nothing another process wrote meanwhile is judged by old knowledge, and edits it.
     func edit(
         _ edits: (ConfigFile) throws(SettingsError) -> [ConfigFile.Edit]
@@ -161,8 +164,9 @@ public final class Configuration: Sendable {
     }
 
     private static func setting(of entry: ConfigFile.Entry) -> AnySetting? {
-        entry.section == "store" && entry.subsection != nil
-            ? Catalogue.storeSetting(key: entry.key) : Catalogue.setting(named: entry.name)
+        guard entry.subsection != nil else { return Catalogue.setting(named: entry.name) }
+        return entry.section == "store"
+            ? Catalogue.storeSetting(key: entry.key) : Catalogue.placedSetting(entry.section, entry.key)
     }
 
     private static func checkNames(_ read: ConfigFile) throws(SettingsError) {

@@ -202,6 +202,16 @@ extension Catalogue {
             "expiry notice", "day", .fact, "expiryTold-*", .personal, .daemon,
             "Which expiry of a credential you were notified of, by its kind"),
         item(
+            "former readers", "JSON", .fact, "formerReaders", .personal, .daemon,
+            "Who could read which secrets until you changed recipients, until the passwords are changed; never a value"
+        ),
+        item(
+            "deadlines", "JSON", .fact, "deadlines", .personal, .daemon,
+            "Until when passwords serve, as passdir health last saw; dates and names only"),
+        item(
+            "deadline notices", "JSON", .fact, "deadlinesTold", .personal, .daemon,
+            "Which of these days you were notified of"),
+        item(
             "lost secrets", "JSON", .fact, "lost", .personal, .daemon,
             "Which secrets could not be saved before the daemon ended; never their text"),
         item(

@@ -14,15 +14,17 @@ public struct Setting<Value: Sendable>: Sendable {
     /// A setting kept in the configuration file, not secret.
     public init(
         _ name: String, default: Value, description: String, owner: SettingOwner, kind: SettingKind<Value>,
-        storeKey: String? = nil, place: SettingPlace = .configuration, protection: SettingProtection = .none
+        storeKey: String? = nil, place: SettingPlace = .configuration, protection: SettingProtection = .none,
+        isPlaced: Bool = false
     ) {
         self.default = `default`
         self.parse = kind.parse
         self.format = kind.format
         untyped = AnySetting(
             name: name, description: description, place: place, protection: protection, owner: owner,
-            allowed: kind.allowed, storeKey: storeKey, type: kind.type, defaultText: kind.format(`default`),
-            accepts: { kind.parse($0) != nil }, formatted: { kind.parse($0).map(kind.format) })
+            allowed: kind.allowed, storeKey: storeKey, isPlaced: isPlaced, type: kind.type,
+            defaultText: kind.format(`default`), accepts: { kind.parse($0) != nil },
+            formatted: { kind.parse($0).map(kind.format) })
     }
 
     /// What `untyped` says.
@@ -45,6 +47,8 @@ public struct AnySetting: Sendable {
     public let allowed: String
     /// The key by which a store overrides it (`store.NAME.KEY`); nil where it holds for all stores alike.
     public let storeKey: String?
+    /// Whether a section of a place may have it, such as `[generate "work/bank"]` (`PlacedSections`).
+    public let isPlaced: Bool
     /// What its values are: a time, a size, a path.
     public let type: String
     /// The default as text.

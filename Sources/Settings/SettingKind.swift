@@ -1,4 +1,5 @@
 import Glibc
+public import System
 import SystemPackage
 
 /// How a type of value is written in the file.
@@ -52,7 +53,29 @@ extension SettingKind where Value == Duration {
     }
 }
 
+extension SettingKind where Value == RotationPeriod {
+    /// A period: a number of days, weeks, months or years.
+    public static var period: SettingKind {
+        SettingKind(
+            type: "period", allowed: "a period, such as 90d, 12w, 6m or 1y", parse: { RotationPeriod($0) },
+            format: \.description)
+    }
+}
+
 extension SettingKind where Value == Int {
+    /// A number from 1 on.
+    public static func number(upTo limit: Int) -> SettingKind {
+        SettingKind(
+            type: "number", allowed: "a number from 1 to \(limit)",
+            parse: { text in
+                guard text.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(text),
+                    (1...limit).contains(number)
+                else { return nil }
+                return number
+            },
+            format: { "\($0)" })
+    }
+
     /// A number of bytes, with git's suffixes k, m and g, or KiB, MiB and GiB, for powers of 1024; more than 0.
     public static var bytes: SettingKind {
         SettingKind(

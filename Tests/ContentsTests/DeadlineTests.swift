@@ -20,6 +20,7 @@ import Testing
     func periodsAreThoseOfTheCalendar(_ period: String, _ from: String, _ to: String) throws {
         let read = try #require(RotationPeriod(period))
         #expect(read.end(from: try start(from) + 3600) == (try start(to) + 3600))
+        #expect(RotationPeriod(read.description) == read)
     }
 
     @Test(arguments: ["", "d", "0d", "-1d", "10000d", "90", "1.5y", "90dd", "x", "9d0", "１d"])
@@ -36,8 +37,12 @@ import Testing
     @Test func aPeriodBeginsWithTheChange() throws {
         let deadlines = deadlines("pw\nrotate: 90d\nuser: me\n")
         let changed = try start("2026-01-01")
-        #expect(!deadlines.isDue(changed: changed, at: changed + 90 * 86_400 - 1))
-        #expect(deadlines.isDue(changed: changed, at: changed + 90 * 86_400))
+        #expect(deadlines.due(changed: changed) == changed + 90 * 86_400)
+        let year = try #require(RotationPeriod("1y"))
+        #expect(deadlines.otherwise(rotating: year) == deadlines)
+        #expect(self.deadlines("pw\n").due(changed: changed) == nil)
+        let due = self.deadlines("pw\n").otherwise(rotating: year).due(changed: changed)
+        #expect(due == (try start("2027-01-01")))
     }
 
     @Test(arguments: [

@@ -63,6 +63,22 @@ import Testing
     }
 
     /// Holds:
+    /// - What is chosen in a picker is copied.
+    @Test func whatIsChosenIsCopied() throws {
+        try onDisplay { home, display in
+            try put("before", home, display)
+            let top = FilePath(#filePath).removingLastComponent().removingLastComponent()
+            let script = top.removingLastComponent().pushing("share/pickers/passdir-fzf").string
+            let choice = ["FZF_DEFAULT_OPTS": "--filter=one", "PASSWORD_STORE_CLIP_TIME": "1"]
+            try home.succeed([script], extra: display.merging(choice) { $1 })
+            #expect(try pasted(home, display) == "XK7-MARKER")
+            let none = ["FZF_DEFAULT_OPTS": "--filter=none", "PASSWORD_STORE_CLIP_TIME": "1"]
+            #expect(try home.run([script], extra: display.merging(none) { $1 }).exitCode == 1)
+            try home.waitUntil("it is as before") { try pasted(home, display) == "before" }
+        }
+    }
+
+    /// Holds:
     /// - What somebody copies meanwhile stays; a second secret does not become what was there before.
     @Test func whatWasCopiedSinceStays() throws {
         try onDisplay { home, display in

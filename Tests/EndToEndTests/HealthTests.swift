@@ -115,7 +115,8 @@ import Testing
             #expect(done.output.contains("reused (private/same)"), "\(done)")
             let html = try #require(SystemFile.text(page))
             for text in [done.output, html] { #expect(!text.contains("MARK") && !text.contains("dragon")) }
-            #expect(html.contains("<li>work/a&amp;&lt;b&gt; – the same as private/same</li>"), "\(html)")
+            let said = "<li><bdi>work/a&amp;&lt;b&gt;</bdi> – the same as <bdi>private/same</bdi></li>"
+            #expect(html.contains(said), "\(html)")
             #expect(!html.contains("<b>") && !html.contains("<script"))
             let again = try home.passdir("health", "--html", page)
             #expect(again.exitCode == 1 && again.output.isEmpty && again.errors.contains("replaces no file"))
@@ -145,6 +146,30 @@ import Testing
             #expect(
                 try report(home, "--deep", "--older-than", "12w").found
                     == ["work/renamed": ["old"], "work/changed": ["old"]])
+        }
+    }
+
+    /// Holds:
+    /// - The rule of the longest place says how long a password may serve that has no `rotate:` field.
+    @Test func foldersHaveRules() throws {
+        try withStores { home, stores, _ in
+            for name in ["bank/a", "bank/slow/x", "other"] {
+                try insert(stores[0], name, Self.strong(name) + "\n", daysAgo: 100)
+            }
+            try insert(stores[0], "bank/own", Self.strong("own") + "\nrotate: 1y\n", daysAgo: 100)
+            try insert(stores[0], "bank/note", "\nMARK\n", daysAgo: 900)
+            try insert(stores[0], "bank/slow/old", Self.strong("slow") + "\n", daysAgo: 900)
+            #expect(try report(home).found == ["work/bank/slow/old": ["old"]])
+            try home.configure(["health.work/bank.rotate": "90d", "health.work/bank/slow.rotate": "5y"])
+            #expect(try report(home).found == ["work/bank/a": ["due"]])
+            let names = try report(home, "--names-only").found
+            #expect(names["work/bank/a"] == ["due"] && names["work/bank/slow/old"] == nil, "\(names)")
+            try home.configure(["health.rotate": "1w"])
+            #expect(try report(home).found == ["work/bank/a": ["due"], "work/other": ["due"]])
+            try home.configure(["health.work/bank.rotate": "MARK"])
+            let wrong = try home.passdir("health")
+            #expect(
+                wrong.exitCode == 1 && wrong.output.isEmpty && wrong.errors.contains("90d, 12w"), "\(wrong)")
         }
     }
 

@@ -95,6 +95,36 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A URI is read from the QR code in a PNG file; where that does not go, one sentence says why, and nothing is changed.
+    @Test func aURIIsReadFromAPicture() throws {
+        try withStore { home, store in
+            for (name, text) in [("code", Self.timed), ("counted", Self.counted + "1"), ("other", "MARKER")] {
+                try home.succeed(["qrencode", "-o", "\(name).png"], input: Array(text.utf8))
+            }
+            try home.succeed(["passdir", "otp", "add", "mail", "--image", "code.png"])
+            #expect(try store.show("mail") == Array("\(Self.timed)\n".utf8))
+            try home.succeed(["sh", "-c", "passdir otp add -f mail < counted.png"])
+            let saved = Array("\(Self.counted)1\n".utf8)
+            #expect(try store.show("mail") == saved)
+            try home.write("MARKER", to: "text.png")
+            let away =
+                "PATH=/nonexistent exec \(try TestHome.passdirBinary()) otp add -f mail --image code.png"
+            for (words, said) in [
+                ("passdir otp add -f mail --image other.png", "no QR code of an otpauth URI"),
+                ("passdir otp add -f mail --image text.png", "no PNG file"),
+                ("passdir otp add -f mail --image none.png", "none.png"),
+                ("cat code.png | passdir otp add -f mail", "--image"), (away, "install zbar-tools"),
+            ] {
+                let done = try home.run(["sh", "-c", words])
+                #expect(done.exitCode == 1 && done.errors.contains(said), "\(words): \(done)")
+                #expect(done.output.isEmpty && !done.errors.contains("MARKER"), "\(words): \(done)")
+                #expect(done.errors.filter(\.isNewline).count == 1, "\(words): \(done)")
+            }
+            #expect(try store.show("mail") == saved)
+        }
+    }
+
     /// Half blocks as a picture of 8 points a module.
     private static let picture = """
         import sys

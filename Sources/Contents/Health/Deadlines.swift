@@ -5,8 +5,8 @@ public import System
 public struct Deadlines: Sendable, Equatable {
     /// The last day on which the password serves; nil without the field.
     public let expires: CalendarDay?
-    /// For how long it serves from its last change on; nil without the field.
-    public let rotates: RotationPeriod?
+    /// For how long it serves from its last change on; nil where nothing says so.
+    public private(set) var rotates: RotationPeriod?
     /// Whether there is such a field whose value says neither; empty ones say nothing.
     public let isUnclear: Bool
 
@@ -22,8 +22,13 @@ public struct Deadlines: Sendable, Equatable {
     /// Whether the last day is over; in seconds since 1970.
     public func isExpired(at now: Int64) -> Bool { expires.map { $0.end <= now } ?? false }
 
-    /// Whether a password that was changed at a moment is to be changed; in seconds since 1970.
-    public func isDue(changed: Int64, at now: Int64) -> Bool {
-        rotates.map { $0.end(from: changed) <= now } ?? false
+    /// The same, with a period that holds where the secret has no field of its own for it.
+    public func otherwise(rotating period: RotationPeriod?) -> Deadlines {
+        var deadlines = self
+        deadlines.rotates = rotates ?? period
+        return deadlines
     }
+
+    /// When a password is to be changed that was changed at a moment, both in seconds since 1970; nil where nothing says so.
+    public func due(changed: Int64) -> Int64? { rotates?.end(from: changed) }
 }

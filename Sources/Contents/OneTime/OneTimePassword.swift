@@ -163,3 +163,10 @@ public struct OneTimePassword: Sendable {
         return .decimal(digits: Int(digits))
     }
 }
+
+extension OneTimePassword {
+    /// Whether a text begins as an otpauth URI does.
+    public static func isURI(_ text: UnsafeRawBufferPointer) -> Bool {
+        OneTimeURI.begins(text, text.trimmed(0..<text.count))
+    }
+}

@@ -1,10 +1,11 @@
-public import Contents
+import Contents
 import Glibc
 public import OpenPGP
+import Settings
 import Stores
 import Sync
 import Synchronization
-import System
+public import System
 public import SystemPackage
 
 /// Looks at the passwords of stores: how old, strong and unique they are. Access rules, locks and the log apply to whoever
@@ -34,20 +35,21 @@ public struct HealthCheck: Sendable {
 
     /// So many threads read: more wait for the same gpg-agent.
     private static let threads = 4
-    private let depth: Depth
+    let depth: Depth
     private let oldAfter: RotationPeriod
-    private let budget: PromptBudget
+    let budget: PromptBudget
     private let breaches: BreachFile?
-    private let marks: PasswordMarks
+    let marks: PasswordMarks
     private let now = Int64(time(nil))
-    private let environment: [String: String]
+    private let rules: PlacedSections
+    let environment: [String: String]
 
-    /// A check.
+    /// A check. The configuration says of folders how long their passwords may serve (`health.rotate`).
     /// - Parameters:
-    ///   - oldAfter: how long a password may serve that has no `rotate:` field.
+    ///   - oldAfter: how long a password may serve for which neither a `rotate:` field nor a rule is.
     ///   - breaches: a file with the SHA-1 list of Have I Been Pwned.
     ///   - limit: how often a person may be asked for a passphrase or a card.
-    /// - Throws: one sentence where the file is no such list.
+    /// - Throws: one sentence where the file is no such list, or the configuration cannot be read.
     public init(
         _ depth: Depth, oldAfter: RotationPeriod, breaches: FilePath?, limit: Int,
         environment: [String: String]
@@ -56,12 +58,15 @@ public struct HealthCheck: Sendable {
         budget = PromptBudget(limit)
         self.breaches = try breaches.map { path throws(DaemonError) in try BreachFile(path) }
         marks = try DaemonError.wrapping { try PasswordMarks() }
+        rules = try DaemonError.wrapping { try Daemon.configuration(environment).placed("health") }
     }
 
     /// A secret on its way.
-    private struct Subject: Sendable {
+    struct Subject: Sendable {
         let place: SecretPlace
         let saved: Int64?
+        /// What its folder's rule says.
+        let rotates: RotationPeriod?
     }
 
     /// What became of looking at one.
@@ -78,28 +83,33 @@ public struct HealthCheck: Sendable {
         progress: @escaping @Sendable (Step, _ done: Int, _ total: Int) -> Void
     ) throws(DaemonError) -> HealthReport {
         var report = HealthReport()
-        var subjects: [Subject] = []
+        var (subjects, known): ([Subject], [KnownStore]) = ([], [])
         for access in stores {
             do {
                 let history = try Self.history(of: access.store)
                 let ages = try PasswordAge(access.store, history)
+                known.append(KnownStore(access: access, history: history, ages: ages))
                 subjects += try SecretPlace(access, FilePath(), namesFolder: true).secrets().map {
-                    Subject(place: $0, saved: ages.saved($0.file))
+                    Subject(place: $0, saved: ages.saved($0.file), rotates: try rotates($0))
                 }
             } catch {
                 report.complaints.append("\(access.store.name) is not looked at: \(error)")
             }
         }
         guard depth != .names else {
+            let exposed = review(known, [], &report, cancellation)
             report.entries = subjects.map { subject in
-                var entry = Self.entry(subject)
-                if isOld(subject.saved) { entry.findings = [.old] }
+                var entry = entry(subject, exposed)
+                entry.due = subject.saved.flatMap { saved in subject.rotates.map { $0.end(from: saved) } }
+                if isOver(entry.due) { entry.findings.append(.due) }
+                if !entry.exposedTo.isEmpty { entry.findings.append(.exposed) }
+                if subject.rotates == nil, isOld(subject.saved) { entry.findings.append(.old) }
                 return entry
             }
             return report
         }
         let outcomes = try look(at: subjects, cancellation, progress)
-        var looks: [(subject: Subject, look: HealthLook)] = []
+        var looks: [Looked] = []
         for (subject, outcome) in zip(subjects, outcomes) {
             switch outcome {
             case .look(let look): looks.append((subject, look))
@@ -109,19 +119,24 @@ public struct HealthCheck: Sendable {
             }
         }
         let changes = changes(of: looks, cancellation, progress)
+        let exposed = review(known, looks, &report, cancellation)
         let names = Dictionary(grouping: looks.indices.filter { looks[$0].look.mark != nil }) {
             looks[$0].look.mark
         }
         report.entries = looks.indices.map { index in
             let (subject, look) = looks[index]
-            var entry = Self.entry(subject)
+            var entry = entry(subject, exposed)
+            let deadlines = look.deadlines.otherwise(rotating: subject.rotates)
             entry.changed = changes[index]
+            entry.expires = deadlines.expires
+            entry.due = entry.changed.flatMap { deadlines.due(changed: $0) }
             entry.score = look.strength?.score
             let same = look.mark.flatMap { names[$0] } ?? []
             entry.sameAs = same.filter { $0 != index }.map { looks[$0].subject.place.name }
-            entry.findings = findings(look, entry)
+            entry.findings = findings(look, deadlines, entry)
             return entry
         }
+        if cancellation?.isCancelled != true { remember(known, looks, report) }
         return report
     }
 
@@ -139,7 +154,7 @@ public struct HealthCheck: Sendable {
             guard cancellation?.isCancelled != true, state.withLock({ $0.failure == nil }) else { return }
             let outcome: Outcome
             do throws(DaemonError) {
-                let text = try text(of: subjects[index].place, cancellation)
+                let text = try plaintext(of: subjects[index].place, cancellation)
                 do {
                     outcome = .look(try HealthLook(text, marks, breaches))
                 } catch {
@@ -161,18 +176,18 @@ public struct HealthCheck: Sendable {
         return end.0
     }
 
-    private func text(of secret: SecretPlace, _ cancellation: Cancellation?) throws(DaemonError)
-        -> SecretBytes
-    {
+    private func plaintext(
+        of secret: SecretPlace, _ cancellation: Cancellation?
+    ) throws(DaemonError) -> Plaintext {
         let place = try secret.judged(environment: environment)
         return try budget.read { (mayAsk) throws(StoreError) in
-            try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk).bytes
+            try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk)
         }
     }
 
     /// When each password was changed. A repository is for one thread.
     private func changes(
-        of looks: [(subject: Subject, look: HealthLook)], _ cancellation: Cancellation?,
+        of looks: [Looked], _ cancellation: Cancellation?,
         _ progress: (Step, _ done: Int, _ total: Int) -> Void
     ) -> [Int64?] {
         var changes = looks.map(\.subject.saved)
@@ -201,24 +216,34 @@ public struct HealthCheck: Sendable {
         return try StoreHistory(store)
     }
 
-    private static func entry(_ subject: Subject) -> HealthReport.Entry {
-        HealthReport.Entry(
+    private func entry(_ subject: Subject, _ exposed: [String: [String]]) -> HealthReport.Entry {
+        var entry = HealthReport.Entry(
             store: subject.place.store.name, path: subject.place.path.string, changed: subject.saved)
+        entry.exposedTo = exposed[entry.name] ?? []
+        return entry
     }
 
-    private func isOld(_ changed: Int64?) -> Bool { changed.map { oldAfter.end(from: $0) <= now } ?? false }
+    private func rotates(_ secret: SecretPlace) throws(SettingsError) -> RotationPeriod? {
+        try (rules.governing(secret.name) ?? rules.general)?.value(Catalogue.healthRotate)
+    }
 
-    private func findings(_ look: HealthLook, _ entry: HealthReport.Entry) -> [HealthReport.Finding] {
+    private func isOver(_ moment: Int64?) -> Bool { moment.map { $0 <= now } ?? false }
+    private func isOld(_ changed: Int64?) -> Bool { isOver(changed.map { oldAfter.end(from: $0) }) }
+
+    private func findings(
+        _ look: HealthLook, _ deadlines: Deadlines, _ entry: HealthReport.Entry
+    ) -> [HealthReport.Finding] {
         HealthReport.Finding.allCases.filter { finding in
             switch finding {
             case .breached: look.isBreached
-            case .expired: look.deadlines.isExpired(at: now)
-            case .due: entry.changed.map { look.deadlines.isDue(changed: $0, at: now) } ?? false
+            case .expired: deadlines.isExpired(at: now)
+            // A text without a password, such as a note, does not age, unless it says so itself.
+            case .due: (look.mark != nil || look.deadlines.rotates != nil) && isOver(entry.due)
             case .weak: look.strength.map { $0.magnitude < log10(Self.weakBelow) } ?? false
             case .reused: !entry.sameAs.isEmpty
-            // A text without a password, such as a note, does not age.
-            case .old: look.mark != nil && look.deadlines.rotates == nil && isOld(entry.changed)
-            case .unclear: look.deadlines.isUnclear
+            case .exposed: !entry.exposedTo.isEmpty
+            case .old: look.mark != nil && deadlines.rotates == nil && isOld(entry.changed)
+            case .unclear: deadlines.isUnclear
             }
         }
     }

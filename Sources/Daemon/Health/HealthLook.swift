@@ -1,4 +1,5 @@
 import Contents
+import Stores
 import System
 
 /// What is kept of a secret's text when it was looked at.
@@ -8,8 +9,15 @@ struct HealthLook: Sendable {
     let strength: Strength?
     let deadlines: Deadlines
     let isBreached: Bool
+    /// Of the password, and without one of the whole text.
+    let wholeMark: PasswordMarks.Mark
+    /// Which ciphertext it was, as of `Store.stamp`.
+    let stamp: String
 
-    init(_ text: SecretBytes, _ marks: PasswordMarks, _ breaches: BreachFile?) throws {
+    init(_ plaintext: Plaintext, _ marks: PasswordMarks, _ breaches: BreachFile?) throws {
+        let text = plaintext.bytes
+        stamp = plaintext.stamp
+        wholeMark = try Self.wholeMark(of: text, marks)
         let parts = try text.withUnsafeBytes { bytes in
             let text = SecretText(bytes)
             let deadlines = Deadlines(text, in: bytes)
@@ -23,6 +31,16 @@ struct HealthLook: Sendable {
             )
         }
         (mark, strength, deadlines, isBreached) = parts
+    }
+
+    /// The mark of the password in a text, and without one of the whole text.
+    static func wholeMark(
+        of text: SecretBytes, _ marks: PasswordMarks
+    ) throws(ContentsError) -> PasswordMarks.Mark {
+        try text.withUnsafeBytes { (bytes) throws(ContentsError) in
+            let range = SecretText(bytes).password(in: bytes) ?? 0..<bytes.count
+            return try marks.mark(of: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
     }
 
     /// The mark of the password in a text, and of nothing else in it.

@@ -1,3 +1,5 @@
+public import System
+
 /// What is to be said of the passwords of stores: names, moments and words, and nothing that they could be guessed from.
 public struct HealthReport: Sendable {
     /// What is wrong with a password, the worst first.
@@ -6,13 +8,15 @@ public struct HealthReport: Sendable {
         case breached
         /// The last day of its `expires:` field is over.
         case expired
-        /// Its `rotate:` field says that it is to be changed.
+        /// Its `rotate:` field, or the rule of its folder, says that it is to be changed.
         case due
         /// It stands fewer than `HealthCheck.weakBelow` guesses.
         case weak
         /// Another secret has the same.
         case reused
-        /// It has no `rotate:` field, and was not changed for long.
+        /// Somebody could read it until a change of recipients.
+        case exposed
+        /// Neither a `rotate:` field nor a rule is for it, and it was not changed for long.
         case old
         /// Its `expires:` or `rotate:` field holds no day or period.
         case unclear
@@ -26,6 +30,11 @@ public struct HealthReport: Sendable {
         public let path: String
         /// When the password was changed last, in seconds since 1970; nil where nothing tells.
         public internal(set) var changed: Int64?
+        /// The last day on which it serves, by its `expires:` field; nil without one, and where names only were looked at.
+        public internal(set) var expires: CalendarDay?
+        /// When it is to be changed, by its `rotate:` field or the rule of its folder, in seconds since 1970; nil where nothing
+        /// says so.
+        public internal(set) var due: Int64?
         /// What is wrong with it, the worst first.
         public internal(set) var findings: [Finding] = []
         /// How strong it is, from 0 to 4; nil without a password, and where names only were looked at. The number of guesses
@@ -33,6 +42,8 @@ public struct HealthReport: Sendable {
         public internal(set) var score: Int?
         /// The others with the same password, as STORE/PATH.
         public internal(set) var sameAs: [String] = []
+        /// Who could read it, and may know it still, as people call them.
+        public internal(set) var exposedTo: [String] = []
 
         /// STORE/PATH.
         public var name: String { "\(store)/\(path)" }
@@ -48,6 +59,8 @@ public struct HealthReport: Sendable {
 
     /// The secrets that were looked at, in the order of the stores and of their names.
     public internal(set) var entries: [Entry] = []
+    /// Who could once read what.
+    public internal(set) var formerReaders: [FormerReader] = []
     /// Those that were not.
     public internal(set) var unread: [Unread] = []
     /// Of each store that could not be looked at, why.
@@ -55,6 +68,7 @@ public struct HealthReport: Sendable {
 
     /// Whether everything was looked at, and nothing was found.
     public var isSound: Bool {
-        unread.isEmpty && complaints.isEmpty && entries.allSatisfy(\.findings.isEmpty)
+        unread.isEmpty && complaints.isEmpty && formerReaders.allSatisfy(\.exposed.isEmpty)
+            && entries.allSatisfy(\.findings.isEmpty)
     }
 }

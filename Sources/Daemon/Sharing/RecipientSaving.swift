@@ -49,7 +49,7 @@ enum RecipientSaving {
             change, in: store, accepting: accepting, skipsUnreadable: false,
             cancellation: making.cancellation)
         do throws(StoreError) {
-            try run(work, making, committer)
+            try run(work, making, store, committer)
             end = .finished
         } catch {
             // The program is told that it failed: everything is to be as before.
@@ -170,13 +170,14 @@ enum RecipientSaving {
     }
 
     private static func run(
-        _ work: Reencryption, _ making: RunningChange, _ committer: Committer
+        _ work: Reencryption, _ making: RunningChange, _ store: Store, _ committer: Committer
     ) throws(StoreError) {
         try work.run(cancellation: making.cancellation, progress: making.note) {
             paths, message throws(StoreError) in
             try Sharing.wait { () throws(CommitError) in
                 try await committer.commit(paths: paths, message: message)
             }
+            FormerReaderList.keep(work.formerReaders(), of: store)
         }
     }
 }

@@ -243,6 +243,8 @@ extension Sharing {
                 try Self.wait { () throws(CommitError) in
                     try await committer.commit(paths: paths, message: message)
                 }
+                // Before the change is over: one that is interrupted here is resumed, and comes by again.
+                FormerReaderList.keep(work.formerReaders(), of: store, environment: environment)
             }
         } catch {
             // What stopped before anything was put in place leaves nothing behind, but where it can go on.

@@ -53,6 +53,11 @@ extension Store {
     }
 
     /// Which ciphertext a secret is now; nil where it is not there.
+    /// Tells one ciphertext of a secret from any other that takes its place; nil where there is none.
+    public func stamp(of secret: FilePath) -> String? {
+        ((try? contentIdentity(of: secret)) ?? nil).map(\.text)
+    }
+
     func contentIdentity(of secret: FilePath) throws(StoreError) -> ContentIdentity? {
         try StoreError.wrapping("stat", secret) {
             try root.statusIfPresent(of: secret).map { ContentIdentity($0.identity) }

@@ -23,6 +23,7 @@ extension Reencryption {
         for _ in 0..<3 {
             let late = try lateSecrets()
             if late.isEmpty { return }
+            try noteFormer(late, recipients)
             let count = try append(late.map { PlannedSecret(path: $0) })
             for index in count..<(count + late.count) { try place(index, recipients) }
             try synchronizeFolders(of: late)

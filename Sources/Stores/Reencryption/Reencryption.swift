@@ -109,6 +109,10 @@ public final class Reencryption: Sendable {
                 (ChangeJournal.appliedFile, old == nil ? list.bytes : nil),
                 (ChangeJournal.newSignature, signature), (ChangeJournal.oldSignature, oldSignature),
                 (AddedReaders.name, try AddedReaders(adding: change.added, in: store).bytes),
+                (
+                    FormerReaders.name,
+                    FormerReaders(of: secrets.map { ($0, change.after) }, in: store).bytes
+                ),
             ])
     }
 
@@ -129,7 +133,8 @@ public final class Reencryption: Sendable {
                     path: $0.secret, content: $0.content,
                     readers: $0.readers.map(\.key.fingerprint.description))
             })
-        return try begin(journal, in: store, [])
+        let former = FormerReaders(of: planned.map { ($0.secret, $0.readers) }, in: store)
+        return try begin(journal, in: store, [(FormerReaders.name, former.bytes)])
     }
 
     /// The journal comes last of the notes, the folder in the store after it: what lies there without a journal is

@@ -10,6 +10,8 @@ public struct Plaintext: Sendable {
     public var bytes: SecretBytes
     /// Identity and times of the file that it was read from.
     public var status: FileStatus
+    /// Tells the ciphertext from any other, as `Store.stamp`.
+    public var stamp: String { ContentIdentity(status.identity).text }
 }
 
 extension Store {

@@ -39,8 +39,32 @@ extension StoreHistory {
     public func plaintext(
         of version: TextVersion, mayAsk: Bool, cancellation: Cancellation?
     ) throws(StoreError) -> SecretBytes {
+        try plaintext(of: version.blob, mayAsk: mayAsk, cancellation: cancellation)
+    }
+
+    /// Whether git has a ciphertext.
+    /// - Parameter content: its name as a blob, as of `Store.contentID`.
+    public func holds(_ content: String) -> Bool {
+        guard let blob = ObjectID(hex: content) else { return false }
+        return (try? repository.blobSize(blob)) != nil
+    }
+
+    /// The text of a ciphertext that git has.
+    /// - Parameter content: as of `holds`.
+    public func plaintext(
+        ofContent content: String, mayAsk: Bool, cancellation: Cancellation?
+    ) throws(StoreError) -> SecretBytes {
+        guard let blob = ObjectID(hex: content) else {
+            throw StoreError(.system(.invalidArgument), "\"\(content)\" is no name of a blob.")
+        }
+        return try plaintext(of: blob, mayAsk: mayAsk, cancellation: cancellation)
+    }
+
+    private func plaintext(
+        of blob: ObjectID, mayAsk: Bool, cancellation: Cancellation?
+    ) throws(StoreError) -> SecretBytes {
         let ciphertext = try StoreError.wrapping {
-            try repository.blob(version.blob, atMost: store.options.ciphertextLimit)
+            try repository.blob(blob, atMost: store.options.ciphertextLimit)
         }
         return try StoreError.wrapping {
             try ciphertext.withUnsafeBytes { bytes in

@@ -12,10 +12,12 @@ struct HealthCommand: ParsableCommand {
         abstract: "Find passwords that are expired, due, weak, reused, old or known from breaches.",
         discussion: """
             Decrypts every secret and prints what is wrong with its password, never the password: expired (the day of its \
-            line 'expires: 2027-01-31' is over), due (not changed for the period of its line 'rotate: 90d'; also 12w, 6m, \
-            1y), weak (an estimate of fewer than 100 million guesses), reused (another secret has the same), old (no \
-            'rotate:' line, and not changed for the period of --older-than), breached (in the list that --breaches names), \
-            unclear (an 'expires:' or 'rotate:' line that cannot be read).
+            line 'expires: 2027-01-31' is over), due (not changed for the period of its line 'rotate: 90d', or else of the \
+            rule of its folder, [health "work/bank"] rotate = 90d in the configuration; also 12w, 6m, 1y), weak (an estimate \
+            of fewer than 100 million guesses), reused (another secret has the same), exposed (somebody whom you removed from \
+            the recipients could read it, and the password is still the same), old (no such line or rule, and not changed for \
+            the period of --older-than), breached (in the list that --breaches names), unclear (an 'expires:' or 'rotate:' \
+            line that cannot be read).
 
             The age is that of the last commit that changed the secret; a change of recipients does not count, and without \
             git it is that of the file. With --deep, earlier versions are decrypted to find when the first line itself \
@@ -53,7 +55,7 @@ struct HealthCommand: ParsableCommand {
             valueName: "number"))
     var limit = 10
 
-    @Flag(help: "Print one JSON object: {\"secrets\": [...], \"unread\": [...]}.")
+    @Flag(help: "Print one JSON object: {\"secrets\": [...], \"formerReaders\": [...], \"unread\": [...]}.")
     var json = false
 
     @Option(

@@ -55,29 +55,41 @@ struct HealthPage {
                     names.enumerated().map { score, name in (name, entries.count { $0.score == score }) }))
         }
         for finding in HealthReport.Finding.allCases {
-            let names = found.filter { $0.findings.contains(finding) }.map { entry in
-                finding == .reused
-                    ? "\(entry.name) – the same as \(entry.sameAs.joined(separator: ", "))" : entry.name
+            let lines = found.filter { $0.findings.contains(finding) }.map { entry in
+                let name = Self.name(entry.name)
+                return switch finding {
+                case .reused: "\(name) – the same as \(Self.names(entry.sameAs))"
+                case .exposed: "\(name) – known to \(Self.names(entry.exposedTo))"
+                default: name
+                }
             }
-            parts.append(list(finding.rawValue, names))
+            parts.append(list(finding.rawValue, lines))
         }
-        parts.append(list("not looked at", report.unread.map { "\($0.name) – \($0.reason)" }))
+        parts.append(
+            list("not looked at", report.unread.map { "\(Self.name($0.name)) – \(Self.escaped($0.reason))" }))
         return parts.joined(separator: "\n") + "\n"
     }
 
     private func bars(_ title: String, _ rows: [(name: String, count: Int)]) -> String {
         let most = max(rows.map(\.count).max() ?? 0, 1)
         let lines = rows.map { name, count in
-            "<tr><th>\(name)</th><td><div style=\"width:\(count * 100 / most)%\"></div></td><td>\(count)</td></tr>"
+            let bar = count > 0 ? "<div style=\"width:\(count * 100 / most)%\"></div>" : ""
+            return "<tr><th>\(name)</th><td>\(bar)</td><td>\(count)</td></tr>"
         }
         return "<h2>\(title)</h2><table>\(lines.joined())</table>"
     }
 
+    /// - Parameter lines: of HTML.
     private func list(_ title: String, _ lines: [String]) -> String {
         guard !lines.isEmpty else { return "" }
-        let items = lines.map { "<li>\(Self.escaped($0))</li>" }.joined(separator: "\n")
+        let items = lines.map { "<li>\($0)</li>" }.joined(separator: "\n")
         return "<h2>\(title) (\(lines.count))</h2><ul>\n\(items)\n</ul>"
     }
+
+    /// A name that is written from right to left leaves what stands beside it where it is.
+    private static func name(_ text: String) -> String { "<bdi>\(escaped(text))</bdi>" }
+
+    private static func names(_ texts: [String]) -> String { texts.map(name).joined(separator: ", ") }
 
     /// Names are others' words: neither markup nor characters that turn the text around.
     private static func escaped(_ text: String) -> String {

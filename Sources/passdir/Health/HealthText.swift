@@ -1,4 +1,5 @@
 import Daemon
+import System
 
 /// A report of `passdir health` in lines.
 enum HealthText {
@@ -17,15 +18,27 @@ enum HealthText {
             ])
         }
         if count > 0 { Output.print(table) }
+        for reader in report.formerReaders where !reader.exposed.isEmpty {
+            Output.print(formerReader(reader))
+        }
         Output.success("\(count) of \(report.entries.count) secrets need something")
+    }
+
+    /// Somebody who could once read secrets of a store.
+    static func formerReader(_ reader: HealthReport.FormerReader) -> String {
+        let day = Timestamp(seconds: reader.removed).local.prefix(10)
+        let total = reader.exposed.count + reader.rotated.count
+        return "\(reader.title), removed from \(reader.store) on \(day), may still know "
+            + "\(reader.exposed.count) of \(total) secrets"
     }
 
     /// A finding, with what belongs to it.
     static func words(_ finding: HealthReport.Finding, _ entry: HealthReport.Entry) -> String {
-        guard finding == .reused else { return finding.rawValue }
-        let named = entry.sameAs.prefix(3).joined(separator: " ")
-        let rest = entry.sameAs.count - 3
-        return "reused (\(named)" + (rest > 0 ? " and \(rest) more)" : ")")
+        let others = finding == .reused ? entry.sameAs : finding == .exposed ? entry.exposedTo : []
+        guard !others.isEmpty else { return finding.rawValue }
+        let named = others.prefix(3).joined(separator: finding == .reused ? " " : ", ")
+        let rest = others.count - 3
+        return "\(finding.rawValue) (\(named)" + (rest > 0 ? " and \(rest) more)" : ")")
     }
 
     /// What was not looked at, and why.
@@ -45,9 +58,21 @@ struct HealthFacts: Encodable {
         let store: String
         let path: String
         let changed: Timestamp?
+        let expires: String?
+        let due: Timestamp?
         let findings: [String]
         let score: Int?
         let sameAs: [String]
+        let exposedTo: [String]
+    }
+
+    struct FormerReader: Encodable {
+        let store: String
+        let key: String
+        let userID: String
+        let removed: Timestamp
+        let exposed: [String]
+        let rotated: [String]
     }
 
     struct Unread: Encodable {
@@ -56,6 +81,7 @@ struct HealthFacts: Encodable {
     }
 
     let secrets: [Secret]
+    let formerReaders: [FormerReader]
     let unread: [Unread]
 
     init(_ report: HealthReport) {
@@ -63,7 +89,14 @@ struct HealthFacts: Encodable {
             Secret(
                 name: entry.name, store: entry.store, path: entry.path,
                 changed: entry.changed.map { Timestamp(seconds: $0) },
-                findings: entry.findings.map(\.rawValue), score: entry.score, sameAs: entry.sameAs)
+                expires: entry.expires?.description, due: entry.due.map { Timestamp(seconds: $0) },
+                findings: entry.findings.map(\.rawValue), score: entry.score, sameAs: entry.sameAs,
+                exposedTo: entry.exposedTo)
+        }
+        formerReaders = report.formerReaders.map { reader in
+            FormerReader(
+                store: reader.store, key: reader.key, userID: reader.name,
+                removed: Timestamp(seconds: reader.removed), exposed: reader.exposed, rotated: reader.rotated)
         }
         unread = report.unread.map { Unread(name: $0.name, reason: $0.reason) }
     }

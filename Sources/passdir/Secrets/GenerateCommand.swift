@@ -15,6 +15,10 @@ struct GenerateCommand: ParsableCommand {
             characters, or what $PASSWORD_STORE_GENERATED_LENGTH and $PASSWORD_STORE_CHARACTER_SET say; with --no-symbols, \
             $PASSWORD_STORE_CHARACTER_SET_NO_SYMBOLS. --words chooses from the EFF's long list of 7776 words.
 
+            A folder can have rules of its own: a section [generate "work/bank"] of the configuration with length, \
+            characters, symbols or words. That of the longest place counts, before pass's variables and after the options; \
+            [generate] without a place comes last.
+
             Examples:
               passdir generate work/new 30
               passdir generate work/mail/imap --in-place --clip
@@ -65,13 +69,14 @@ struct GenerateCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         var wish = GeneratedPassword()
         (wish.length, wish.characters, wish.hasNoSymbols, wish.words) = (length, characters, noSymbols, words)
-        let password = try wish.make(environment: environment)
         // Where it cannot be copied, nothing is changed.
         try clipboard.check(environment)
         let place: SecretPlace
+        let password: PasswordGenerator.Password
         let kept: String?
         if inPlace {
             place = try SecretSearch(environment: environment).existing(path, for: .writing)
+            password = try wish.make(for: place.name, environment: environment)
             _ = try place.lookToSave(environment: environment)
             let old = try PromptInterruption.during {
                 try place.text(cancellation: $0, environment: environment)
@@ -85,6 +90,7 @@ struct GenerateCommand: ParsableCommand {
                 message: "Replace generated password for \(place.passName).")
         } else {
             place = try NewPlace.find(path, environment: environment)
+            password = try wish.make(for: place.name, environment: environment)
             let known = try place.lookToSave(environment: environment)
             let loss =
                 try known == nil

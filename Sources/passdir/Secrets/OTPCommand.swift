@@ -86,11 +86,11 @@ struct OTPAddCommand: ParsableCommand {
         commandName: "add", abstract: "Add an otpauth URI to a secret, or make a secret of it.",
         discussion: """
             Without URI, it is asked for on a terminal, or read from standard input, as one line. Other users of the machine \
-            can see an argument, so pipe it in if you can.
+            can see an argument, so pipe it in if you can. A PNG file with its QR code is read by zbarimg.
 
             Examples:
               passdir otp add work/mail/imap
-              zbarimg -q --raw code.png | passdir otp add work/mail/imap
+              passdir otp add work/mail/imap --image code.png
             """, aliases: ["append", "insert"])
 
     @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)
@@ -99,11 +99,21 @@ struct OTPAddCommand: ParsableCommand {
     @Argument(help: "The URI: otpauth://totp/...")
     var uri: String?
 
+    @Option(
+        help: ArgumentHelp("A PNG file with the QR code of the URI.", valueName: "file"),
+        completion: .file(extensions: ["png"]))
+    var image: String?
+
     @Flag(name: [.short, .long], help: "Replace the URI that is there without asking.")
     var force = false
 
+    func validate() throws {
+        if uri != nil, image != nil { throw ValidationError("choose one of the URI and '--image'") }
+    }
+
     func run() throws {
         let environment = CallerEnvironment.variables()
+        let shown = try image.map { try QRCodePicture(FilePath($0)).oneTimeURI(environment: environment) }
         let place = try NewPlace.find(path, environment: environment)
         let known = try place.lookToSave(environment: environment)
         let old = try known.map { _ in
@@ -114,7 +124,7 @@ struct OTPAddCommand: ParsableCommand {
             loss = try Overwriting.require(
                 ["the URI of \(place.name)"], unkept: place.unkept(), force: force)
         }
-        let uri = try TypedSecret.oneTimeURI(uri, for: place.name)
+        let uri = try shown ?? TypedSecret.oneTimeURI(uri, for: place.name, environment: environment)
         let text = try OneTimeCode.adding(uri, to: old?.bytes)
         let verb = old == nil ? "Add" : "Append"
         let kept = try place.save(

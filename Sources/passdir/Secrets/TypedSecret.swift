@@ -1,3 +1,4 @@
+import Daemon
 import Glibc
 import System
 import SystemPackage
@@ -43,13 +44,21 @@ enum TypedSecret {
         }
     }
 
-    /// An otpauth URI: an argument, or what is typed or piped in.
-    static func oneTimeURI(_ argument: String?, for name: String) throws -> SecretBytes {
+    /// An otpauth URI: an argument, what is typed or piped in, or the QR code of a picture that standard input is.
+    static func oneTimeURI(
+        _ argument: String?, for name: String, environment: [String: String]
+    ) throws -> SecretBytes {
         if var argument {
             return try argument.withUTF8 { try SecretBytes(copying: UnsafeRawBufferPointer($0)) }
         }
+        if let picture = QRCodePicture(standardInput: STDIN_FILENO) {
+            return try picture.oneTimeURI(environment: environment)
+        }
         let typed = Terminal.isThere ? try Terminal.secret("otpauth URI for \(name): ") : try line()
         guard let typed else { throw CommandFailure("nothing was changed: no URI was entered") }
+        guard !QRCodePicture.begins(typed) else {
+            throw CommandFailure("nothing was changed: a picture cannot be piped in; --image names its file")
+        }
         return typed
     }
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// How long a password serves until it is to be changed: `90d`, `12w`, `6m`, `1y`.
-public struct RotationPeriod: Sendable, Equatable {
+public struct RotationPeriod: Sendable, Equatable, CustomStringConvertible {
     /// What is counted; months and years are those of the calendar.
     private enum Unit: UInt8 {
         case day = 0x64
@@ -17,11 +17,18 @@ public struct RotationPeriod: Sendable, Equatable {
     /// Reads a number from 1 to 9999 and one of `d`, `w`, `m` and `y`, in either case and with white space before it or
     /// without; nil for anything else.
     public init?(_ text: UnsafeRawBufferPointer) {
-        let range = text.trimmed(0..<text.count)
-        guard let last = range.last, let unit = Unit(rawValue: text[last].lowercased) else { return nil }
-        let digits = text.trimmed(range.lowerBound..<last)
-        guard digits.count <= Self.mostDigits, let count = text.number(digits), count > 0 else { return nil }
-        (self.count, self.unit) = (Int32(count), unit)
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+        guard let end = text.lastIndex(where: { !isSpace($0) }), let unit = Unit(rawValue: text[end] | 0x20),
+            let first = text.firstIndex(where: { !isSpace($0) }),
+            let last = text[..<end].lastIndex(where: { !isSpace($0) }), last - first < Self.mostDigits
+        else { return nil }
+        var count: Int32 = 0
+        for byte in text[first...last] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            count = count * 10 + Int32(byte - UInt8(ascii: "0"))
+        }
+        guard count > 0 else { return nil }
+        (self.count, self.unit) = (count, unit)
     }
 
     /// As above, of text that is no secret.
@@ -30,6 +37,9 @@ public struct RotationPeriod: Sendable, Equatable {
         guard let period = text.withUTF8({ RotationPeriod(UnsafeRawBufferPointer($0)) }) else { return nil }
         self = period
     }
+
+    /// As it is written: `90d`.
+    public var description: String { "\(count)\(Character(UnicodeScalar(unit.rawValue)))" }
 
     /// When something that was made at a moment is due, both in seconds since 1970. The month after the 31st of January ends
     /// with February.
