@@ -22,8 +22,6 @@ public struct MountError: SentenceError {
         case deviceUnavailable
         /// The mount is in use: a program has a file open or works in one of its directories.
         case busy
-        /// It is unmounted, but another mount namespace shows it.
-        case shownElsewhere
         /// Nothing is mounted there, or something other than what was to be unmounted.
         case notMounted
         /// Memory, descriptors or processes have run out.

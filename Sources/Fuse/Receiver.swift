@@ -32,11 +32,15 @@ struct Receiver: @unchecked Sendable {
             if -received == EINTR || -received == EAGAIN { return .served }
             return -received == ENODEV ? .ended : .failed(Errno(rawValue: -received))
         }
-        receivers?.begin()
-        defer { receivers?.end() }
-        fuse_session_process_buf(session.raw, &buffer)
         // Whatever was in it: names, attribute values, what was written.
-        if let start = buffer.mem { explicit_bzero(start, Int(received)) }
+        defer { if let start = buffer.mem { explicit_bzero(start, Int(received)) } }
+        if let receivers {
+            guard receivers.begin() else { return .ended }
+            defer { receivers.end() }
+            fuse_session_process_buf(session.raw, &buffer)
+        } else {
+            fuse_session_process_buf(session.raw, &buffer)
+        }
         return .served
     }
 

@@ -12,6 +12,9 @@ final class Receivers: Sendable {
         /// How many of them wait for a request, so that the next one is served at once.
         var receiving = 0
         var isOver = false
+        /// What is received from here on is not served.
+        var isStopped = false
+        var isServed: Bool { threads == 0 || isStopped && receiving == threads }
     }
 
     /// In all; each takes receive memory.
@@ -31,36 +34,60 @@ final class Receivers: Sendable {
         self.newReceiver = newReceiver
     }
 
-    /// Receives, on this thread and others, until the kernel ends the session or the device fails.
+    /// Receives until the kernel ends the session, the device fails, or `stop`: then those that wait for a request are left
+    /// behind, as nothing wakes them but that.
     func run() {
         // One that cannot be had is missed by nobody: the others receive what it would.
-        for receiver in usual.dropFirst() { try? start(receiver, isUsual: true) }
+        var isStarted = false
+        for receiver in usual {
+            do throws(Errno) {
+                try start(receiver, isUsual: true)
+                isStarted = true
+            } catch {
+                continue
+            }
+        }
         let watch = try? PosixThread(named: "fuse watch", stackByteCount: WorkerPool.stackByteCount) {
             self.watch()
         }
-        state.withLock { state in
-            state.threads += 1
-            state.receiving += 1
+        if !isStarted {
+            state.withLock { state in
+                state.threads += 1
+                state.receiving += 1
+            }
+            receive(usual[0], isUsual: true)
         }
-        receive(usual[0], isUsual: true)
-        state.waiting { state, _ in state.threads == 0 ? .done(()) : .wait(until: nil) }
+        state.waiting { state, _ in state.isServed ? .done(()) : .wait(until: nil) }
         state.withLock { $0.isOver = true }
         state.broadcast()
         watch?.join()
     }
 
+    /// Ends `run` when all that was received is served, though the kernel has not let go of the session.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        state.broadcast()
+    }
+
     /// A receiver has a request to serve, and receives none meanwhile.
-    func begin() {
-        let areAllHeld = state.withLock { state in
+    /// - Returns: false where it is not to be served.
+    func begin() -> Bool {
+        let (isServed, areAllHeld) = state.withLock { state in
+            guard !state.isStopped else { return (false, false) }
             state.receiving -= 1
-            return state.receiving == 0
+            return (true, state.receiving == 0)
         }
         if areAllHeld { state.broadcast() }
+        return isServed
     }
 
     /// It has served the request.
     func end() {
-        state.withLock { $0.receiving += 1 }
+        let isStopped = state.withLock { state in
+            state.receiving += 1
+            return state.isStopped
+        }
+        if isStopped { state.broadcast() }
     }
 
     private func start(_ receiver: Receiver, isUsual: Bool) throws(Errno) {

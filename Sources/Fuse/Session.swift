@@ -22,6 +22,8 @@ public final class Session: Sendable {
 
     private let server: Server
     private let life: Mutex<Life>
+    /// While it is served.
+    private let receivers = Mutex<Receivers?>(nil)
     /// The device number, by which our mount is told from any other at the same place.
     private let device: String?
 
@@ -107,32 +109,30 @@ public final class Session: Sendable {
         guard server.isInitialized else { return }
         server.filesystem.mounted(notifier)
         let session = receivers[0].session
-        Receivers(receivers) { [server] in
+        let serving = Receivers(receivers) { [server] in
             let options = server.options
             guard let memory = try? options.receiveMemory(options.receiveByteCount) else { return nil }
             return Receiver(session: session, server: server, memory: memory)
-        }.run()
+        }
+        self.receivers.withLock { $0 = serving }
+        serving.run()
+        self.receivers.withLock { $0 = nil }
     }
 
     /// Unmounts; from any thread but those that serve. `run` returns thereafter, in the lazy case when the last
     /// file in the mount is closed.
     ///
     /// - Parameter lazily: take it out of sight at once though programs have files open in it; these stay usable.
-    /// Who still sees the mount in another mount namespace, which no unmounting here reaches, gets ENOTCONN; not in the lazy
-    /// case.
+    /// Who still sees the mount in another mount namespace, such as that of a container, which no unmounting here reaches, gets
+    /// no more answers, and ENOTCONN with the end of this process; not in the lazy case.
     ///
-    /// - Throws: `busy` when programs use the mount, `notMounted` when it is gone already, `shownElsewhere` where it is
-    ///   unmounted, but could not be ended in another mount namespace.
+    /// - Throws: `busy` when programs use the mount, `notMounted` when it is gone already.
     public func unmount(lazily: Bool = false) throws(MountError) {
         guard try isOurs() else {
             throw MountError(.notMounted, "\(mountPoint) is no longer mounted by this process.")
         }
         try Fusermount.unmount(mountPoint, lazily: lazily)
-        guard !lazily, !notifier.isConnectionOver, let device, !Connection.abort(device) else { return }
-        throw MountError(
-            .shownElsewhere,
-            "\(mountPoint) is unmounted, but another mount namespace, such as a container's, still shows it, and process "
-                + "\(getpid()) keeps running for the programs there: end them")
+        if !lazily, !notifier.isConnectionOver { receivers.withLock { $0 }?.stop() }
     }
 
     /// Whether the mount is in sight: false once it was unmounted, though programs may go on with what they have open in it.

@@ -57,6 +57,27 @@ import Testing
         }
     }
 
+    /// Whoever is added could read all of it.
+    @Test func recipientsOfALockedStoreStay() throws {
+        try TestHome.guarded { home in
+            let (key, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            let store = try home.makeStore("one", recipients: [key])
+            try store.insert("mail/imap", "sesame\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "lock"])
+            let list = try home.succeed(["cat", store.path.appending(".gpg-id").string])
+            for words in [["add", "one", other.fingerprint], ["set", "one", key.fingerprint, other.fingerprint]] {
+                let result = try home.run(["passdir", "recipients"] + words + ["-y"])
+                #expect(result.exitCode == 1 && result.errors.contains("one is locked; passdir unlock one"))
+            }
+            #expect(try home.succeed(["cat", store.path.appending(".gpg-id").string]) == list)
+            try home.succeed(["passdir", "unlock", "one"])
+            try home.succeed(["passdir", "recipients", "add", "one", other.fingerprint, "-y"])
+            try home.unmount()
+        }
+    }
+
     /// A change of recipients has to read what is below: it is kept, and made as soon as that may be read.
     @Test func aListThatIsSavedMeanwhileCountsWhenUnlocked() throws {
         try TestHome.guarded { home in

@@ -4,6 +4,7 @@ import Mount
 import Settings
 import Stores
 import Sync
+import System
 import SystemPackage
 
 /// Judges what a command prints of a secret: who started the command reads, not the command.

@@ -42,7 +42,7 @@ public enum OneTimeCode {
     /// The code of the counter, once it is this command's turn. A passphrase is not waited for in the turn: where the secret was
     /// changed meanwhile, it is read again out of turn.
     private static func counted(
-        _ place: SecretPlace, _ plaintext: Plaintext, _ cancellation: Cancellation?,
+        _ place: SecretPlace, _ plaintext: SecretReader.Content, _ cancellation: Cancellation?,
         _ environment: [String: String]
     ) throws(DaemonError) -> SecretBytes {
         var plaintext = plaintext
@@ -61,7 +61,7 @@ public enum OneTimeCode {
     }
 
     private static func counted(
-        _ place: SecretPlace, _ now: Plaintext, _ environment: [String: String]
+        _ place: SecretPlace, _ now: SecretReader.Content, _ environment: [String: String]
     ) throws(DaemonError) -> SecretBytes {
         let password = try Self.password(now.bytes, place.name)
         guard case .counter(let counter) = password.movement, counter < .max else {

@@ -1,8 +1,11 @@
 public import SystemPackage
 
 extension Repository {
-    /// What files of a commit are called at the tip, where that is another name: each file that was renamed since, with its
-    /// content left as it was in that step, by its name at the commit. A name may have passed on to several files.
+    /// What files of a commit are called at the tip, where that is another name: each file that was renamed since, by its name at
+    /// the commit. A name may have passed on to several files.
+    ///
+    /// A rename is told by the content that stayed, else by the last part of the name, or that one file went and one came: one
+    /// that was encrypted anew has another content. So there may be too many names, and hardly ever too few.
     /// - Parameter isOver: asked before each commit; true ends the walk with `.cancelled`.
     public func laterNames(
         since commit: ObjectID, at tip: ObjectID, until isOver: () -> Bool
@@ -16,11 +19,19 @@ extension Repository {
             let gone = Dictionary(
                 differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
                 uniquingKeysWith: { first, _ in first })
-            for difference in differences where difference.old == nil {
+            let gonePaths = differences.filter { $0.new == nil }.map(\.path)
+            let goneByName = Dictionary(grouping: gonePaths) { $0.lastComponent }
+            let added = differences.filter { $0.old == nil }
+            for difference in added {
                 // Before this commit the name was not there, or another file's.
                 let later = renamed.removeValue(forKey: difference.path) ?? []
-                guard let new = difference.new, let older = gone[new.id] else { continue }
-                renamed[older, default: []].formUnion(later.isEmpty ? [difference.path] : later)
+                guard let new = difference.new else { continue }
+                let older =
+                    gone[new.id].map { [$0] } ?? goneByName[difference.path.lastComponent]
+                    ?? (gonePaths.count == 1 && added.count == 1 ? gonePaths : [])
+                for name in older {
+                    renamed[name, default: []].formUnion(later.isEmpty ? [difference.path] : later)
+                }
             }
         }
         return renamed

@@ -1,3 +1,4 @@
+import Access
 import Fuse
 import Stores
 import Synchronization

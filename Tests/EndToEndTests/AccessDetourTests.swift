@@ -1,0 +1,95 @@
+import Glibc
+import SystemPackage
+import TestKit
+import Testing
+
+/// Ways around rules of who may read that attackers found.
+@Suite struct AccessDetourTests {
+    /// A mounted store with a secret below a rule that denies what runs below `agent`, a copy of bash.
+    private func withAgent(_ body: (TestHome, TestStore, _ agent: String) throws -> Void) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("aws/key", "MARK\n")
+            try store.insert("open/moved", "MARK too\n")
+            try home.addStores([store])
+            try home.configure(["access.log": "true"])
+            try home.mount()
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            try home.succeed(["passdir", "access", "set", "work/aws", "--deny-under", "agent"])
+            try body(home, store, agent)
+            try home.unmount()
+        }
+    }
+
+    /// In a process namespace a command has a number that another program has outside.
+    @Test func aNumberInANamespaceIsNobodyElse() throws {
+        try withAgent { home, _, agent in
+            let unshare = "unshare \(geteuid() == 0 ? "" : "-Ur") --pid --fork"
+            #expect(try home.run([agent, "-c", "passdir show work/aws/key; :"]).output == "")
+            for command in [
+                "passdir show work/aws/key", "passdir run --env X=passdir://work/aws/key#first -- printenv X",
+                "passdir cp work/aws/key work/open/copy",
+            ] {
+                for mounting in ["", " --mount-proc"] where geteuid() == 0 || mounting.isEmpty {
+                    let result = try home.run([agent, "-c", "\(unshare)\(mounting) \(command); :"])
+                    #expect(!result.output.contains("MARK"), "\(command)\(mounting)")
+                    #expect(result.errors.contains("access rules refuse"), "\(result.errors)")
+                }
+            }
+            #expect(try home.run(["ls", home.visible("work/open/copy").string]).exitCode != 0)
+            #expect(try home.passdir("show", "work/aws/key").output == "MARK\n")
+            let log = try home.passdir("access", "log").output
+            #expect(log.contains("denied") && !log.contains("uncertain"), "\(log)")
+        }
+    }
+
+    /// A version is what the secret is that it became.
+    @Test func aFormerNameIsNoWayToAVersion() throws {
+        try withAgent { home, store, agent in
+            let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
+            try home.succeed(["passdir", "mv", "work/open/moved", "work/aws/moved"])
+            for command in [
+                "restore work/open/moved --at \(before) --show", "show work/open/moved --at \(before)",
+                "restore work/open/moved --at \(before)",
+            ] {
+                let result = try home.run([agent, "-c", "passdir \(command); :"])
+                #expect(
+                    !result.output.contains("MARK") && result.errors.contains("work/aws/moved"),
+                    "\(command): \(result.output)\(result.errors)")
+            }
+            #expect(try home.run(["ls", home.visible("work/open/moved").string]).exitCode != 0)
+            #expect(
+                try home.passdir("restore", "work/open/moved", "--at", before, "--show").output
+                    == "MARK too\n")
+        }
+    }
+
+    /// Holds:
+    /// - A symbolic link that leads from a place with rules of who may read to one where these do not hold is shown but not
+    ///   followed (EACCES).
+    @Test func aLinkInAPlaceOfRulesLeadsNowhereElse() throws {
+        try withAgent { home, store, agent in
+            let folder = store.path.string
+            try home.succeed([
+                "sh", "-c",
+                "cd \(folder) && git mv aws open/hidden && ln -s open/hidden aws && git add -A && git commit -qm push",
+            ])
+            for shell in [agent, "/bin/sh"] {
+                let result = try home.run([shell, "-c", "cat \(home.visible("work/aws/key").string); :"])
+                #expect(
+                    result.output == "" && result.errors.contains("Permission denied"), "\(result.errors)")
+            }
+            #expect(
+                try home.run(["sh", "-c", "echo new > \(home.visible("work/aws/new").string)"]).exitCode != 0)
+            // Links within the place, and where there are no rules, are followed.
+            try home.succeed(["passdir", "access", "unset", "work/aws"])
+            #expect(try home.run(["cat", home.visible("work/aws/key").string]).output == "MARK\n")
+            try home.succeed(["passdir", "access", "set", "work", "--deny-under", "agent"])
+            #expect(try home.run(["cat", home.visible("work/aws/key").string]).output == "MARK\n")
+            #expect(
+                try home.run([agent, "-c", "cat \(home.visible("work/aws/key").string); :"]).output == "")
+        }
+    }
+}
