@@ -7,9 +7,10 @@ extension MountService {
     func access() -> AccessReport {
         gate.writeLog()
         var report = AccessReport(gate.options)
-        // Also of those that are hidden, and would be so when they are shown again.
+        // Also of those that are hidden, and would be so when they are shown again; not of one that is no more.
+        let names = Set(stores.all.map(\.name) + stores.hiddenNames)
         report.locked = Set(stores.known.filter { locks.isLocked($0.definition.identifier) }.map(\.name))
-            .sorted()
+            .intersection(names).sorted()
         report.problem = stores.configurationProblem
         return report
     }

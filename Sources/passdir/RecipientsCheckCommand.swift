@@ -142,12 +142,12 @@ struct RecipientsConfirmCommand: ParsableCommand {
         guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
         if shown.isLost { Output.print("your earlier approvals are lost: review all recipients") }
         // What this command does itself is no advice.
-        let isAsked = shown.unusable.isEmpty && Confirmation.isPossible && !yes
+        let isAsked = shown.unusable.isEmpty && (yes || Confirmation.isPossible)
         Output.print(
             lines: shown.changes.flatMap { $0.lines + (isAsked ? [] : $0.advice(store: store)) })
         if shown.canBeAgreed {
             if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
-                try Confirmation.require("Agree?")
+                try Confirmation.require("Approve?")
             }
             try sharing.confirm(shown, store: store)
             sharing.retrySaves()

@@ -2,6 +2,7 @@ import ArgumentParser
 import Daemon
 import OpenPGP
 import Stores
+import System
 import SystemPackage
 
 /// `passdir recipients resume`.
@@ -28,7 +29,7 @@ struct RecipientsResumeCommand: ParsableCommand {
         UnsavedLists.tell(sharing, ofStore: store)
         for key in change.rest.added { Output.print("+ " + key.key.title) }
         for key in change.rest.removed { Output.print("- " + key.key.title) }
-        Output.print("\(change.place): a change of \(change.rest.secrets) secrets was interrupted")
+        Output.print("\(change.place): a change of \(change.rest.secrets.counted("secret")) was interrupted")
         if try Confirmation.mustAsk(unless: yes, "--yes resumes without asking") {
             try Confirmation.require("Continue?")
         }

@@ -122,7 +122,7 @@ struct RestoreCommand: ParsableCommand {
         try access.commit(changes)
         let what =
             version.isFolder
-            ? "\(path): \(restored.count) of \(version.files.count) secrets are" : "\(path) is"
+            ? "\(path): \(restored.count) of \(version.files.count.counted("secret"))" : "\(path) is"
         Output.success("\(what) restored to \(then)")
         if failed > 0 { throw ExitCode.failure }
     }

@@ -1,6 +1,7 @@
 import Access
 import Daemon
 import Stores
+import System
 
 /// A status report for people: the mount, then a paragraph a store.
 struct StatusText {
@@ -124,6 +125,6 @@ struct StatusText {
     }
 
     private static func count(_ number: Int, _ noun: String) -> String {
-        number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+        number.counted(noun)
     }
 }

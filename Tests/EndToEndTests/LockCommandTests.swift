@@ -67,7 +67,9 @@ import Testing
             try home.mount()
             try home.succeed(["passdir", "lock"])
             let list = try home.succeed(["cat", store.path.appending(".gpg-id").string])
-            for words in [["add", "one", other.fingerprint], ["set", "one", key.fingerprint, other.fingerprint]] {
+            for words in [
+                ["add", "one", other.fingerprint], ["set", "one", key.fingerprint, other.fingerprint],
+            ] {
                 let result = try home.run(["passdir", "recipients"] + words + ["-y"])
                 #expect(result.exitCode == 1 && result.errors.contains("one is locked; passdir unlock one"))
             }

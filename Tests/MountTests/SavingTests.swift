@@ -218,6 +218,21 @@ import Testing
             try file.close()
             #expect(learned.size(of: before) == nil)
             #expect(try mount.size("learned/a") == 11)
+            // So with a new name, what that replaces, and a removal.
+            func identity(_ file: FilePath) throws -> CiphertextIdentity {
+                try store.root.status(of: file).identity
+            }
+            try mount.encrypt("other", "learned/b.gpg")
+            #expect(try mount.size("learned/b") == 5)
+            let (one, other) = (try identity("a.gpg"), try identity("b.gpg"))
+            #expect(learned.size(of: one) == 11 && learned.size(of: other) == 5)
+            try mount.rename("learned/a", "learned/b")
+            #expect(learned.size(of: one) == nil && learned.size(of: other) == nil)
+            #expect(try mount.size("learned/b") == 11)
+            let renamed = try identity("b.gpg")
+            #expect(learned.size(of: renamed) == 11)
+            try mount.unlink("learned/b")
+            #expect(learned.size(of: renamed) == nil)
         }
     }
 

@@ -268,4 +268,22 @@ import Testing
             return (reads, (try? home.text(of: "failures")) ?? "")
         }
     }
+
+    /// Nobody enters the passphrase: nothing has begun, and nothing is left that would have to be resumed or aborted.
+    @Test func aChangeThatCannotBeginLeavesNothing() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("locked@example.org", passphrase: "correct horse")
+            let other = try home.makeKey("b@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            for name in ["a", "b", "c"] { try store.insert(name, "text\n") }
+            try home.addStores([store])
+            _ = try home.usePinentry(.cancel)
+            for _ in 0..<2 {
+                let result = try home.passdir("recipients", "add", "work", other.fingerprint, "--yes")
+                #expect(result.exitCode == 1 && !result.errors.contains("interrupted"), "\(result.errors)")
+            }
+            #expect(try home.passdir("recipients", "resume", "work").errors.contains("no interrupted change"))
+            #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
 }

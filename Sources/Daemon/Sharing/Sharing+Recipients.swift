@@ -248,15 +248,19 @@ extension Sharing {
             }
         } catch {
             // What stopped before anything was put in place leaves nothing behind, but where it can go on.
-            guard case .unreadableSecrets = error.code else {
-                guard cancellation.isCancelled else { throw error }
-                throw StoreError(
-                    .openPGP(.canceled),
-                    "stopped: passdir recipients resume \(ShellWord.quoted(store.name)) continues, passdir "
-                        + "recipients abort \(ShellWord.quoted(store.name)) undoes what was done.")
+            let canGoOn = if case .unreadableSecrets = error.code { false } else { work.hasBegun }
+            guard canGoOn || cancellation.isCancelled else {
+                _ = try? work.abort { _ throws(StoreError) in false }
+                throw error
             }
-            _ = try? work.abort { _ throws(StoreError) in false }
-            throw error
+            let isStopped = cancellation.isCancelled
+            // Some say themselves how it goes on.
+            if !isStopped, error.message.contains("passdir recipients ") { throw error }
+            let why = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+            throw StoreError(
+                isStopped ? .openPGP(.canceled) : error.code,
+                "\(isStopped ? "stopped" : why): passdir recipients resume \(ShellWord.quoted(store.name)) continues, "
+                    + "passdir recipients abort \(ShellWord.quoted(store.name)) undoes what was done.")
         }
         try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
         return ChangeOutcome(place: place, skipped: skipped, left: work.leftAlone)

@@ -59,7 +59,9 @@ extension MountedStore {
                 }
                 // An editor that made a backup of it and never came back: the recipients stay.
                 if Store.isRecipientFile(path) { return false }
-                return (try? root.unlink(path)) != nil
+                guard (try? root.unlink(path)) != nil else { return false }
+                store.forgetSize(of: disk)
+                return true
             }
             guard isRemoved else { continue }
             try? root.synchronizeParent(of: path)

@@ -62,7 +62,10 @@ extension MountedStore {
             // Others would apply, and what is below would have to be encrypted to them.
             if Store.isRecipientFile(backing), status != nil { throw .notPermitted }
             let changed = status == nil ? nil : try root.folder(holding: backing)
-            if status != nil { try root.unlink(backing) }
+            if let status {
+                try root.unlink(backing)
+                store.forgetSize(of: status)
+            }
             kept.remove(backing)
             try self.keepName(besides: backing, shownAs: name)
             self.unwatch(node)

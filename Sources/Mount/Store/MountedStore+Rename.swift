@@ -122,7 +122,8 @@ extension MountedStore {
         case .root, .plain: throw .notPermitted
         case .directory: return try renameDirectory(move)
         case .memoryLink:
-            guard move.isToScratch else { throw .notPermitted }
+            // It is on no disk: mv(1) makes it anew where it is to be.
+            guard move.isToScratch else { throw .improperLink }
             return renameInMemory(move)
         case .symbolicLink:
             // A link on disk has no content that could be kept in memory. One that leads to no secret would lose the
@@ -153,6 +154,7 @@ extension MountedStore {
             let folders = try self.changedFolders(move)
             try root.rename(
                 move.source, to: move.destination, flags: move.replacedStatus == nil ? .noReplace : [])
+            if let replaced = move.replacedStatus { store.forgetSize(of: replaced) }
             try self.removeSuperseded(move)
             try self.keepName(
                 besides: move.source, shownAs: self.tree.visiblePath(of: move.node)?.lastComponent)

@@ -210,6 +210,11 @@ public final class Reencryption: Sendable {
         return state.withLock { $0.unreadable.keys.sorted { $0.string < $1.string } }
     }
 
+    /// Whether anything was encrypted for it yet.
+    public var hasBegun: Bool {
+        state.withLock { $0.journal.phase != .staging || !$0.staged.isEmpty }
+    }
+
     /// Secrets that came from others after the change was planned, by path or in place of what was planned, and are as
     /// they came. To be asked for when it has run.
     public var leftAlone: [FilePath] {

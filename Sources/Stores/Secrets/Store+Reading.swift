@@ -87,11 +87,13 @@ extension Store {
     /// A ciphertext was replaced or removed: nothing need be known of it any more.
     public func forgetSize(of status: FileStatus) { learned?.forgetSize(of: status.identity) }
 
-    /// A ciphertext whose identity has changed but not its bytes, as by a rename: what was learned of it still holds.
+    /// A ciphertext whose identity has changed but not its bytes, as by a rename: what was learned of it still holds, by that
+    /// identity only.
     public func keepSize(of earlier: FileStatus, as now: FileStatus) {
         guard earlier.identity != now.identity, let learned, let size = learned.size(of: earlier.identity)
         else { return }
         learned.remember(size: size, of: now.identity, store: identifier)
+        learned.forgetSize(of: earlier.identity)
     }
 
     /// - Returns: with the identity of the file that was looked into; nil where it could not be.

@@ -182,7 +182,7 @@ final class CommitWriter {
             // The note stays, by which the next commit or start looks again.
             log.error("\(error.message)")
         }
-        log.info("committed \(paths.count) changes as \(last.id) on \(name)")
+        log.info("committed \(paths.count.counted("change")) as \(last.id) on \(name)")
     }
 
     /// The note that a commit of these paths is on its way. What another process has left there meanwhile is mended first,

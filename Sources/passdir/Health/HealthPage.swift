@@ -44,7 +44,7 @@ struct HealthPage {
         let found = entries.filter { !$0.findings.isEmpty }
         var parts = [
             Self.head,
-            "<h1>Passwords</h1><p>\(found.count) of \(entries.count) secrets need something. \(now.local)</p>",
+            "<h1>Passwords</h1><p>\(found.count) of \(entries.count) secrets need attention. \(now.local)</p>",
             bars("Age", Self.ages.map { age in (age.name, entries.count { age.holds($0.changed, now) }) }),
         ]
         if entries.contains(where: { $0.score != nil }) {

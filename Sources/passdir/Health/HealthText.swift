@@ -21,7 +21,7 @@ enum HealthText {
         for reader in report.formerReaders where !reader.exposed.isEmpty {
             Output.print(formerReader(reader))
         }
-        Output.success("\(count) of \(report.entries.count) secrets need something")
+        Output.success("\(count) of \(report.entries.count) secrets need attention")
     }
 
     /// Somebody who could once read secrets of a store.

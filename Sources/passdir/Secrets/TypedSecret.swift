@@ -16,7 +16,7 @@ enum TypedSecret {
         guard let typed else { throw CommandFailure("nothing was changed: no password was entered") }
         if !isShown {
             let again =
-                Terminal.isThere ? try Terminal.secret("The same once more: ") : try line()
+                Terminal.isThere ? try Terminal.secret("Retype it: ") : try line()
             let isMissing = again == nil && !Terminal.isThere
             guard isMissing || again?.isEqual(to: typed) == true else {
                 throw CommandFailure(
