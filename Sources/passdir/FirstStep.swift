@@ -9,7 +9,9 @@ enum FirstStep {
         let environment = CallerEnvironment.variables()
         guard !arguments.contains("--json"), !arguments.contains("--help"), !arguments.contains("-h"),
             let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
-            let stores = try? Registry(configuration, environment: environment).definitions(), stores.isEmpty
+            let stores = try? Registry(configuration, environment: environment).definitions(), stores.isEmpty,
+            // What a killed command left is brought in order first: there may be one then.
+            (try? StoreContext().registry.definitions().isEmpty) == true
         else { return }
         throw CommandFailure(
             "there is no store yet: create one with pass init KEY, or with passdir store add NAME --path FOLDER --init "
