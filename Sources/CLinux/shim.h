@@ -118,29 +118,30 @@ static inline int passdir_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, (void *)0, 0U);
 }
 
-/// The peer's user id of a connected Unix socket (SO_PEERCRED); struct ucred needs _GNU_SOURCE. -1 on failure.
-static inline int64_t passdir_peer_uid(int socket) {
-    struct {
-        int32_t pid;
-        uint32_t uid;
-        uint32_t gid;
-    } credentials;
-    socklen_t length = sizeof credentials;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
-    return (int64_t)credentials.uid;
+/// Who is at the other end of a connected Unix socket, as of when it connected (SO_PEERCRED; struct ucred needs _GNU_SOURCE).
+struct passdir_peer {
+    /// Its process as this one sees it; 0 where it cannot be seen from here.
+    int32_t process;
+    uint32_t user;
+    uint32_t group;
+};
+
+/// Returns whether that is known.
+static inline int passdir_peer_of(int socket, struct passdir_peer *peer) {
+    socklen_t length = sizeof *peer;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, peer, &length) == 0;
 }
 
-/// The peer's process id of a connected Unix socket, as of when it connected and as this process sees it; 0 where it cannot be
-/// seen from here, or on failure.
+/// The peer's user id; -1 on failure.
+static inline int64_t passdir_peer_uid(int socket) {
+    struct passdir_peer peer;
+    return passdir_peer_of(socket, &peer) ? (int64_t)peer.user : -1;
+}
+
+/// The peer's process id; 0 where it cannot be seen from here, or on failure.
 static inline int32_t passdir_peer_pid(int socket) {
-    struct {
-        int32_t pid;
-        uint32_t uid;
-        uint32_t gid;
-    } credentials;
-    socklen_t length = sizeof credentials;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
-    return credentials.pid;
+    struct passdir_peer peer;
+    return passdir_peer_of(socket, &peer) ? peer.process : 0;
 }
 
 /// glibc 2.34 has these; Swift's Glibc module does not show them. `actions` is a posix_spawn_file_actions_t: the

@@ -122,10 +122,10 @@ public final class Session: Sendable {
     /// Unmounts; from any thread but those that serve. `run` returns thereafter, in the lazy case when the last
     /// file in the mount is closed.
     ///
-    /// - Parameter lazily: take it out of sight at once though programs have files open in it; these stay usable.
     /// Who still sees the mount in another mount namespace, such as that of a container, which no unmounting here reaches, gets
     /// no more answers, and ENOTCONN with the end of this process; not in the lazy case.
     ///
+    /// - Parameter lazily: take it out of sight at once though programs have files open in it; these stay usable.
     /// - Throws: `busy` when programs use the mount, `notMounted` when it is gone already.
     public func unmount(lazily: Bool = false) throws(MountError) {
         guard try isOurs() else {
