@@ -248,19 +248,21 @@ extension Sharing {
             }
         } catch {
             // What stopped before anything was put in place leaves nothing behind, but where it can go on.
-            let canGoOn = if case .unreadableSecrets = error.code { false } else { work.hasBegun }
-            guard canGoOn || cancellation.isCancelled else {
-                _ = try? work.abort { _ throws(StoreError) in false }
-                throw error
+            let isUnreadable = if case .unreadableSecrets = error.code { true } else { false }
+            let isStopped = cancellation.isCancelled && !isUnreadable
+            if !isStopped {
+                if work.progressed == .aborting { throw error }
+                guard !isUnreadable, work.progressed == .resumable else {
+                    _ = try? work.abort { _ throws(StoreError) in false }
+                    throw error
+                }
             }
-            let isStopped = cancellation.isCancelled
-            // Some say themselves how it goes on.
-            if !isStopped, error.message.contains("passdir recipients ") { throw error }
             let why = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+            let name = ShellWord.quoted(store.name)
             throw StoreError(
                 isStopped ? .openPGP(.canceled) : error.code,
-                "\(isStopped ? "stopped" : why): passdir recipients resume \(ShellWord.quoted(store.name)) continues, "
-                    + "passdir recipients abort \(ShellWord.quoted(store.name)) undoes what was done.")
+                "\(isStopped ? "stopped" : why): passdir recipients resume \(name) continues, passdir recipients abort "
+                    + "\(name) undoes what was done.")
         }
         try? Self.wait { () throws(CommitError) in await committer.pushCommits() }
         return ChangeOutcome(place: place, skipped: skipped, left: work.leftAlone)

@@ -210,9 +210,25 @@ public final class Reencryption: Sendable {
         return state.withLock { $0.unreadable.keys.sorted { $0.string < $1.string } }
     }
 
-    /// Whether anything was encrypted for it yet.
-    public var hasBegun: Bool {
-        state.withLock { $0.journal.phase != .staging || !$0.staged.isEmpty }
+    /// How far it has come, for who has to say what is to be done about a failure.
+    public enum Progressed: Sendable {
+        /// Nothing was encrypted for it yet.
+        case nothing
+        /// It can go on where it stopped.
+        case resumable
+        /// It is being taken back.
+        case aborting
+    }
+
+    /// How far it has come.
+    public var progressed: Progressed {
+        state.withLock { state in
+            switch state.journal.phase {
+            case .aborting: .aborting
+            case .staging where state.staged.isEmpty: .nothing
+            default: .resumable
+            }
+        }
     }
 
     /// Secrets that came from others after the change was planned, by path or in place of what was planned, and are as
