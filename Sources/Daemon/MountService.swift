@@ -32,7 +32,7 @@ final class MountService: Sendable {
     private let notification: ServiceNotification
     let since = Timestamp.now()
     private let saveRetry: Duration
-    private let unmountTimeout: Duration
+    let unmountTimeout: Duration
     let log: Logger
     /// Signalled when everything is committed and pushed.
     let finished = DispatchGroup()
@@ -265,34 +265,6 @@ final class MountService: Sendable {
         while finished.wait(timeout: .now() + pause.dispatchInterval) == .timedOut {
             pause = lockTriggers.lockWhereIdle()
         }
-    }
-
-    /// What cannot be saved ends with this process. The log alone is read by nobody.
-    private func tellOfLost() {
-        let lost = filesystem.unsaved
-        for secret in lost {
-            log.error("\(secret.store)/\(secret.path) is lost with this process: \(secret.message)")
-        }
-        // Whoever said so knows.
-        guard !isLossAgreed.load(ordering: .acquiring) else { return }
-        for store in stores.all + unsavedRest {
-            let secrets = lost.filter { $0.store == store.name }
-            guard let first = secrets.first else { continue }
-            store.noteLost(secrets)
-            let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
-            DesktopNotification.showAndWait(
-                store.name,
-                "\(first.path)\(more) could not be saved before passdir exited, and the text is lost: \(first.message)"
-            )
-        }
-    }
-
-    private func finish() {
-        filesystem.saveEverything()
-        tellOfLost()
-        let left = stores.finish(timeout: unmountTimeout)
-        for sentence in left { log.warning("\(sentence)") }
-        leftOver.withLock { $0 = left }
     }
 }
 
