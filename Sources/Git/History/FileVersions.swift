@@ -27,9 +27,7 @@ extension Repository {
             guard commit.parents.count < 2 else { continue }
             let differences = try differences(from: commit.parents.first, to: commit.id)
             let isLeftOut = isLeftOut(commit)
-            var gone = Dictionary(
-                differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
-                uniquingKeysWith: { first, _ in first })
+            var gone = differences.goneByContent
             for difference in differences {
                 guard let now = open[difference.path], let new = difference.new else { continue }
                 if difference.old == nil {

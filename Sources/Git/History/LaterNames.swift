@@ -16,9 +16,7 @@ extension Repository {
             if isOver() { throw GitError(code: .cancelled, message: "the walk was ended") }
             guard step.parents.count < 2 else { continue }
             let differences = try differences(from: step.parents.first, to: step.id)
-            let gone = Dictionary(
-                differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
-                uniquingKeysWith: { first, _ in first })
+            let gone = differences.goneByContent
             let gonePaths = differences.filter { $0.new == nil }.map(\.path)
             let goneByName = Dictionary(grouping: gonePaths) { $0.lastComponent }
             let added = differences.filter { $0.old == nil }

@@ -97,13 +97,12 @@ extension Repository {
             guard commit.parents.count < 2 else { continue }
             let differences = try differences(from: commit.parents.first, to: commit.id)
             let isLeftOut = isLeftOut(commit)
-            var gone = Dictionary(
-                differences.compactMap { $0.new == nil ? ($0.old?.id, $0.path) : nil },
-                uniquingKeysWith: { first, _ in first })
+            var gone = differences.goneByContent
             for difference in differences {
                 guard let now = open[difference.path], difference.old == nil || !isLeftOut else { continue }
                 open[difference.path] = nil
-                if difference.old == nil, let older = gone.removeValue(forKey: difference.new?.id),
+                if difference.old == nil,
+                    let older = difference.new.flatMap({ gone.removeValue(forKey: $0.id) }),
                     open[older] == nil
                 {
                     open[older] = now
