@@ -116,3 +116,18 @@ extension Subtree {
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags
     ) throws(Errno) { throw .notPermitted }
 }
+
+/// A subtree in which nothing can be changed.
+protocol ReadOnlySubtree: Subtree {}
+
+extension ReadOnlySubtree {
+    func checkWritable(_ folder: Node) throws(Errno) { throw .readOnlyFileSystem }
+
+    func create(
+        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
+    ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .readOnlyFileSystem }
+
+    func setAttributes(
+        of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
+    ) throws(Errno) { throw .readOnlyFileSystem }
+}

@@ -9,7 +9,7 @@ import SystemPackage
 ///
 /// Names are looked up without a look into any secret. A value is made when its file is opened: the secret is opened as by its
 /// own name, so that rules, lock and log hold, and the value lies in secret memory until the last close.
-final class ControlDirectory: Subtree {
+final class ControlDirectory: ReadOnlySubtree {
     static let name: Name = ".passdir"
 
     let mount: MountState
@@ -182,16 +182,6 @@ final class ControlDirectory: Subtree {
     }
 
     func statistics() throws(Errno) -> FileSystemStatistics { try top.statistics() }
-
-    func checkWritable(_ folder: Node) throws(Errno) { throw .readOnlyFileSystem }
-
-    func create(
-        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
-    ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .readOnlyFileSystem }
-
-    func setAttributes(
-        of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) { throw .readOnlyFileSystem }
 
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
         guard !flags.isWritable, !flags.truncates else { throw .readOnlyFileSystem }

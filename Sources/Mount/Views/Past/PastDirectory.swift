@@ -10,7 +10,7 @@ import SystemPackage
 /// What a node stands for lies in the node itself (`PastItem`), so that stat(2) looks nowhere. What is looked up or listed is
 /// read from git's objects, on threads of the store (`lookBack`), not on those that receive requests; folders that were
 /// looked at lately are remembered, and as they are known by what they hold they never change.
-final class PastDirectory: Subtree {
+final class PastDirectory: ReadOnlySubtree {
     static let name: Name = "at"
 
     let mount: MountState
@@ -188,16 +188,6 @@ final class PastDirectory: Subtree {
     var stores: [(name: Name, store: MountedStore)] {
         top.names.compactMap { name in top.store(name).map { (name, $0) } }
     }
-
-    func checkWritable(_ folder: Node) throws(Errno) { throw .readOnlyFileSystem }
-
-    func create(
-        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
-    ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .readOnlyFileSystem }
-
-    func setAttributes(
-        of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) { throw .readOnlyFileSystem }
 }
 
 extension PastThing {
