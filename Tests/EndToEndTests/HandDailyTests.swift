@@ -5,22 +5,11 @@ import Testing
 
 /// The commands for hands in daily use: what people type, and what they are told.
 @Suite struct HandDailyTests {
-    private func withStores(
-        _ names: [String] = ["work"], passphrase: String = "", _ body: (TestHome, [TestStore]) throws -> Void
-    ) throws {
-        try TestHome.guarded { home in
-            let key = try home.makeKey("a@example.org", passphrase: passphrase)
-            let stores = try names.map { try home.makeStore($0, recipients: [key]) }
-            try home.addStores(stores)
-            try body(home, stores)
-        }
-    }
-
     /// Holds:
     /// - A passphrase is asked for in the terminal that a command's keys come from, also where neither its input nor its output
     ///   is one and GPG_TTY is not set.
     @Test func thePassphraseIsAskedForInAPipe() throws {
-        try withStores(passphrase: "sesame") { home, stores in
+        try HandStores.with(passphrase: "sesame") { home, stores in
             try stores[0].insert("one", "text\n")
             try home.write(
                 """
@@ -54,7 +43,7 @@ import Testing
     /// Holds:
     /// - Where nothing can be copied, nothing is changed: no password is made, and no counted code is used up.
     @Test func nothingIsMadeForAMissingClipboard() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             let counted = "otpauth://hotp/x?secret=JBSWY3DPEHPK3PXP&counter=5\n"
             try stores[0].insert("otp", counted)
             for (words, extra) in [
@@ -81,7 +70,7 @@ import Testing
     /// Holds:
     /// - `--at` takes a day, a moment, and how long ago that was.
     @Test func earlierTextsAreFoundByTheirTimes() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", "old\n")
             // Its commits are from three weeks ago.
             try home.succeed(
@@ -109,7 +98,7 @@ import Testing
     /// Holds:
     /// - PASSWORD_STORE_DIR is not used beside added stores, and that is said where it names none of them.
     @Test func theVariableOfPassIsNotPassedOver() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", "text\n")
             let other = try home.makeStore("other", recipients: [try home.makeKey("b@example.org")])
             let elsewhere = try home.passdir(
@@ -126,7 +115,7 @@ import Testing
     /// Holds:
     /// - `edit` opens no editor for what cannot be read or is a folder, and leaves no folder of a secret that was not saved.
     @Test func nothingIsEditedThatCannotBeRead() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("mail/imap", "text\n")
             try home.succeed(["sh", "-c", "echo broken > work/broken.gpg"])
             try home.mount()
@@ -166,7 +155,7 @@ import Testing
     /// Holds:
     /// - `ls`, `log` and `restore` find a path without a store's name, `restore` and `log` also what was removed.
     @Test func pathsWithoutAStoreAreFound() throws {
-        try withStores(["work", "private"]) { home, stores in
+        try HandStores.with(["work", "private"]) { home, stores in
             try stores[0].insert("other", "x\n")
             try stores[1].insert("mail/imap", "text\n")
             try stores[1].insert("mail/smtp", "x\n")
@@ -193,7 +182,7 @@ import Testing
     /// Holds:
     /// - `mv` into a name that is a secret and a folder goes into the folder, as with pass.
     @Test func aFolderTakesInWhatIsMoved() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             for name in ["a", "b", "b/c"] { try stores[0].insert(name, "\(name)\n") }
             try home.succeed(["passdir", "mv", "a", "b"])
             #expect(try stores[0].show("b/a") == Array("a\n".utf8))
@@ -206,7 +195,7 @@ import Testing
     /// Holds:
     /// - Options bundle with `-q`, those of grep mean what they do there, and wrong usage is exit status 64.
     @Test func optionsAreAsExpected() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", "text\nmore text\n")
             try stores[0].insert("two", "other\n")
             #expect(try home.passdir("grep", "-c", "text").output == "work/one:\n2\n")
@@ -246,7 +235,7 @@ import Testing
     /// Holds:
     /// - Commits of commands are by who the variables of git say.
     @Test func commitsAreByWhomTheVariablesName() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try home.succeed(
                 ["passdir", "insert", "-e", "one"], input: Array("x\n".utf8),
                 extra: [
@@ -280,7 +269,7 @@ import Testing
     /// Holds:
     /// - bash and zsh put no space behind a folder, and bash completes an alias.
     @Test func foldersAreCompletedWithoutASpace() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("mail/imap", "x\n")
             let script = try home.succeed(["passdir", "--generate-completion-script", "bash"])
             try home.succeed(["sh", "-c", "cat > ~/completion.bash"], input: script)

@@ -5,22 +5,11 @@ import Testing
 
 /// What the commands for hands must not do: write where others choose, lose a text, steer a terminal, ask without end.
 @Suite struct HandSafetyTests {
-    private func withStores(
-        _ names: [String] = ["work"], passphrase: String = "", _ body: (TestHome, [TestStore]) throws -> Void
-    ) throws {
-        try TestHome.guarded { home in
-            let key = try home.makeKey("a@example.org", passphrase: passphrase)
-            let stores = try names.map { try home.makeStore($0, recipients: [key]) }
-            try home.addStores(stores)
-            try body(home, stores)
-        }
-    }
-
     /// Holds:
     /// - A folder that others push takes no new secret: without a store's name only a secret that is there says where one
     ///   belongs, and else a person, by the store's name or number.
     @Test func aFolderOfOthersTakesNoNewSecret() throws {
-        try withStores(["team", "own"]) { home, stores in
+        try HandStores.with(["team", "own"]) { home, stores in
             try stores[0].insert("bank/bait", "x\n")
             let words = [
                 ["insert", "-e", "bank"], ["generate", "bank"],
@@ -51,7 +40,7 @@ import Testing
     /// Holds:
     /// - No command replaces or removes a text that no commit holds, as git ignores its file, unless a person agrees to that.
     @Test func whatGitIgnoresIsNotLost() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("known", "1\n")
             try home.write("/private*\n", to: "work/.git/info/exclude")
             try home.succeed(["passdir", "insert", "-e", "private"], input: Array("mine\n".utf8))
@@ -87,7 +76,7 @@ import Testing
     /// Holds:
     /// - On a terminal no text of a secret steers it, whatever command shows it; in a pipe it is byte for byte.
     @Test func noTextSteersATerminal() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", Self.attack)
             try stores[0].insert(
                 "otp", "otpauth://totp/x\u{1B}[31m?secret=JBSWY3DPEHPK3PXP\n")
@@ -120,7 +109,7 @@ import Testing
     /// Holds:
     /// - While the mount holds text of a secret that is not saved, commands show that text.
     @Test func theTextThatOnlyTheMountHasIsShown() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", "on disk\n")
             try home.mount()
             let list = try FileCalls.read(stores[0].path.appending(".gpg-id"))
@@ -144,7 +133,7 @@ import Testing
     /// - A command that is killed while it removes a secret leaves it as a conflict, which lists show; one that cannot encrypt
     ///   leaves no folder.
     @Test func nothingHiddenIsLeft() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("mail/imap", "x\n")
             let killed = try home.run(
                 ["passdir", "rm", "-f", "mail/imap"], extra: ["PASSDIR_FAULT": "secret.aside"])
@@ -167,7 +156,7 @@ import Testing
     /// - A prompt that nobody answers, or that is closed, is shown once a run, and the other secrets of its key are counted.
     @Test(arguments: [TestPinentry.Behaviour.cancel, .block("sesame")])
     func aRefusedPromptIsShownOnce(_ behaviour: TestPinentry.Behaviour) throws {
-        try withStores(passphrase: "sesame") { home, stores in
+        try HandStores.with(passphrase: "sesame") { home, stores in
             for name in ["one", "two", "three"] { try stores[0].insert(name, "text\n") }
             try home.configure(["prompt.timeout": "2s"])
             let pinentry = try home.usePinentry(behaviour)
@@ -188,7 +177,7 @@ import Testing
     /// Holds:
     /// - `access set --deny a,b` is a rule for each of the programs.
     @Test func severalProgramsAreDenied() throws {
-        try withStores { home, stores in
+        try HandStores.with { home, stores in
             try stores[0].insert("one", "text\n")
             try home.succeed(["passdir", "access", "set", "work", "--deny", "/usr/bin/cat,head"])
             let rules = try home.passdir("access", "show").output
