@@ -141,10 +141,12 @@ struct RecipientsConfirmCommand: ParsableCommand {
         UnsavedLists.tell(sharing, ofStore: store)
         guard !shown.changes.isEmpty || shown.isLost else { return Output.print("nothing to confirm") }
         if shown.isLost { Output.print("your earlier approvals are lost: review all recipients") }
-        // What this command does itself is no advice.
+        // What this command does itself is no advice; that a key is to be imported first is.
         let isAsked = shown.unusable.isEmpty && (yes || Confirmation.isPossible)
         Output.print(
-            lines: shown.changes.flatMap { $0.lines + (isAsked ? [] : $0.advice(store: store)) })
+            lines: shown.changes.flatMap {
+                $0.lines + (isAsked && !$0.isAnyKeyMissing ? [] : $0.advice(store: store))
+            })
         if shown.canBeAgreed {
             if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
                 try Confirmation.require("Approve?")

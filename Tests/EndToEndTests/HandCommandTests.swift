@@ -94,15 +94,15 @@ import Testing
                 try home.onTerminal(
                     ["passdir", "insert"] + words, steps.map { TerminalStep(at: $0.0, type: $0.1) })
             }
-            let one = try insert(["new"], [("Password for", "s3cr3t\n"), ("once more", "s3cr3t\n")])
+            let one = try insert(["new"], [("Password for", "s3cr3t\n"), ("Retype it", "s3cr3t\n")])
             #expect(one.exitCode == 0 && !one.output.contains("s3cr3t"), "\(one)")
             #expect(try stores[0].show("new") == Array("s3cr3t\n".utf8))
-            let two = try insert(["other"], [("Password for", "s3cr3t\n"), ("once more", "secret\n")])
+            let two = try insert(["other"], [("Password for", "s3cr3t\n"), ("Retype it", "secret\n")])
             #expect(two.exitCode == 1 && two.output.contains("the two passwords differ"), "\(two)")
             let three = try insert(["new"], [("Replace it?", "n\n")])
             #expect(three.exitCode == 1, "\(three)")
             let four = try insert(
-                ["new"], [("Replace it?", "y\n"), ("Password for", "b\n"), ("once more", "b\n")])
+                ["new"], [("Replace it?", "y\n"), ("Password for", "b\n"), ("Retype it", "b\n")])
             #expect(four.exitCode == 0, "\(four)")
             #expect(try stores[0].show("new") == Array("b\n".utf8))
             let piped = try home.passdir("insert", "new", input: Array("c\nd\n".utf8))

@@ -183,7 +183,7 @@ extension MountModel {
         }
         if replaced?.isEmpty == false { return .directoryNotEmpty }
         if node.isLink {
-            if node.isScratch != toScratch { return .notPermitted }
+            if node.isScratch != toScratch { return node.isScratch ? .improperLink : .notPermitted }
             if !node.isScratch, !node.leadsToSecret, newName.hasSuffix(".gpg") { return .improperLink }
         }
         return keepsReaders(node, in: to) ? nil : .improperLink
