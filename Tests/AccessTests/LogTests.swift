@@ -8,8 +8,10 @@ import Testing
 
 /// What is kept of reads.
 @Suite struct LogTests {
-    private func line(_ secret: String, at time: Int64, _ outcome: AccessOutcome = .allowed) -> AccessLine {
-        let reader = Reader(program: Program(path: "/bin/cat", fingerprint: ""), words: ["cat", "x\u{1F}y"])
+    private func line(
+        _ secret: String, at time: Int64, _ outcome: AccessOutcome = .allowed, program: String = "/bin/cat"
+    ) -> AccessLine {
+        let reader = Reader(program: Program(path: program, fingerprint: ""), words: ["cat", "x\u{1F}y"])
         return AccessLine(reader, secret, Decision(outcome: .allow, rule: nil), outcome, at: time)
     }
 
@@ -41,6 +43,38 @@ import Testing
             #expect(try database.lines().isEmpty)
             let mode = try #require(home.path("access.sqlite").facts()).st_mode & 0o777
             #expect(mode == 0o600)
+        }
+    }
+
+    /// Holds:
+    /// - A program that floods the access log drives out its own lines and no others, and the log says how many are gone.
+    @Test(arguments: [AccessDatabase.Bounds(lines: 100), AccessDatabase.Bounds(bytes: 1 << 20)])
+    func whoFloodsTheLogLosesItsOwnLines(_ bounds: AccessDatabase.Bounds) throws {
+        try TestHome.with { home in
+            let file = home.path("access.sqlite")
+            let database = try AccessDatabase(file: file, bounds: bounds)
+            let now = FileTime.now.seconds
+            let keep = Duration.seconds(3600)
+            database.add(
+                (0..<20).map { line("work/\($0)", at: now, .denied, program: "/bin/evil") }, keeping: keep)
+            database.add((0..<20).map { line("work/\($0)", at: now) }, keeping: keep)
+            let long = String(repeating: "x", count: bounds.lines == 100 ? 10 : 4000)
+            for round in 0..<10 {
+                let flood = (0..<50).map {
+                    line("work/\(long)\(round).\($0)", at: now, program: "/bin/flood")
+                }
+                database.add(flood, keeping: keep)
+            }
+            let counts = Dictionary(grouping: try database.lines(), by: \.program).mapValues(\.count)
+            #expect(counts["/bin/evil"] == 20 && counts["/bin/cat"] == 20, "\(counts)")
+            let left = try #require(counts["/bin/flood"])
+            #expect(left > 20 && left + 40 <= bounds.lines)
+            let dropped = try database.droppedLines()
+            #expect(dropped == [DroppedLines(program: "/bin/flood", count: 500 - left, last: now)])
+            if bounds.lines > 100 { #expect(try #require(file.facts()).st_size < 3 << 20) }
+            // It is forgotten when the lines would be.
+            database.add([line("work/z", at: now)], keeping: .seconds(-120))
+            #expect(try database.droppedLines().isEmpty)
         }
     }
 

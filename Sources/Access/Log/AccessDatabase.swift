@@ -5,15 +5,17 @@ public import SystemPackage
 
 /// The file of the log. Nothing depends on it: one that cannot be read is set aside and begun anew.
 public final class AccessDatabase: Sendable {
-    /// So many lines are kept at most.
-    static let mostLines: Int64 = 50_000
     /// Reads that are alike become one line for so many seconds.
     private static let together: Int64 = 60
 
     private let queue: DatabaseQueue
+    private let bounds: Bounds
 
     /// Opens or creates the file.
-    public init(file: FilePath) throws {
+    public convenience init(file: FilePath) throws { try self.init(file: file, bounds: Bounds()) }
+
+    init(file: FilePath, bounds: Bounds) throws {
+        self.bounds = bounds
         do {
             queue = try Self.open(file)
         } catch is DatabaseError {
@@ -48,6 +50,14 @@ public final class AccessDatabase: Sendable {
                     CREATE INDEX readBySecret ON read (secret, program);
                     CREATE INDEX readByRevision ON read (revision);
                     CREATE TABLE program (path TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+        migrator.registerMigration("dropped lines") { database in
+            try database.execute(
+                sql: """
+                    CREATE INDEX readByProgram ON read (program);
+                    CREATE TABLE dropped (
+                        program TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
         try migrator.migrate(queue)
@@ -90,13 +100,11 @@ public final class AccessDatabase: Sendable {
                 try Self.add(line, count, last, revision, database)
             }
             let oldest = FileTime.now.seconds - Int64(time / .seconds(1))
-            try database.execute(
-                sql: "DELETE FROM read WHERE last < ? OR id <= (SELECT max(id) FROM read) - ?",
-                arguments: [oldest, mostLines])
+            try database.execute(sql: "DELETE FROM read WHERE last < ?", arguments: [oldest])
+            try database.execute(sql: "DELETE FROM dropped WHERE last < ?", arguments: [oldest])
+            try bounds.keep(database)
         }
     }
-
-    private var mostLines: Int64 { Self.mostLines }
 
     private static func add(
         _ line: AccessLine, _ count: Int, _ last: Int64, _ revision: Int64, _ database: Database
@@ -138,6 +146,11 @@ public final class AccessDatabase: Sendable {
         public init(place: String? = nil, program: String? = nil, since: Int64? = nil, after: Int64? = nil) {
             (self.place, self.program, self.since, self.after) = (place, program, since, after)
         }
+
+        /// Whether lines of a program are looked for.
+        public func isAbout(_ program: String) -> Bool {
+            self.program.map { program == $0 || program.hasSuffix("/" + $0) } ?? true
+        }
     }
 
     /// The lines that are looked for, the oldest first.
@@ -156,6 +169,11 @@ public final class AccessDatabase: Sendable {
             while let row = try rows.next() { if let line = AccessLine(row) { lines.append(line) } }
             return lines
         }
+    }
+
+    /// Which programs have had more reads than the log has room for.
+    public func droppedLines() throws -> [DroppedLines] {
+        try queue.read { try DroppedLines.all($0) }
     }
 
     /// Whether a program's file is another one than when it was last asked about; notes that it is now.

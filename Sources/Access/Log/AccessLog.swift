@@ -17,8 +17,6 @@ public final class AccessLog: Sendable {
         var (written, added) = (0, 0)
         var isFlushing = false
         var isClosed = false
-        /// Reads that found the queue full.
-        var lost = 0
     }
 
     /// A read, as it happened.
@@ -71,10 +69,7 @@ public final class AccessLog: Sendable {
         guard isNoting.load(ordering: .acquiring) else { return }
         let time = FileTime.now.seconds
         let isFirst = queue.withLock { queue in
-            guard queue.events.count < Self.mostWaiting, !queue.isClosed else {
-                queue.lost += 1
-                return false
-            }
+            guard queue.events.count < Self.mostWaiting, !queue.isClosed else { return false }
             queue.events.append(
                 Event(reader: reader, secret: secret, decision: decision, outcome: outcome, time: time))
             queue.added += 1

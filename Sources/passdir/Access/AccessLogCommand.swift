@@ -77,6 +77,7 @@ struct AccessLogCommand: ParsableCommand {
         }
         let database = try AccessDatabase(file: file)
         if follow, since == nil { search.after = try database.lines().last?.revision }
+        if !follow { try Self.tell(database.droppedLines(), search) }
         repeat {
             for line in try database.lines(search) {
                 search.after = line.revision
@@ -84,6 +85,16 @@ struct AccessLogCommand: ParsableCommand {
             }
             if follow { PosixThread.sleep(for: Self.interval) }
         } while follow
+    }
+
+    /// That something is missing is said also to programs.
+    private static func tell(_ dropped: [DroppedLines], _ search: AccessDatabase.Search) {
+        for one in dropped where one.last >= search.since ?? 0 && search.isAbout(one.program) {
+            let time = Timestamp(seconds: one.last).local
+            StandardError.print(
+                "passdir: \(one.count) older line\(one.count == 1 ? "" : "s") of \(one.program), until \(time), "
+                    + "are gone: it had more than the log has room for")
+        }
     }
 
     private static func seconds(_ typed: String) throws -> Int64 {
