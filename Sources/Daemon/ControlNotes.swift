@@ -20,6 +20,7 @@ enum ControlNotes {
           at/WHEN/STORE/PATH       the store as it was at a commit, tag, branch, day or time: 2026-10-01, HEAD~3
           history/STORE/PATH/      the versions of a secret, named by time and commit
           rendered/NAME            a template with a value for each of its references; passdir help template
+          run/ID/NAME              a value for a program, as long as it runs; passdir help run
           status.json              what passdir status --json prints
           version                  the version of passdir
 

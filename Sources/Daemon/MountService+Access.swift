@@ -1,7 +1,11 @@
 import Access
+import Contents
+import Fuse
 import Glibc
 import Mount
 import Stores
+import System
+import SystemPackage
 
 extension MountService {
     func access() -> AccessReport {
@@ -13,6 +17,25 @@ extension MountService {
             .intersection(names).sorted()
         report.problem = stores.configurationProblem
         return report
+    }
+
+    func holdFiles(_ files: [HeldFileRequest], for process: Int32) throws(ControlError) -> String {
+        do {
+            let held = try files.map { file in
+                guard let name = RegisteredTemplate.fileName(file.name) else {
+                    throw ControlError(.failed, "\(file.name) cannot be the name of a file")
+                }
+                return try HeldFile(name: name, reference: file.reference)
+            }
+            let folder = try filesystem.hold(held, for: RunningProcess(process))
+            return session.mountPoint.pushing(folder).string
+        } catch let error as ControlError {
+            throw error
+        } catch let error as ContentsError {
+            throw ControlError(.failed, error.message)
+        } catch {
+            throw ControlError(.failed, "the daemon cannot see the process that asks: \(error)")
+        }
     }
 
     func mayRead(_ secret: String, command: Int32) -> Bool {

@@ -33,6 +33,8 @@ extension StoreFilesystem {
         mount.kept.forgetAll { store in locked.contains { $0 === store } }
         for (store, nodes) in nodes { store.wipeContents(of: nodes) }
         for node in control.values.wipe(of: locked) { kernelForgets(node) }
+        control.sentences.forget()
+        control.templates.forgetFailures()
         for store in locked { control.past?.contents.lock(store) }
         for case let version as OpenVersion in handles.files
         where locked.contains(where: { $0 === version.content.store }) { kernelForgets(version.node) }

@@ -1,6 +1,8 @@
 public import Fuse
 public import Stores
 import Synchronization
+public import Contents
+public import System
 public import SystemPackage
 
 extension StoreFilesystem {
@@ -107,6 +109,23 @@ extension StoreFilesystem {
 
     /// The rendered files that could not be made when they were opened last, with a sentence each.
     public var renderingFailures: [(name: Name, sentence: String)] { control.templates.failures }
+
+    /// Shows files with values for as long as a process runs, and then no more.
+    /// - Returns: their folder, below the mount point.
+    /// - Throws: `.missing` for a file whose secret is not there; `.system` where there are too many such folders.
+    public func hold(_ files: [HeldFile], for owner: RunningProcess) throws(ContentsError) -> FilePath {
+        for file in files {
+            if let objection = control.objection(toHolding: file) {
+                throw ContentsError(.missing, objection)
+            }
+        }
+        do throws(Errno) {
+            let name = try control.held.hold(files, for: owner)
+            return FilePath(root: nil, components: ControlDirectory.name, ControlPlace.runName, name)
+        } catch {
+            throw ContentsError(.system, "too many programs with files run: \(error)")
+        }
+    }
 
     private func shown(_ store: Store) -> (name: Name, store: MountedStore)? {
         for case (let name, let mounted as MountedStore) in top.state.withLock({ $0.entries })

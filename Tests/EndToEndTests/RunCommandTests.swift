@@ -128,7 +128,9 @@ import Testing
                     // Once it reads: a key that comes while the shell hands the terminal over is lost.
                     TerminalStep(at: "ready", type: "one\n"), TerminalStep(at: "one\r\none", type: "\u{1A}"),
                     TerminalStep(at: "> ", type: "jobs\n"),
-                    TerminalStep(at: "Stopped", type: "fg\n"), TerminalStep(at: "fg\r\n", type: ""),
+                    // At the prompt: what is typed before is in the queue without an echo when cat goes on.
+                    TerminalStep(at: "Stopped", type: ""), TerminalStep(at: "> ", type: "fg\n"),
+                    TerminalStep(at: "fg\r\n", type: ""),
                     TerminalStep(at: "cat'", type: "back\n"),
                     TerminalStep(at: "back\r\nback", type: "\u{4}"), TerminalStep(at: "> ", type: "exit 5\n"),
                 ])
@@ -195,6 +197,67 @@ import Testing
                 #expect(status == 64 || done.errors.filter(\.isNewline).count == 1, "\(words): \(done)")
             }
             #expect(!FileCalls.exists(home.path("ran")))
+        }
+    }
+
+    /// Holds:
+    /// - With `--files` the values are in files of the mount, which are there until the command has ended and are judged for
+    ///   the program that opens them.
+    @Test func valuesAreInFilesOfTheMount() throws {
+        try withStore { home, marker in
+            let words = [
+                "run", "--files", "--env", "A=passdir://work/db#first", "--env", "B=passdir://work/db",
+            ]
+            let unmounted = try home.run(["passdir"] + words + ["--", "touch", "ran"])
+            #expect(
+                unmounted.exitCode == 1
+                    && unmounted.errors
+                        == "passdir: --files needs the mount, and nothing is mounted: passdir mount\n",
+                "\(unmounted)")
+            try home.mount()
+            // What executes something else is the same command; a child of its own reads, too.
+            let script = """
+                cat "$A"; echo "|$(ls "${A%/*}" | tr '\n' ' ')|"; tail -n 1 "$B"; echo "$LITERAL"
+                stat -c %a "$A"; tr '\\0' '\\n' </proc/$$/environ | grep -c "$MARKER"; echo "$A" >path
+                exec bash -c 'cat "$A" >/dev/null && echo again; exit 5'
+                """
+            try home.write("LITERAL=word\n", to: "a.env")
+            let done = try home.run(
+                ["passdir"] + words + [
+                    "--env-file", "a.env", "--", "env", "MARKER=^[AB]=.*\(marker)", "bash", "-c", script,
+                ])
+            let first = "\(marker) $HOME passdir://work/db#user"
+            #expect(done.output == "\(first)|A B |\nuser: me\nword\n400\n0\nagain\n", "\(done)")
+            #expect(done.exitCode == 5)
+            let path = try home.text(of: "path").dropLast()
+            #expect(path.hasPrefix(home.visible(".passdir/run/").string))
+            #expect(!FileCalls.exists(FilePath(String(path))))
+            #expect(!FileCalls.exists(FilePath(String(path)).removingLastComponent()))
+            #expect(try home.succeed(["ls", "mnt/.passdir/run"]).isEmpty)
+
+            let missing = try home.passdir(
+                "run", "--files", "--env", "A=passdir://work/no", "--", "touch", "ran")
+            #expect(missing.exitCode == 1)
+            #expect(
+                missing.errors.contains("there is no value for passdir://work/no: there is no secret"),
+                "\(missing)")
+            try home.write("A=\"x passdir://work/db\"\n", to: "b.env")
+            let mixed = try home.passdir("run", "--files", "--env-file", "b.env", "--", "touch", "ran")
+            #expect(
+                mixed.exitCode == 1 && mixed.errors.contains("must be a reference and nothing else"),
+                "\(mixed)")
+            #expect(!FileCalls.exists(home.path("ran")))
+
+            // Who opens the file is judged, not who ran passdir.
+            try home.succeed(["cp", "/bin/cat", "denied"])
+            try home.succeed(["passdir", "access", "set", "work", "--deny", home.path("denied").string])
+            let judged = try home.run(
+                [
+                    "passdir", "run", "--files", "--env", "A=passdir://work/db#user", "--", "bash", "-c",
+                    "./denied $A; cat $A",
+                ])
+            #expect(judged.output == "me" && judged.errors.contains("Permission denied"), "\(judged)")
+            try home.unmount()
         }
     }
 

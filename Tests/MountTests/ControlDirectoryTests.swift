@@ -21,7 +21,7 @@ import Testing
         try TestMount.with { mount in
             let listed = try mount.names("")
             #expect(listed == ["home", "work"])
-            #expect(try mount.names(".passdir") == ["fields", "first", "otp", "rendered"])
+            #expect(try mount.names(".passdir") == ["fields", "first", "otp", "rendered", "run"])
             #expect(try mount.names(".passdir/first") == ["home", "work"])
             #expect(try mount.attributes(".passdir").permissions == 0o500)
             for missing in [".passdir/nosuch", ".passdir/first/nosuch", "work/.passdir"] {

@@ -103,13 +103,43 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Why a rendered file could not be made names nothing of a secret's text, and a lock forgets it.
+    @Test func aSentenceTellsNothingOfTheText() throws {
+        try TestMount.with { mount in
+            try mount.encrypt("pw\nRecovery A1-B2: c\n", "work/a.gpg")
+            try Self.register("passdir://work/a#nosuch", "env", in: mount)
+            #expect(mount.failure { () throws(Errno) in try mount.read(Self.path) } == .ioError)
+            let sentence = try mount.attribute("error", of: Self.path)
+            #expect(
+                sentence.contains("has no field \"nosuch\"") && !sentence.contains("Recovery"), "\(sentence)")
+            #expect(!mount.filesystem.renderingFailures.isEmpty)
+            mount.lock("work")
+            #expect(mount.filesystem.renderingFailures.isEmpty)
+            #expect(
+                mount.failure { () throws(Errno) in try mount.attribute("error", of: Self.path) } == .noData)
+        }
+    }
+
+    /// What /proc shows would be this process's own.
+    @Test func aTemplateIsNoFileOfProc() throws {
+        try TestMount.with { mount in
+            try mount.encrypt("pw\n", "work/a.gpg")
+            try Self.register("passdir://work/a", "env", in: mount)
+            let file = mount.disk("env.tpl").string
+            #expect(unlink(file) == 0 && symlink("/proc/self/environ", file) == 0)
+            #expect(mount.failure { () throws(Errno) in try mount.read(Self.path) } == .ioError)
+            #expect(try mount.attribute("error", of: Self.path).contains("is no regular file"))
+        }
+    }
+
     @Test(arguments: [
         (
             "a\npassdir://work/none#x",
             "passdir://work/none#x in line 2: there is no secret \"none\" in the store"
         ),
         ("passdir://away/a", "the mount shows no store \"away\""),
-        ("passdir://work/a#url", "work/a has no field \"url\"; it has: user"),
+        ("passdir://work/a#url", "work/a has no field \"url\""),
         ("passdir://work/a?otp", "work/a has no otpauth URI"),
         ("passdir://work/counted?otp", "work/counted counts its codes"),
         ("passdir://work/../home/a", "there is no secret"),

@@ -3,10 +3,13 @@ import SystemPackage
 
 extension TemplateReference.Part {
     /// What of a secret's text is meant, in secret memory: for `.oneTimeCode` the otpauth URI that makes codes.
-    /// - Parameter name: STORE/PATH, for the sentence where there is no such part.
+    /// - Parameters:
+    ///   - name: STORE/PATH, for the sentence where there is no such part.
+    ///   - tellsFields: whether that sentence may name the fields that there are. They are of the secret's text: whoever may not
+    ///     read it must not see the sentence.
     /// - Throws: `.missing` where it is not there; `.system` without memory.
     public func source(
-        in text: UnsafeRawBufferPointer, named name: String
+        in text: UnsafeRawBufferPointer, named name: String, tellsFields: Bool
     ) throws(ContentsError) -> SecretBytes {
         let secret = SecretText(text)
         let range: Range<Int>
@@ -20,7 +23,9 @@ extension TemplateReference.Part {
         case .field(let key):
             guard let field = secret.field(named: key) else {
                 throw ContentsError(
-                    .missing, "\(name) has no field \"\(key)\"; it has: \(Self.names(secret))")
+                    .missing,
+                    "\(name) has no field \"\(key)\"" + (tellsFields ? "; it has: \(Self.names(secret))" : "")
+                )
             }
             range = field.value
         case .oneTimeCode:

@@ -74,6 +74,17 @@ public struct VariableTemplate: Sendable {
         return output.finish()
     }
 
+    /// Whether there is a reference in the value.
+    public var hasReferences: Bool {
+        pieces.contains { piece in if case .reference = piece { true } else { false } }
+    }
+
+    /// The reference that is all of the value, as it is written; nil where there is none, or more than it.
+    public var reference: String? {
+        guard pieces.count == 1, case .reference(let reference) = pieces[0] else { return nil }
+        return reference.text
+    }
+
     /// As a shell has them, and with dots and hyphens, which programs that take such names use.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, first.isLetter || first == UInt8(ascii: "_") else { return false }

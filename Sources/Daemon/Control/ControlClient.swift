@@ -144,6 +144,21 @@ public struct ControlClient: Sendable {
             returning: [String: Bool].self)["isAllowed"] ?? false
     }
 
+    /// Has the mount show files with values until this process has ended, whatever it executes meanwhile.
+    ///
+    /// - Returns: their folder.
+    /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed` for a reference that leads nowhere.
+    public func holdFiles(
+        _ files: [HeldFileRequest], limit: Duration = .seconds(30)
+    ) throws(ControlError) -> FilePath {
+        let reply = try call(
+            ControlInterface.holdFiles, ["files": files], limit: limit, returning: [String: String].self)
+        guard let folder = reply["folder"] else {
+            throw ControlError(.refused, "the daemon sent a reply that this passdir does not understand")
+        }
+        return FilePath(folder)
+    }
+
     /// Brings stores and their remotes together; returns when that is done or has failed.
     ///
     /// - Parameters:

@@ -61,6 +61,8 @@ struct ControlDispatch: Sendable {
             return result(service.access())
         case ControlInterface.judgeRead:
             return judgeRead(message, peer)
+        case ControlInterface.holdFiles:
+            return holdFiles(message, peer)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -139,6 +141,14 @@ struct ControlDispatch: Sendable {
         // Who asks is what the kernel says, not what is said: else anybody could pass for another program.
         let isAllowed = service.mayRead(call.parameters.secret, command: peer)
         return result(["isAllowed": isAllowed])
+    }
+
+    private func holdFiles(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {
+        struct Parameters: Decodable { let files: [HeldFileRequest] }
+        return answer(message, "files") { (parameters: Parameters?) throws(ControlError) in
+            let folder = try service.holdFiles(parameters?.files ?? [], for: peer)
+            return result(["folder": folder])
+        }
     }
 
     private func synchronize(_ message: [UInt8]) -> [UInt8]? {

@@ -15,6 +15,7 @@ enum ControlInterface {
     static let reload = "org.passdir.Control.Reload"
     static let access = "org.passdir.Control.Access"
     static let judgeRead = "org.passdir.Control.JudgeRead"
+    static let holdFiles = "org.passdir.Control.HoldFiles"
     static let getInfo = "org.varlink.service.GetInfo"
     static let getDescription = "org.varlink.service.GetInterfaceDescription"
 
@@ -161,6 +162,13 @@ enum ControlInterface {
         # Judges a read of a secret (STORE/PATH) by a process, as the mount does: for a command that prints it on behalf of who
         # started it. Replies when a person has answered, where one is asked.
         method JudgeRead(secret: string) -> (isAllowed: bool)
+
+        # A file with the value of a reference (passdir://STORE/PATH#field).
+        type HeldFile (name: string, reference: string)
+
+        # Shows files until the process that asks has ended, whatever it executes. `folder` is where they are, absolute. Rules
+        # and locks apply to who opens one.
+        method HoldFiles(files: []HeldFile) -> (folder: string)
 
         # Files in the mount are open.
         error Busy (message: string)

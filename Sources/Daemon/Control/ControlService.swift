@@ -52,6 +52,12 @@ public protocol ControlService: Sendable {
     /// - Throws: `failed` for a name that no store has.
     func unlock(stores: [String]?) throws(ControlError)
 
+    /// Shows files with values until a process has ended.
+    ///
+    /// - Returns: their folder, absolute.
+    /// - Throws: `failed` where one of them cannot be, with a sentence that names its reference.
+    func holdFiles(_ files: [HeldFileRequest], for process: Int32) throws(ControlError) -> String
+
     /// The rules of who may read that are in force; returns when what was read so far is in the log.
     func access() -> AccessReport
 
@@ -81,6 +87,11 @@ extension ControlService {
     /// A service without stores has nothing to unlock.
     public func unlock(stores: [String]?) throws(ControlError) {}
 
+    /// A service without stores has no values.
+    public func holdFiles(_ files: [HeldFileRequest], for process: Int32) throws(ControlError) -> String {
+        throw ControlError(.failed, "no store is mounted")
+    }
+
     /// A service without stores has no rules.
     public func access() -> AccessReport {
         AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
@@ -91,4 +102,15 @@ extension ControlService {
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?
     ) throws(ControlError) -> [SyncReport] { [] }
+}
+
+/// A file that is to show a value.
+public struct HeldFileRequest: Codable, Sendable {
+    /// What it is called.
+    public var name: String
+    /// As in a template, and nothing else.
+    public var reference: String
+
+    /// A file by its parts.
+    public init(name: String, reference: String) { (self.name, self.reference) = (name, reference) }
 }

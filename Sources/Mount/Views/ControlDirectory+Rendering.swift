@@ -11,12 +11,9 @@ import SystemPackage
 /// names, so that rules, locks and log have their say of each, and closed again once their values are copied.
 extension ControlDirectory {
     /// Opens a rendered file. The wait for a template's disk and for people holds no thread of the mount.
-    func openRendered(
-        _ node: Node, _ name: Name, for caller: Caller
-    ) throws(Errno) -> Reply<any OpenFile> {
-        guard let template = templates.template(name) else { throw .noSuchFileOrDirectory }
+    func openRendered(_ source: RenderedSource, _ node: Node, for caller: Caller) -> Reply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
-        let job = Rendering(self, template, node, caller) { reply.give($0) }
+        let job = Rendering(self, source, node, caller) { reply.give($0) }
         do throws(Errno) {
             // Another disk than any store's, which need not answer.
             try PosixThread.start(named: "template") { job.run() }
@@ -30,16 +27,16 @@ extension ControlDirectory {
 /// One open of a rendered file.
 private final class Rendering: Sendable {
     private let control: ControlDirectory
-    private let registered: RegisteredTemplate
+    private let source: RenderedSource
     private let node: Node
     private let caller: Caller
     private let give: @Sendable (Result<any OpenFile, Errno>) -> Void
 
     init(
-        _ control: ControlDirectory, _ registered: RegisteredTemplate, _ node: Node, _ caller: Caller,
+        _ control: ControlDirectory, _ source: RenderedSource, _ node: Node, _ caller: Caller,
         _ give: @escaping @Sendable (Result<any OpenFile, Errno>) -> Void
     ) {
-        (self.control, self.registered, self.node) = (control, registered, node)
+        (self.control, self.source, self.node) = (control, source, node)
         (self.caller, self.give) = (caller, give)
     }
 
@@ -47,9 +44,9 @@ private final class Rendering: Sendable {
 
     func run() {
         do throws(ValueError) {
-            let file = try TemplateFile(registered.file, mountPoint: mount.options.mountPoint)
+            let file = try source.template(mountPoint: mount.options.mountPoint)
             // All are found before one is read.
-            let secrets = try control.secrets(of: file.template.resolved(for: registered.kind))
+            let secrets = try control.secrets(of: file.template.resolved(for: source.kind))
             let values = GatheredValues(of: secrets.map(\.store))
             control.values.add(values)
             read(secrets[...], values) { result in
@@ -104,7 +101,8 @@ private final class Rendering: Sendable {
             let value = try ValueError.of(reference) { () throws(ValueError) in
                 try open.withText { (text) throws(ValueError) in
                     do throws(ContentsError) {
-                        return try reference.target.part.source(in: text, named: secret.name)
+                        return try reference.target.part.source(
+                            in: text, named: secret.name, tellsFields: false)
                     } catch {
                         throw ValueError(error)
                     }
@@ -128,7 +126,7 @@ private final class Rendering: Sendable {
         _ file: TemplateFile, _ secrets: [ReferencedSecret], _ values: GatheredValues
     ) throws(ValueError) {
         for secret in secrets { try checkUnlocked(secret) }
-        let made = try values.render(file.template, for: registered.kind)
+        let made = try values.render(file.template, for: source.kind)
         let opened = ValueFile(made, node: node, stores: values.stores, mount, among: control.values)
         // First known, then looked at: a lock finds it, or is found.
         control.values.add(opened)
@@ -147,8 +145,7 @@ private final class Rendering: Sendable {
         }
         mount.correctSize(of: node, to: opened.size)
         node.toldSize.store(opened.size, ordering: .releasing)
-        control.templates.note(
-            .success(RenderedTemplates.Made(size: opened.size, modified: modified)), of: registered)
+        note(.success(RenderedTemplates.Made(size: opened.size, modified: modified)))
         guard made.delay > 0 else { return give(.success(opened)) }
         mount.background.asyncAfter(deadline: .now() + made.delay) { self.give(.success(opened)) }
     }
@@ -161,8 +158,18 @@ private final class Rendering: Sendable {
 
     private func fail(_ error: ValueError) {
         // Nothing is wrong where somebody did not want to wait.
-        if error.errno != .interrupted { control.templates.note(.failure(error), of: registered) }
+        if error.errno != .interrupted { note(.failure(error)) }
         give(.failure(error.errno))
+    }
+
+    private func note(_ result: Result<RenderedTemplates.Made, ValueError>) {
+        switch source {
+        case .registered(let template): control.templates.note(result, of: template)
+        case .held:
+            var sentence: String?
+            if case .failure(let error) = result { sentence = error.sentence }
+            control.sentences.set(sentence, for: control.tree.visiblePath(of: node))
+        }
     }
 }
 

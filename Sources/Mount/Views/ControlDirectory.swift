@@ -22,6 +22,8 @@ final class ControlDirectory: ReadOnlySubtree {
     let sentences = ValueSentences()
     /// Templates, each shown as a file with its values.
     let templates = RenderedTemplates()
+    /// Files that programs were given for as long as they run.
+    let held = HeldFiles()
     /// What stores held; nil where no history is shown.
     let past: PastDirectory?
 
@@ -70,9 +72,13 @@ final class ControlDirectory: ReadOnlySubtree {
             switch thing {
             case .top:
                 listed(notes.map(\.name), .regular, in: folder)
-                    + listed(views.map(\.name) + [ControlPlace.renderedName], .directory, in: folder)
+                    + listed(
+                        views.map(\.name) + [ControlPlace.renderedName, ControlPlace.runName], .directory,
+                        in: folder)
                     + listed(past == nil ? [] : [PastDirectory.name], .directory, in: folder)
             case .rendered: listed(templates.names, .regular, in: folder)
+            case .runs: listed(held.names, .directory, in: folder)
+            case .run(let files): listed(files.map(\.name), .regular, in: folder)
             case .view: listed(top.names, .directory, in: folder)
             case .folder(let view, let store, let node):
                 try store.entries(of: node).compactMap { entry in
@@ -81,7 +87,7 @@ final class ControlDirectory: ReadOnlySubtree {
                     }
                 }
             case .fieldList, .versions: []
-            case .note, .value, .renderedFile, .link: throw .notDirectory
+            case .note, .value, .renderedFile, .heldFile, .link: throw .notDirectory
             }
         }
     }
@@ -113,12 +119,18 @@ final class ControlDirectory: ReadOnlySubtree {
 
     private func attributes(of node: Node, _ thing: ControlThing) throws(Errno) -> Attributes {
         switch thing {
-        case .top, .view, .rendered: return attributesUnseen(of: node)
+        case .top, .view, .rendered, .runs, .run: return attributesUnseen(of: node)
         case .renderedFile(let name):
             // What it was when it was made last. Nobody looks at its template here: that may lie on another disk.
             let made = templates.made(name)
             var facts = mount.attributes(of: node, permissions: 0o400, size: made.size)
             if let time = made.modified { (facts.modificationTime, facts.changeTime) = (time, time) }
+            return facts
+        case .heldFile(let file):
+            // As a value's below.
+            let size = max(0, node.toldSize.load(ordering: .acquiring))
+            var facts = mount.attributes(of: node, permissions: 0o400, size: size)
+            (facts.modificationTime, facts.changeTime) = (file.made, file.made)
             return facts
         case .note(let note):
             let size =
@@ -161,7 +173,12 @@ final class ControlDirectory: ReadOnlySubtree {
     func extendedAttribute(_ attribute: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
         try found(place(of: node)) { (thing) throws(Errno) in
             switch thing {
-            case .top, .note, .view, .rendered: throw .noData
+            case .top, .note, .view, .rendered, .runs, .run: throw .noData
+            case .heldFile:
+                guard TellingAttribute(attribute) == .error,
+                    let sentence = sentences.of(tree.visiblePath(of: node))
+                else { throw .noData }
+                return Array(VisibleText.line(sentence).utf8)
             case .renderedFile(let name):
                 guard TellingAttribute(attribute) == .error, let sentence = templates.failure(name) else {
                     throw .noData
@@ -191,8 +208,13 @@ final class ControlDirectory: ReadOnlySubtree {
             return open(note, node)
         case .below(let view, let store, let path):
             return try openValue(node, view, store, path, for: caller)
-        case .renderedFile(let name): return try openRendered(node, name, for: caller)
-        case .top, .view, .rendered: throw .isDirectory
+        case .renderedFile(let name):
+            guard let template = templates.template(name) else { throw .noSuchFileOrDirectory }
+            return openRendered(.registered(template), node, for: caller)
+        case .heldFile(let name, let run):
+            guard let file = held.file(name, in: run) else { throw .noSuchFileOrDirectory }
+            return openRendered(.held(file), node, for: caller)
+        case .top, .view, .rendered, .runs, .run: throw .isDirectory
         }
     }
 
@@ -240,6 +262,13 @@ extension ControlDirectory {
         case .renderedFile(let name):
             guard templates.template(name) != nil else { throw .noSuchFileOrDirectory }
             return try body(.renderedFile(name))
+        case .runs: return try body(.runs)
+        case .run(let name):
+            guard let files = held.files(name) else { throw .noSuchFileOrDirectory }
+            return try body(.run(files))
+        case .heldFile(let name, let run):
+            guard let file = held.file(name, in: run) else { throw .noSuchFileOrDirectory }
+            return try body(.heldFile(file))
         case .note(let name):
             guard let note = note(name) else { throw .noSuchFileOrDirectory }
             return try body(.note(note))

@@ -32,9 +32,17 @@ enum ControlPlace: Equatable {
     case rendered
     /// A rendered template.
     case renderedFile(Name)
+    /// The folder of what programs that run were given.
+    case runs
+    /// The folder of one of them.
+    case run(Name)
+    /// A file in it.
+    case heldFile(Name, run: Name)
 
     /// The folder of rendered templates.
     static let renderedName: Name = "rendered"
+    /// The folder of what programs that run were given.
+    static let runName: Name = "run"
 
     /// - Parameter names: from below the control directory.
     init(_ names: [Name]) {
@@ -44,6 +52,14 @@ enum ControlPlace: Equatable {
         }
         if first == Self.renderedName {
             self = names.count == 1 ? .rendered : .renderedFile(names[names.count - 1])
+            return
+        }
+        if first == Self.runName {
+            switch names.count {
+            case 1: self = .runs
+            case 2: self = .run(names[1])
+            default: self = .heldFile(names[names.count - 1], run: names[1])
+            }
             return
         }
         guard let view = View(first) else {
@@ -61,6 +77,9 @@ enum ControlThing {
     case view
     case rendered
     case renderedFile(Name)
+    case runs
+    case run([HeldFile])
+    case heldFile(HeldFile)
     /// A folder of a store, shown by a view.
     case folder(View, MountedStore, Node)
     /// A secret as the folder of its fields.
@@ -74,8 +93,8 @@ enum ControlThing {
 
     var kind: Node.Kind {
         switch self {
-        case .top, .view, .rendered, .folder, .fieldList, .versions: .directory
-        case .note, .value, .renderedFile: .plain
+        case .top, .view, .rendered, .runs, .run, .folder, .fieldList, .versions: .directory
+        case .note, .value, .renderedFile, .heldFile: .plain
         case .link: .symbolicLink
         }
     }

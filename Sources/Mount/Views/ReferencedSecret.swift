@@ -44,6 +44,18 @@ extension ControlDirectory {
         return found
     }
 
+    /// Why a file cannot be held, as a sentence without a full stop; nil where its secret is there. Decrypts nothing.
+    func objection(toHolding file: HeldFile) -> String? {
+        for reference in file.template.references {
+            do throws(ValueError) {
+                tree.forget(try secret(reference.target).node.inode, count: 1)
+            } catch {
+                return "there is no value for \(reference.text): \(error.sentence ?? "\(error.errno)")"
+            }
+        }
+        return nil
+    }
+
     /// Gives back the lookups of `secrets`.
     func forget(_ secrets: [ReferencedSecret]) {
         for secret in secrets { tree.forget(secret.node.inode, count: 1) }

@@ -65,6 +65,15 @@ final class RenderedTemplates: Sendable {
         }
     }
 
+    /// Forgets why files could not be made, unless that was a lock: what a secret has been found to lack tells something of it.
+    func forgetFailures() {
+        known.withLock { known in
+            for index in known.indices where known[index].failure?.lockedStore == nil {
+                known[index].failure = nil
+            }
+        }
+    }
+
     /// Notes what became of an open; one of a template that is no longer registered is nothing to tell.
     func note(_ result: Result<Made, ValueError>, of template: RegisteredTemplate) {
         known.withLock { known in

@@ -9,6 +9,8 @@ struct TemplateFile: Sendable {
     /// When the file was changed last.
     let modified: FileTime
 
+    init(_ template: Template, modified: FileTime) { (self.template, self.modified) = (template, modified) }
+
     /// Reads it; may wait for its disk.
     ///
     /// What lies in the mount is no template: it would be read in the name of this process, whoever opens what is made of it.

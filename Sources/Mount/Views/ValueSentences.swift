@@ -18,6 +18,9 @@ final class ValueSentences: Sendable {
         }
     }
 
+    /// What a secret has been found to lack tells something of it.
+    func forget() { known.withLock { $0 = [] } }
+
     func of(_ path: FilePath?) -> String? {
         known.withLock { $0.first { $0.path == path }?.sentence }
     }

@@ -16,6 +16,10 @@ struct RunCommand: ParsableCommand {
             shell. An env file has lines NAME=VALUE with references in the values. If a reference has no value, nothing is run. \
             The last of several values for one variable counts, and --env comes last.
 
+            With --files, a variable whose value is a reference gets the path of a file in the mount that holds the value, and \
+            is gone when the command has ended. The value is made whenever the file is opened, and the access rules apply to \
+            the program that opens it.
+
             The command takes passdir's place: terminal, signals, process group and exit status are as without passdir, but it \
             makes no core dump. The values are in no file and no argument. Your other programs can read them in \
             /proc/PID/environ as long as the command or what it starts runs. The access rules apply to the program that runs \
@@ -24,6 +28,7 @@ struct RunCommand: ParsableCommand {
             Examples:
               passdir run --env PGPASSWORD=passdir://work/db#first -- psql
               passdir run --env-file .env -- docker compose up
+              passdir run --files --env KUBECONFIG=passdir://work/kube -- kubectl get pods
             """
     )
 
@@ -34,6 +39,9 @@ struct RunCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("A variable and its value; likewise.", valueName: "name=reference"))
     var env: [String] = []
+
+    @Flag(help: "Give paths of files with the values, which the mount shows as long as the command runs.")
+    var files = false
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, behind --.")
     var command: [String] = []
@@ -46,7 +54,7 @@ struct RunCommand: ParsableCommand {
         // First: all that is opened and caught from here on is ours.
         let replacement = ProcessReplacement()
         let environment = CallerEnvironment.variables()
-        let files = try envFile.map { name in
+        let inputs = try envFile.map { name in
             let input = try TemplateInput(name, orStandardInput: false)
             return (input, try input.naming { (bytes) throws(ContentsError) in try VariableFile.read(bytes) })
         }
@@ -57,27 +65,52 @@ struct RunCommand: ParsableCommand {
                 throw CommandFailure("--env: \(error)")
             }
         }
+        let templates: [(input: TemplateInput?, variable: VariableTemplate)] =
+            inputs.flatMap { input, variables in variables.map { (input, $0) } } + arguments.map { (nil, $0) }
+        let folder = try files ? hold(templates.map(\.variable), environment) : nil
         let variables = try PromptInterruption.during { cancellation in
             let values = try ReferencedValues(cancellation: cancellation, environment: environment)
-            var variables: [(name: String, value: SecretBytes)] = []
-            for (input, templates) in files {
-                for template in templates {
-                    let value = try input.naming { (_) throws(ContentsError) in
-                        try template.value { try values.value(of: $0.target) }
-                    }
-                    variables.append((template.name, value))
+            return try templates.map { input, variable in
+                if let folder, variable.reference != nil {
+                    var path = folder.appending(variable.name).string
+                    let bytes = try path.withUTF8 { try SecretBytes(copying: UnsafeRawBufferPointer($0)) }
+                    return (name: variable.name, value: bytes)
                 }
+                let value = { () throws(ContentsError) in
+                    try variable.value { try values.value(of: $0.target) }
+                }
+                guard let input else { return (name: variable.name, value: try value()) }
+                return (
+                    name: variable.name, value: try input.naming { (_) throws(ContentsError) in try value() }
+                )
             }
-            for template in arguments {
-                let value = try template.value { try values.value(of: $0.target) }
-                variables.append((template.name, value))
-            }
-            return variables
         }
         do throws(Errno) {
             try replacement.run(lastArguments: command.count, variables: variables)
         } catch {
             throw fail(error)
+        }
+    }
+
+    /// Has the mount show a file for each variable that is a reference; of several with one name the last counts.
+    private func hold(_ variables: [VariableTemplate], _ environment: [String: String]) throws -> FilePath? {
+        var references: [String: String] = [:]
+        for variable in variables {
+            if let reference = variable.reference {
+                references[variable.name] = reference
+            } else if variable.hasReferences {
+                throw CommandFailure(
+                    "with --files, the value of \(variable.name) must be a reference and nothing else: "
+                        + "passdir template makes files with more in them")
+            }
+        }
+        guard !references.isEmpty else { return nil }
+        do throws(ControlError) {
+            return try ControlClient(socket: Daemon.controlSocket(environment: environment)).holdFiles(
+                references.map { HeldFileRequest(name: $0.key, reference: $0.value) })
+        } catch {
+            guard error.code == .noDaemon else { throw CommandFailure(error.message) }
+            throw CommandFailure("--files needs the mount, and nothing is mounted: passdir mount")
         }
     }
 

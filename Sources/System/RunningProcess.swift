@@ -1,0 +1,21 @@
+import CLinux
+import Glibc
+public import SystemPackage
+
+/// A process of this moment, which no later one of the same number is taken for.
+public final class RunningProcess: Sendable {
+    private let process: OwnedDescriptor
+
+    /// - Throws: ESRCH where there is none of this number; EMFILE.
+    public init(_ number: Int32) throws(Errno) {
+        let opened = passdir_pidfd_open(number)
+        guard opened >= 0 else { throw .last }
+        process = OwnedDescriptor(opened)
+    }
+
+    /// Whether it runs no more.
+    public var hasEnded: Bool {
+        var entries = [pollfd(fd: process.raw, events: Int16(POLLIN), revents: 0)]
+        return poll(&entries, 1, 0) > 0
+    }
+}
