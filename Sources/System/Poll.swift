@@ -33,6 +33,12 @@ public enum Poll {
         return poll(&entry, 1, 0) > 0
     }
 
+    /// Whether a descriptor can be read, at this moment.
+    static func isReadable(_ descriptor: CInt) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
     /// Rounded up: a rest below a millisecond must not become a busy loop.
     private static func milliseconds(_ time: Duration) -> CInt {
         guard time < .seconds(1 << 20) else { return 1 << 30 }

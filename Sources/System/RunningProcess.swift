@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 public import SystemPackage
 
 /// A process of this moment, which no later one of the same number is taken for.
@@ -14,8 +13,5 @@ public final class RunningProcess: Sendable {
     }
 
     /// Whether it runs no more.
-    public var hasEnded: Bool {
-        var entries = [pollfd(fd: process.raw, events: Int16(POLLIN), revents: 0)]
-        return poll(&entries, 1, 0) > 0
-    }
+    public var hasEnded: Bool { Poll.isReadable(process.raw) }
 }

@@ -201,8 +201,8 @@ import Testing
     }
 
     /// Holds:
-    /// - With `--files` the values are in files of the mount, which are there until the command has ended and are judged for
-    ///   the program that opens them.
+    /// - The files of `passdir run --files` are in `run/ID` until the command has ended, and are judged for the program that
+    ///   opens them.
     @Test func valuesAreInFilesOfTheMount() throws {
         try withStore { home, marker in
             let words = [

@@ -32,7 +32,9 @@ public enum SecretPart: Sendable, Equatable {
     private static func part(
         _ part: TemplateReference.Part, of text: SecretBytes, _ name: String
     ) throws(DaemonError) -> SecretBytes {
-        try DaemonError.wrapping { try text.withUnsafeBytes { try part.source(in: $0, named: name, tellsFields: true) } }
+        try DaemonError.wrapping {
+            try text.withUnsafeBytes { try part.source(in: $0, named: name, tellsFields: true) }
+        }
     }
 
     private static func line(_ number: Int, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
