@@ -15,7 +15,8 @@ struct RestoreCommand: ParsableCommand {
             Without --at, it lists the versions on the terminal and lets you choose one. The content is encrypted to the \
             current recipients and committed as a new change; history is not rewritten, and nothing is committed if \
             nothing differs. Removed secrets come back; secrets added to a folder since then stay. The current content is \
-            committed first. If the secret is saved at the same moment, that version is kept as a conflict file.
+            committed first. If the secret is saved at the same moment, that version is kept as a conflict file. Digits that \
+            begin a commit's id mean that commit; refs/tags/NAME means a tag with such a name.
 
             Examples:
               passdir restore work/mail/imap                  # lists the versions and asks

@@ -6,7 +6,7 @@ public import SystemPackage
 
 /// Which state of a store's history is meant.
 public enum HistoryPoint: Sendable, Equatable {
-    /// A commit by its id, a branch, `HEAD~3`.
+    /// A commit by its id or the beginning of that, a branch, `HEAD~3`.
     case named(String)
     /// The newest commit that is not younger, in seconds since 1970; and what was typed.
     case at(Int64, typed: String)
@@ -88,6 +88,7 @@ extension StoreHistory {
         switch point {
         case .named(let name):
             do throws(GitError) { return try repository.commit(named: name) } catch {
+                if error.code == .invalid { throw error }
                 throw GitError(
                     code: .notFound,
                     message: "\"\(name)\" is not a day, time or commit: passdir log lists the commits")
