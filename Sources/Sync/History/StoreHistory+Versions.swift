@@ -179,15 +179,22 @@ extension StoreHistory {
 }
 
 extension StoreHistory {
-    /// What files that a version's commit had were renamed to since, by their paths on disk then.
+    /// What files that a version's commit had were renamed to since, by their paths on disk then; of those of the version also
+    /// all other files of today that hold the same, by where they belong now.
     public func laterNames(
         since version: Version, cancellation: Cancellation
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
         do throws(GitError) {
-            return try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
+            var names = try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
                 cancellation.isCancelled
             }
         } catch {
+            let byContent = try repository.namesByContent(at: tip)
+            for file in version.files {
+                names[file.path, default: []].formUnion(byContent[file.blob, default: []])
+                names[file.path]?.remove(file.path)
+            }
+            return names
             throw Failure(message: error.message)
         }
     }
