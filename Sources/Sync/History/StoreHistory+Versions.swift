@@ -135,7 +135,8 @@ extension StoreHistory {
 
     /// - Parameter path: as the mount shows it, or on disk.
     func failure(_ path: FilePath, _ reason: String) -> Failure {
-        Failure(message: "\(store.name)/\(store.visiblePath(of: path)) cannot be restored: \(reason)")
+        Failure(
+            message: "\(store.name)/\(store.visiblePath(of: path)) cannot be \(purpose.rawValue): \(reason)")
     }
 
     /// The text of a secret as it was. May ask for a passphrase, until `cancellation` ends that.
@@ -188,13 +189,13 @@ extension StoreHistory {
             var names = try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
                 cancellation.isCancelled
             }
-        } catch {
             let byContent = try repository.namesByContent(at: tip)
             for file in version.files {
                 names[file.path, default: []].formUnion(byContent[file.blob, default: []])
                 names[file.path]?.remove(file.path)
             }
             return names
+        } catch {
             throw Failure(message: error.message)
         }
     }
