@@ -72,6 +72,11 @@ public struct TypedPlace: Sendable {
         return first.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? false
     }
 
+    /// Whether it can only be the mount point itself, which holds all stores: as a path, absolute or relative.
+    public static func isMountPoint(_ text: String, environment: [String: String]) -> Bool {
+        isPath(text) && FilePath(text).absolute == mountPoint(environment)
+    }
+
     /// Where the stores are mounted, or will be.
     private static func mountPoint(_ environment: [String: String]) -> FilePath? {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))

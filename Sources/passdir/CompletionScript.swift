@@ -24,6 +24,14 @@ enum CompletionScript {
             if [[ "${#COMPREPLY[@]}" -eq 1 && "${COMPREPLY[0]}" == */ ]]; then
                 compopt -o nospace 2>/dev/null
             fi
+            # readline quotes blanks in a name, and leaves ")" and some "$" as they are.
+            if [[ "${COMPREPLY[*]}" == *[^[:alnum:]._@+/\\ -]* ]]; then
+                compopt +o filenames 2>/dev/null
+                local -i index
+                for index in "${!COMPREPLY[@]}"; do
+                    printf -v "COMPREPLY[index]" %q "${COMPREPLY[index]}"
+                done
+            fi
         }
 
         complete -o filenames -F _passdir_words passdir

@@ -7,27 +7,17 @@ import SystemPackage
 
 /// What shells complete: places in stores, keys, commits. Nothing is decrypted, and a store that cannot be read has none.
 enum PlaceCompletion {
-    /// Names that a shell reads as one word: it splits and may evaluate what it is given, and others choose names.
-    static func plain(_ names: some Sequence<String>) -> [String] {
-        names.filter { name in
-            name.unicodeScalars.allSatisfy { scalar in
-                scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
-                    || "._-@+/".unicodeScalars.contains(scalar)
-            }
-        }
-    }
-
     /// Stores, folders and secrets as STORE/PATH, one level at a time.
-    static let places = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: false) }
+    static let places = CompletionKind.words { level($0, foldersOnly: false) }
 
     /// Stores and folders.
-    static let folders = CompletionKind.custom { _, _, prefix in level(prefix, foldersOnly: true) }
+    static let folders = CompletionKind.words { level($0, foldersOnly: true) }
 
-    /// As `places`, and what every store has by its path alone.
-    static let anyPlaces = CompletionKind.custom { _, _, prefix in anywhere(prefix, foldersOnly: false) }
+    /// As `places`, and what every store has by its path alone. A store is offered as a folder: what is in it is wanted.
+    static let anyPlaces = CompletionKind.words { anywhere($0, foldersOnly: false) }
 
     /// As `folders`, likewise.
-    static let anyFolders = CompletionKind.custom { _, _, prefix in anywhere(prefix, foldersOnly: true) }
+    static let anyFolders = CompletionKind.words { anywhere($0, foldersOnly: true) }
 
     static func anywhere(_ prefix: String, foldersOnly: Bool) -> [String] {
         let names = StoreContext.definitions().map(\.name)
@@ -41,13 +31,14 @@ enum PlaceCompletion {
                 }
         }
         var seen: Set<String> = []
-        return (level(prefix, foldersOnly: foldersOnly) + bare).filter { seen.insert($0).inserted }
+        let named = level(prefix, foldersOnly: foldersOnly).map { prefix.contains("/") ? $0 : $0 + "/" }
+        return (named + bare).filter { seen.insert($0).inserted }
     }
 
     private static func level(_ prefix: String, foldersOnly: Bool) -> [String] {
         let stores = StoreContext.definitions()
         guard let slash = prefix.lastIndex(of: "/") else {
-            return plain(stores.map(\.name).filter { $0.hasPrefix(prefix) })
+            return stores.map(\.name).filter { $0.hasPrefix(prefix) }
         }
         let typed = FilePath(String(prefix[..<slash]))
         guard let name = typed.components.first?.string, !typed.isAbsolute,
@@ -67,18 +58,18 @@ enum PlaceCompletion {
             let text = "\(typed)/\(first)" + (isFolder ? "/" : "")
             if text.hasPrefix(prefix), seen.insert(text).inserted { found.append(text) }
         }
-        return plain(found)
+        return found
     }
 
     /// The conflict files.
-    static let conflicts = CompletionKind.custom { _, _, prefix in
+    static let conflicts = CompletionKind.words { prefix in
         let all = (try? StoreAccess.all(environment: CallerEnvironment.variables()))?.stores ?? []
         let names = all.flatMap { access in
             ConflictList(access.store).find().map {
                 "\(access.store.name)/\(access.store.visiblePath(of: $0.path))"
             }
         }
-        return plain(names.filter { $0.hasPrefix(prefix) })
+        return names.filter { $0.hasPrefix(prefix) }
     }
 
     /// The commits of the place that was typed before, newest first.
@@ -94,7 +85,7 @@ enum PlaceCompletion {
     }
 
     /// The fingerprints and addresses of the keys that stores name.
-    static let keys = CompletionKind.custom { _, _, prefix in
+    static let keys = CompletionKind.words { prefix in
         let keys = (try? Sharing(environment: CallerEnvironment.variables()))?.keysOfAllStores().keys ?? []
         let names = keys.flatMap { key in
             [key.fingerprint].compactMap(\.self)
@@ -103,6 +94,6 @@ enum PlaceCompletion {
                 }
         }
         var seen: Set<String> = []
-        return plain(names.filter { $0.hasPrefix(prefix) && seen.insert($0).inserted })
+        return names.filter { $0.hasPrefix(prefix) && seen.insert($0).inserted }
     }
 }

@@ -15,7 +15,8 @@ struct RestoreCommand: ParsableCommand {
             Without --at, it lists the versions on the terminal and lets you choose one. The content is encrypted to the \
             current recipients and committed as a new change; history is not rewritten, and nothing is committed if \
             nothing differs. Removed secrets come back; secrets added to a folder since then stay. The current content is \
-            committed first. If the secret is saved at the same moment, that version is kept as a conflict file.
+            committed first. If the secret is saved at the same moment, that version is kept as a conflict file. Digits that \
+            begin a commit's id mean that commit; refs/tags/NAME means a tag with such a name.
 
             Examples:
               passdir restore work/mail/imap                  # lists the versions and asks
@@ -45,7 +46,7 @@ struct RestoreCommand: ParsableCommand {
         guard !access.path.isEmpty else {
             throw CommandFailure("\(path) is a store; name a secret or a folder in it")
         }
-        let history = try StoreHistory(access.store)
+        let history = try StoreHistory(access.store, for: show ? .reading : .restoring)
         let point = try at.map(Self.point) ?? choose(history, access)
         let version = try history.version(of: access.path, secret: access.backingPath, at: point)
         if show { return try show(version, history, access) }
@@ -119,7 +120,13 @@ struct RestoreCommand: ParsableCommand {
                 "passdir: the version saved in the meantime is kept as \(access.store.name)/"
                     + access.store.visiblePath(of: other).string)
         }
-        try access.commit(changes)
+        if !changes.isEmpty {
+            let name = version.isFolder ? access.path : version.files[0].path.withoutSuffix
+            let day = Timestamp(seconds: version.time).local.prefix(10)
+            try access.commit(
+                changes.compactMap { if case .saved(let file) = $0 { file } else { nil } },
+                message: "Restore \(name) as of \(day) (\(version.commit.prefix(10))).")
+        }
         let what =
             version.isFolder
             ? "\(path): \(restored.count) of \(version.files.count.counted("secret"))" : "\(path) is"

@@ -32,9 +32,10 @@ import Testing
             for text in ["first", "second"] { try one.insert("mail/imap", text) }
             try one.insert("mail/$(touch ran)", "x")
             try home.addStores([one, two])
-            #expect(try completions(home, ["passdir", "log", "o"]) == ["one"])
+            #expect(try completions(home, ["passdir", "show", "o"]) == ["one/"])
+            #expect(try completions(home, ["passdir", "sync", "o"]) == ["one"])
             #expect(try completions(home, ["passdir", "log", "one/ma"]) == ["one/mail/"])
-            #expect(try completions(home, ["passdir", "restore", "one/mail/"]) == ["one/mail/imap"])
+            #expect(try completions(home, ["passdir", "restore", "one/mail/i"]) == ["one/mail/imap"])
             #expect(try completions(home, ["passdir", "recipients", "show", "one/ma"]) == ["one/mail/"])
             let commits = try one.git("log", "--format=%h", "--abbrev=10", "--", "mail/imap.gpg")
                 .split(separator: "\n").map(String.init)
@@ -43,8 +44,13 @@ import Testing
                 try completions(home, ["passdir", "recipients", "add", "one", "a@"]) == ["a@example.org"])
             #expect(try completions(home, ["passdir", "store", "set", "one", "userN"]) == ["userName"])
             #expect(try completions(home, ["passdir", "show", "ma"]) == ["mail/"])
-            #expect(try completions(home, ["passdir", "cp", "mail/"]) == ["mail/imap"])
-            #expect(try completions(home, ["passdir", "show", "one/mail/"]) == ["one/mail/imap"])
+            #expect(try completions(home, ["passdir", "cp", "mail/i"]) == ["mail/imap"])
+            // Nothing in a name is evaluated, whoever chose it.
+            #expect(
+                try completions(home, ["passdir", "show", "one/mail/"])
+                    == ["one/mail/$(touch ran)", "one/mail/imap"])
+            #expect(
+                try completions(home, ["passdir", "show", "one/mail/\\$\\(t"]) == ["one/mail/$(touch ran)"])
             #expect(access(home.path("ran").string, F_OK) != 0)
         }
     }

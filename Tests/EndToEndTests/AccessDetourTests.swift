@@ -66,6 +66,52 @@ import Testing
         }
     }
 
+    /// Nor does a step hide what it became that no commit tells of a rename: a merge, or one commit that brought the ciphertext and
+    /// another that removed it.
+    @Test func noStepHidesALaterName() throws {
+        try withAgent { home, store, agent in
+            for name in ["merged", "later", "copied"] { try store.insert("open/\(name)", "MARK \(name)\n") }
+            let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
+            try home.succeed(
+                [
+                    "sh", "-ec",
+                    """
+                    git checkout -q -b side; git commit -q --allow-empty -m Side.; git checkout -q main
+                    git commit -q --allow-empty -m Main.; git merge -q --no-ff --no-commit side
+                    git mv open/merged.gpg aws/renamed.gpg; git commit -qm Merge.
+                    cp open/later.gpg aside; git rm -q open/later.gpg; git commit -qm Remove.
+                    mv aside aws/back.gpg; git add aws; git commit -qm Add.
+                    cp open/copied.gpg aws/twin.gpg; git add aws; git commit -qm Copy.
+                    git rm -q open/copied.gpg; git commit -qm Remove.
+                    """,
+                ], in: store.path)
+            // What was renamed is followed also where its text was changed since.
+            try store.insert("aws/renamed", "new\n")
+            let control = home.mountPoint.appending(".passdir").string
+            for (name, now) in [("merged", "renamed"), ("later", "back"), ("copied", "twin")] {
+                for command in [
+                    "cat \(control)/at/\(before)/work/open/\(name)",
+                    "cat \(control)/history/work/open/\(name)/*",
+                    "passdir show work/open/\(name) --at \(before)",
+                    "passdir restore work/open/\(name) --at \(before)",
+                ] {
+                    let result = try home.run([agent, "-c", "\(command); :"])
+                    #expect(
+                        !result.output.contains("MARK")
+                            && (result.errors.contains("Permission denied")
+                                || result.errors.contains("work/aws/\(now)")),
+                        "\(command): \(result.output)\(result.errors)")
+                }
+                #expect(
+                    try home.run(["cat", "\(control)/at/\(before)/work/open/\(name)"]).output
+                        == "MARK \(name)\n")
+            }
+            // What has no other name is nobody else's.
+            let own = "\(control)/at/\(before)/work/open/moved"
+            #expect(try home.run([agent, "-c", "cat \(own); :"]).output == "MARK too\n")
+        }
+    }
+
     /// Holds:
     /// - A symbolic link that leads from a place with rules of who may read to one where these do not hold is shown but not
     ///   followed (EACCES).

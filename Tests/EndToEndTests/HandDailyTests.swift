@@ -289,4 +289,26 @@ import Testing
             }
         }
     }
+
+    /// Holds:
+    /// - bash and zsh complete names with blanks, quotes and signs of theirs, and run nothing of them.
+    @Test(arguments: [["bash", "--rcfile", "rc", "-i"], ["zsh", "-d", "-i"]])
+    func everyNameIsCompleted(_ shell: [String]) throws {
+        try HandStores.with { home, stores in
+            try stores[0].insert("we b&c's: `touch ran` $(touch ran)", "all of it\n")
+            let script = try home.succeed(["passdir", "--generate-completion-script", shell[0]])
+            try home.succeed(["sh", "-c", "cat > ~/completion"], input: script)
+            try home.write("PS1='ready> '; . ~/completion\n", to: "rc")
+            try home.write(
+                "PS1='ready> '; autoload -Uz compinit; compinit -D -u; . ~/completion\n", to: ".zshrc")
+            let typed = try home.onTerminal(
+                shell.map { $0 == "rc" ? home.path("rc").string : $0 },
+                [
+                    TerminalStep(at: "ready> ", type: "passdir show work/we\\ \t"),
+                    TerminalStep(at: "ran\\) ", type: "\n"), TerminalStep(at: "all of it", type: "exit\n"),
+                ])
+            #expect(typed.exitCode == 0, "\(typed)")
+            #expect(!FileCalls.exists(home.path("ran")))
+        }
+    }
 }

@@ -61,6 +61,21 @@ import Testing
             }
             let listed = try home.run(["passdir", "list", "sub"], in: home.visible("work"))
             #expect(listed.output == "work/sub/b\nwork/sub/work\n", "\(listed)")
+            // The mount point holds all stores.
+            let all = try home.succeed(["passdir", "list"])
+            for (place, folder) in [(".", ""), (home.mountPoint.string, "work"), ("..", "work"), ("./", "")] {
+                let listed = try home.run(["passdir", "list", place], in: home.visible(folder))
+                #expect(listed.output == String(decoding: all, as: UTF8.self), "\(place): \(listed)")
+            }
+            for words in [["store", "show"], ["keys"]] {
+                let named = try home.succeed(["passdir"] + words + ["work"])
+                for (place, folder) in [(".", "work"), ("..", "work/sub")] {
+                    let here = try home.run(["passdir"] + words + [place], in: home.visible(folder))
+                    #expect(here.output == String(decoding: named, as: UTF8.self), "\(words): \(here)")
+                }
+                let here = try home.run(["passdir"] + words + ["."], in: home.visible("work/sub"))
+                #expect(here.exitCode != 0 && here.errors.contains("needs a whole store: work"), "\(here)")
+            }
             // Outside, a name alone is looked for in all stores.
             let anywhere = try home.run(["passdir", "log", "a"])
             #expect(anywhere.exitCode == 0 && !anywhere.output.isEmpty, "\(anywhere)")

@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - `at/WHEN/STORE/PATH` is a store as it was, read-only; WHEN is a commit, tag, branch, day or time, as for `passdir restore --at`.
     /// - A version is judged by the rules for the name that the secret has now, also where it was renamed since, and for the one that it
-    ///   had.
+    ///   had; and for each name under which the same ciphertext lies today.
     @Test func statesAreFoldersToEveryProgram() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])

@@ -38,6 +38,46 @@ import Testing
         #expect(try work.git("fsck", "--strict", "--no-dangling") == "")
     }
 
+    /// Others push tags and branches.
+    ///
+    /// Holds:
+    /// - Of WHEN, 7 to 40 hexadecimal digits that begin the id of one commit mean that commit, whatever tag or branch has such a name;
+    ///   `refs/tags/NAME` is the tag.
+    @Test func noReferenceTakesTheNameOfACommit() throws {
+        let work = try TestRepository()
+        let repository = try work.open()
+        var ids: [ObjectID] = []
+        for text in ["one", "two", "three"] {
+            try work.write("a.gpg", text)
+            ids.append(try #require(try repository.record(["a.gpg"], text)))
+        }
+        let hex = ids[1].hex
+        let names = [String(hex.prefix(7)), String(hex.prefix(10)), hex]
+        for kind in ["tags", "heads"] {
+            for name in names { try work.git("update-ref", "refs/\(kind)/\(name)", ids[2].hex) }
+        }
+        for name in names + [hex.prefix(10).uppercased()] {
+            #expect(try repository.commit(named: name) == ids[1], "\(name)")
+            #expect(try repository.commit(named: "\(name)~1") == ids[0], "\(name)~1")
+            #expect(try repository.commit(named: "\(name)^") == ids[0], "\(name)^")
+        }
+        #expect(try repository.commit(named: "refs/tags/\(names[1])") == ids[2])
+        #expect(try repository.commit(named: "refs/tags/\(names[1])~1") == ids[1])
+        // What begins no commit's id is a name as any other.
+        try work.git("tag", "20261126", ids[0].hex)
+        #expect(try repository.commit(named: "20261126") == ids[0])
+        #expect(try repository.commit(named: "HEAD~2") == ids[0])
+        expectGitError(.notFound) { _ = try repository.commit(named: "abcdef01234") }
+        // Nor is it a tag's where others have made more that begins so.
+        for text in ["20738", "37901"] {
+            try work.write("b", text)
+            try work.git("hash-object", "-w", "b")
+        }
+        try work.git("update-ref", "refs/tags/65ba8ca", ids[0].hex)
+        let several = expectGitError(.invalid) { _ = try repository.commit(named: "65ba8ca") }
+        #expect(several?.message.contains("refs/tags/65ba8ca") == true)
+    }
+
     @Test func removedFilesTakeTheirEmptyFoldersAlong() throws {
         let work = try TestRepository()
         let repository = try work.open()

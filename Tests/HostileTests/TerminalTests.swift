@@ -221,7 +221,7 @@ import Testing
             ])
             #expect(
                 String(decoding: offered, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("-") }
-                    == ["plain"])
+                    == ["plain", "$(touch ran)", "`touch ran`", "a b", "a;b", "a'b", "a\"b"])
             #expect(access(home.path("ran").string, F_OK) != 0, "a name was evaluated")
         }
     }

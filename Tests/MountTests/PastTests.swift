@@ -302,6 +302,7 @@ private final class StuckPast: StorePast {
         of secret: FilePath, in store: Store, cancellation: Cancellation
     ) throws(StoreError) -> [PastVersion] { [] }
     func laterNames(
-        of path: FilePath, since commit: PastCommit, in store: Store, cancellation: Cancellation
+        of path: FilePath, holding blob: PastBlob, since commit: PastCommit, in store: Store,
+        cancellation: Cancellation
     ) throws(StoreError) -> [FilePath] { [] }
 }

@@ -193,6 +193,31 @@ import Testing
         }
     }
 
+    /// Secrets that are for just the keys of their list differ from nothing, though one of these has expired.
+    @Test func anExpiredKeyIsToldOnce() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
+            try home.addStores([store])
+            for name in ["a", "b"] { try store.insert(name, name) }
+            for keys in [["*"], []] {
+                try home.succeed(
+                    ["gpg", "--batch", "--quick-set-expire", fixture.bob.fingerprint, "seconds=1"] + keys)
+            }
+            try home.waitUntil("the key has expired") {
+                try home.passdir("keys", "work").output.contains("  expired, ")
+            }
+            let told = try home.passdir("recipients", "check", "work")
+            #expect(told.exitCode == 1 && !told.output.contains("encrypted to bob"), "\(told)")
+            #expect(
+                told.output.hasSuffix(
+                    "2 secrets, 0 not encrypted to exactly their recipients; keys unusable or expiring soon: 1\n"
+                ),
+                "\(told)")
+            #expect(told.output.contains("key \(fixture.bob.fingerprint)"), "\(told)")
+        }
+    }
+
     /// However long the list is, what it means stands right above the question.
     @Test func theWarningOfARemovalComesLast() throws {
         try Fixture.with { fixture in

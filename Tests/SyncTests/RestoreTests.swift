@@ -163,6 +163,35 @@ import Testing
         }
     }
 
+    /// Who only looks is told of reading; what a restore commits says so.
+    @Test func aLookAndARestoreAreToldApart() throws {
+        try prepared { home, store in
+            try store.insert("a/c", "x\n")
+            try store.git("rm", "-qr", "a")
+            try store.git("commit", "-qm", "Gone.")
+            let then = try store.git("log", "-1", "--date=short", "--format=%ad (%H", "HEAD~1").prefix(22)
+            for (path, name) in [("work/a/b", "a/b"), ("work/a", "a")] {
+                try home.succeed(["passdir", "restore", path, "--at", "HEAD~1"])
+                #expect(try store.git("log", "-1", "--format=%s") == "Restore \(name) as of \(then)).")
+                try store.git("reset", "-q", "--hard", "HEAD~1")
+            }
+            #expect(try home.passdir("log", "--ages", "work").exitCode == 0)
+            for words in [["show"], ["restore", "--show"]] {
+                let none = try home.run(["passdir"] + words + ["work/a/b", "--at", "1999-12-31"])
+                #expect(
+                    none.exitCode == 1 && none.errors.contains("work/a/b cannot be read: the history begins"),
+                    "\(none)")
+            }
+            try home.succeed(["sh", "-c", "gpgconf --kill all; rm -r ~/gnupg/private-keys-v1.d"])
+            for words in [["show"], ["restore", "--show"]] {
+                let none = try home.run(["passdir"] + words + ["work/a/b", "--at", "HEAD~1"])
+                #expect(none.exitCode == 1 && none.errors.contains("work/a/b cannot be read: "), "\(none)")
+            }
+            let put = try home.passdir("restore", "work/a/b", "--at", "HEAD~1")
+            #expect(put.exitCode == 1 && put.errors.contains("work/a/b cannot be restored: "), "\(put)")
+        }
+    }
+
     /// What cannot be restored of a folder is named, and the rest is restored.
     @Test func oneOddSecretKeepsNoFolderFromTheRest() throws {
         try prepared { home, store in

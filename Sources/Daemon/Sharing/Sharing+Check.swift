@@ -146,7 +146,8 @@ extension Sharing {
         let expected = recipients.compactMap { recipient in
             recipient.encryptionSubkey(at: now).map { ($0.keyID, recipient.key.title) }
         }
-        let extra = Set(ids).subtracting(expected.map(\.0)).subtracting([0]).sorted()
+        let former = recipients.flatMap { $0.formerKeyIDs(at: now) }
+        let extra = Set(ids).subtracting(expected.map(\.0)).subtracting(former + [0]).sorted()
         return DriftReport(
             secret: "\(place.store.name)/\(place.store.visiblePath(of: secret))",
             missing: ids.contains(0) ? [] : expected.filter { !ids.contains($0.0) }.map(\.1),

@@ -12,17 +12,6 @@ public struct PathChange: Sendable, Equatable {
 }
 
 extension Repository {
-    /// The commit that a name means: an id or its beginning, a branch, a tag, `HEAD~3`, `main@{yesterday}`.
-    public func commit(named name: String) throws(GitError) -> ObjectID {
-        let object = try Owned("\(name) is not a commit", free: git_object_free) {
-            git_revparse_single(&$0, pointer, name)
-        }
-        let commit = try Owned("\(name) is not a commit", free: git_object_free) {
-            git_object_peel(&$0, object.pointer, GIT_OBJECT_COMMIT)
-        }
-        return ObjectID(git_object_id(commit.pointer).pointee)
-    }
-
     /// The commits that changed a path, or anything below a folder, newest first; merges that only took one side's
     /// version are left out. A file is followed through renames that left its content as it was.
     /// - Parameters:

@@ -10,6 +10,14 @@ extension Recipient {
         return (below.isEmpty ? candidates : below).max { $0.created < $1.created }
     }
 
+    /// The ids of the subkeys by which it could be encrypted to, where it no longer can at `now`, in seconds since 1970; else
+    /// none.
+    public func formerKeyIDs(at now: Int64) -> [UInt64] {
+        guard encryptionSubkey(at: now) == nil else { return [] }
+        return key.subkeys.filter { $0.canEncrypt && (subkey == nil || $0.fingerprint == subkey) }.map(
+            \.keyID)
+    }
+
     /// The recipient as a line of a `.gpg-id` file that means just this key or subkey.
     public var line: String { specification }
 }
@@ -23,9 +31,12 @@ public enum RecipientMatch: Sendable, Hashable {
     /// As many keys as there should be, some of them hidden (`throw-keyids`), so that nothing more can be said.
     case hidden
 
-    /// Compares the key ids of a message's packets with the recipients.
+    /// Compares the key ids of a message's packets with the recipients. One that can no longer be encrypted to may be among
+    /// them or not.
     public init(actual: [UInt64], recipients: [Recipient], at now: Int64) {
         let expected = Set(recipients.compactMap { $0.encryptionSubkey(at: now)?.keyID })
+        let former = Set(recipients.flatMap { $0.formerKeyIDs(at: now) }).subtracting(expected)
+        let actual = actual.filter { !former.contains($0) }
         let shown = Set(actual.filter { $0 != 0 })
         let hiddenCount = actual.count { $0 == 0 }
         guard hiddenCount > 0 else {

@@ -25,10 +25,11 @@ public protocol StorePast: Sendable {
         of secret: FilePath, in store: Store, cancellation: Cancellation
     ) throws(StoreError) -> [PastVersion]
 
-    /// What a file of a commit was renamed to since; none where it was not.
+    /// What a file of a commit was renamed to since, and all other files of today that hold the same; none where there are none.
     /// - Parameter path: its path on disk at that commit.
     func laterNames(
-        of path: FilePath, since commit: PastCommit, in store: Store, cancellation: Cancellation
+        of path: FilePath, holding blob: PastBlob, since commit: PastCommit, in store: Store,
+        cancellation: Cancellation
     ) throws(StoreError) -> [FilePath]
 }
 

@@ -27,6 +27,7 @@ public final class RepositoryPast: StorePast {
         /// Weighed by their number.
         var versions = RecentlyUsed<Place<FilePath>, [PastVersion]>(limit: 20_000)
         var laterNames = RecentlyUsed<Place<ObjectID>, [FilePath: Set<FilePath>]>(limit: 50_000)
+        var namesByContent = RecentlyUsed<Tip, [ObjectID: [FilePath]]>(limit: 50_000)
     }
 
     /// How many spans of one branch are kept.
@@ -93,19 +94,38 @@ public final class RepositoryPast: StorePast {
         }
     }
 
-    /// What a file of a commit was renamed to since.
+    /// What a file of a commit was renamed to since, and all other files of today that hold the same.
     public func laterNames(
-        of path: FilePath, since commit: PastCommit, in store: Store, cancellation: Cancellation
+        of path: FilePath, holding blob: PastBlob, since commit: PastCommit, in store: Store,
+        cancellation: Cancellation
     ) throws(StoreError) -> [FilePath] {
         try reading(store) { history throws(GitError) in
-            let place = Place(tip: Tip(store: store.identifier, commit: history.tip), value: commit.id)
-            if let known = kept.withLock({ $0.laterNames.find(place) }) { return Array(known[path] ?? []) }
-            let found = try history.repository.laterNames(since: commit.id, at: history.tip) {
-                cancellation.isCancelled
-            }
-            kept.withLock { $0.laterNames.keep(found, for: place, weight: found.count + 1) }
-            return Array(found[path] ?? [])
+            let tip = Tip(store: store.identifier, commit: history.tip)
+            let renamed = try renamed(since: commit.id, tip, history, cancellation)[path] ?? []
+            let alike = try namesByContent(tip, history)[blob.id, default: []]
+            return Array(renamed.union(alike).subtracting([path]))
         }
+    }
+
+    private func renamed(
+        since commit: ObjectID, _ tip: Tip, _ history: StoreHistory, _ cancellation: Cancellation
+    ) throws(GitError) -> [FilePath: Set<FilePath>] {
+        let place = Place(tip: tip, value: commit)
+        if let known = kept.withLock({ $0.laterNames.find(place) }) { return known }
+        let found = try history.repository.laterNames(since: commit, at: tip.commit) {
+            cancellation.isCancelled
+        }
+        kept.withLock { $0.laterNames.keep(found, for: place, weight: found.count + 1) }
+        return found
+    }
+
+    private func namesByContent(
+        _ tip: Tip, _ history: StoreHistory
+    ) throws(GitError) -> [ObjectID: [FilePath]] {
+        if let known = kept.withLock({ $0.namesByContent.find(tip) }) { return known }
+        let found = try history.repository.namesByContent(at: tip.commit)
+        kept.withLock { $0.namesByContent.keep(found, for: tip, weight: found.count + 1) }
+        return found
     }
 
     private func reading<Value>(

@@ -6,7 +6,7 @@ public import SystemPackage
 
 /// Which state of a store's history is meant.
 public enum HistoryPoint: Sendable, Equatable {
-    /// A commit by its id, a branch, `HEAD~3`.
+    /// A commit by its id or the beginning of that, a branch, `HEAD~3`.
     case named(String)
     /// The newest commit that is not younger, in seconds since 1970; and what was typed.
     case at(Int64, typed: String)
@@ -88,6 +88,7 @@ extension StoreHistory {
         switch point {
         case .named(let name):
             do throws(GitError) { return try repository.commit(named: name) } catch {
+                if error.code == .invalid { throw error }
                 throw GitError(
                     code: .notFound,
                     message: "\"\(name)\" is not a day, time or commit: passdir log lists the commits")
@@ -134,7 +135,8 @@ extension StoreHistory {
 
     /// - Parameter path: as the mount shows it, or on disk.
     func failure(_ path: FilePath, _ reason: String) -> Failure {
-        Failure(message: "\(store.name)/\(store.visiblePath(of: path)) cannot be restored: \(reason)")
+        Failure(
+            message: "\(store.name)/\(store.visiblePath(of: path)) cannot be \(purpose.rawValue): \(reason)")
     }
 
     /// The text of a secret as it was. May ask for a passphrase, until `cancellation` ends that.
@@ -178,14 +180,21 @@ extension StoreHistory {
 }
 
 extension StoreHistory {
-    /// What files that a version's commit had were renamed to since, by their paths on disk then.
+    /// What files that a version's commit had were renamed to since, by their paths on disk then; of those of the version also
+    /// all other files of today that hold the same, by where they belong now.
     public func laterNames(
         since version: Version, cancellation: Cancellation
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
         do throws(GitError) {
-            return try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
+            var names = try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
                 cancellation.isCancelled
             }
+            let byContent = try repository.namesByContent(at: tip)
+            for file in version.files {
+                names[file.path, default: []].formUnion(byContent[file.blob, default: []])
+                names[file.path]?.remove(file.path)
+            }
+            return names
         } catch {
             throw Failure(message: error.message)
         }

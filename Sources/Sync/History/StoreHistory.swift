@@ -39,14 +39,24 @@ public struct StoreHistory {
         public let message: String
     }
 
+    /// What versions are wanted for, as failures say it.
+    public enum Purpose: String, Sendable {
+        /// They are only looked at.
+        case reading = "read"
+        /// They are put back.
+        case restoring = "restored"
+    }
+
     let store: Store
     let repository: Repository
     let tip: ObjectID
+    let purpose: Purpose
 
     /// The history of a store.
     /// - Throws: `Failure` when it has none.
-    public init(_ store: Store) throws(Failure) {
+    public init(_ store: Store, for purpose: Purpose = .reading) throws(Failure) {
         self.store = store
+        self.purpose = purpose
         do throws(GitError) {
             guard let repository = try store.repositories.own() else {
                 throw GitError(code: .notFound, message: "it is not a git repository")

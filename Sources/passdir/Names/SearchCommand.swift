@@ -120,7 +120,9 @@ struct ListCommand: ParsableCommand {
 
     func run() throws {
         let registry = try StoreContext().registry
-        if let place {
+        if let place,
+            !TypedPlace.isMountPoint(place, environment: CallerEnvironment.variables())
+        {
             NameOutput.print(try found(at: place, registry), json: json)
         } else {
             let (stores, isWhole) = try scope.stores(registry)

@@ -6,16 +6,21 @@ import SystemPackage
 /// Stores that were typed as arguments: by their names, or as their folders in the mount.
 enum WholeStores {
     /// The name of the store that a word means; the word as it is, but for slashes at its end, where it means none.
-    static func name(_ typed: String) -> String {
+    /// - Throws: one sentence where it means a part of one.
+    static func name(_ typed: String) throws -> String {
         let word = typed.count > 1 ? String(typed.reversed().drop { $0 == "/" }.reversed()) : typed
         guard word.contains("/") || word.hasPrefix(".") else { return word }
         let environment = CallerEnvironment.variables()
         guard
             let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),
             let place = try? TypedPlace(
-                word, in: Registry(configuration, environment: environment), environment: environment),
-            place.path.isEmpty
+                word, in: Registry(configuration, environment: environment), environment: environment)
         else { return word }
+        guard place.path.isEmpty else {
+            throw CommandFailure(
+                "\(typed) is only part of a store, and this needs a whole store: "
+                    + ShellWord.quoted(place.store.name))
+        }
         return place.store.name
     }
 

@@ -38,7 +38,7 @@ struct StoreContext {
     }
 
     /// The names of stores, as shells complete them.
-    static let completion = CompletionKind.custom { _, _, prefix in
-        PlaceCompletion.plain(definitions().map(\.name).filter { $0.hasPrefix(prefix) })
+    static let completion = CompletionKind.words { prefix in
+        definitions().map(\.name).filter { $0.hasPrefix(prefix) }
     }
 }

@@ -22,7 +22,7 @@ struct LinkCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "A template's name, or a secret.", completion: .custom(complete))
+    @Argument(help: "A template's name, or a secret.", completion: .words(complete))
     var name: String?
 
     @Argument(help: "Where the link is placed.", completion: .file())
@@ -79,7 +79,7 @@ struct LinkCommand: ParsableCommand {
         }
     }
 
-    @Sendable private static func complete(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    @Sendable private static func complete(_ prefix: String) -> [String] {
         TemplateCommand.names(prefix) + PlaceCompletion.anywhere(prefix, foldersOnly: false)
     }
 }
@@ -97,7 +97,7 @@ struct UnlinkCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The link.", completion: .custom(complete))
+    @Argument(help: "The link.", completion: .words(complete))
     var path: String
 
     func run() throws {
@@ -111,8 +111,8 @@ struct UnlinkCommand: ParsableCommand {
         }
     }
 
-    @Sendable private static func complete(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
+    @Sendable private static func complete(_ prefix: String) -> [String] {
         let links = try? LinkPlacement(environment: CallerEnvironment.variables()).reports()
-        return PlaceCompletion.plain((links ?? []).map(\.path).filter { $0.hasPrefix(prefix) })
+        return (links ?? []).map(\.path).filter { $0.hasPrefix(prefix) }
     }
 }

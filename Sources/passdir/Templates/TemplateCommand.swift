@@ -28,13 +28,13 @@ struct TemplateCommand: ParsableCommand {
     )
 
     /// The names of templates, as shells complete them.
-    static let completion = CompletionKind.custom { _, _, prefix in names(prefix) }
+    static let completion = CompletionKind.words { names($0) }
 
     static func names(_ prefix: String) -> [String] {
         let environment = CallerEnvironment.variables()
         let file = Configuration.defaultPath(environment: environment)
         let names = (try? Configuration(file: file))?.templateSections.map(\.name) ?? []
-        return PlaceCompletion.plain(names.filter { $0.hasPrefix(prefix) })
+        return names.filter { $0.hasPrefix(prefix) }
     }
 }
 

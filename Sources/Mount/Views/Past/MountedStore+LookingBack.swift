@@ -38,14 +38,15 @@ extension MountedStore {
     }
 
     /// The names by which a version of a secret is judged, STORE/PATH: those that it has today, for a renamed secret is what it
-    /// was, the one that it is listed under, which another secret may have now, and the one that it had.
+    /// was, as are other files of today that hold the same; the one that it is listed under, which another secret may have now;
+    /// and the one that it had.
     func judgedPlaces(
-        of thing: PastThing, _ past: any StorePast, _ cancellation: Cancellation
+        of thing: PastThing, _ blob: PastBlob, _ past: any StorePast, _ cancellation: Cancellation
     ) throws(StoreError) -> [String] {
         var places = ["\(store.name)/\(thing.path)"]
         guard mount.options.judge?.isWatching == true else { return places }
         let later = try past.laterNames(
-            of: thing.backing, since: thing.commit, in: store, cancellation: cancellation)
+            of: thing.backing, holding: blob, since: thing.commit, in: store, cancellation: cancellation)
         places = later.map { "\(store.name)/\(store.visiblePath(of: $0))" }.sorted() + places
         let former = "\(store.name)/\(thing.backing.withoutSuffix)"
         return places + (former == places.last ? [] : [former])

@@ -73,7 +73,7 @@ extension PastDirectory {
         let store = thing.store
         @Sendable func fail(_ error: Errno) { reply.give(.failure(error)) }
         store.lookBack(for: caller) { past, cancellation throws(StoreError) in
-            let places = try store.judgedPlaces(of: thing, past, cancellation)
+            let places = try store.judgedPlaces(of: thing, blob, past, cancellation)
             return (places, try past.content(of: blob, in: store.store))
         } then: { result in
             do throws(Errno) {

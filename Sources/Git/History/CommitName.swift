@@ -1,0 +1,43 @@
+import CGit
+
+extension Repository {
+    /// The commit that a name means: an id or its beginning, a branch, a tag, `HEAD~3`, `main@{yesterday}`.
+    ///
+    /// 7 to 40 hexadecimal digits with which the id of a commit begins mean that commit. Git and libgit2 take a tag or branch of
+    /// that name first, and others push these; here it is named by its whole name, `refs/tags/…`.
+    /// - Throws: `.invalid` where the ids of several objects begin so.
+    public func commit(named name: String) throws(GitError) -> ObjectID {
+        let end = name.firstIndex { $0 == "~" || $0 == "^" } ?? name.endIndex
+        let found = try commit(abbreviated: name[..<end])
+        let name = found.map { $0.hex + name[end...] } ?? name
+        let object = try Owned("\(name) is not a commit", free: git_object_free) {
+            git_revparse_single(&$0, pointer, name)
+        }
+        let commit = try Owned("\(name) is not a commit", free: git_object_free) {
+            git_object_peel(&$0, object.pointer, GIT_OBJECT_COMMIT)
+        }
+        return ObjectID(git_object_id(commit.pointer).pointee)
+    }
+
+    /// The commit whose id begins with these digits; nil where there is none, or the text is no beginning of an id.
+    private func commit(abbreviated text: Substring) throws(GitError) -> ObjectID? {
+        let count = text.utf8.count
+        guard (7...40).contains(count), text.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit) else {
+            return nil
+        }
+        var beginning = git_oid()
+        try check(git_oid_fromstrn(&beginning, String(text), count), "\(text) is not a commit")
+        var commit: OpaquePointer?
+        defer { git_commit_free(commit) }
+        let code = git_commit_lookup_prefix(&commit, pointer, &beginning, count)
+        if code == GIT_EAMBIGUOUS.rawValue {
+            throw GitError(
+                code: .invalid,
+                message: "several ids begin with \(text): type more digits, or refs/tags/\(text) for a tag",
+                libgit2Code: code)
+        }
+        guard code != GIT_ENOTFOUND.rawValue else { return nil }
+        try check(code, "cannot read the commit \(text)")
+        return ObjectID(git_commit_id(commit).pointee)
+    }
+}
