@@ -86,6 +86,53 @@ import Testing
         #expect(error.message.hasPrefix("the value of passdir://{s/x} in line "))
     }
 
+    /// With a value, each of these is code or another word for a shell, in quotes and without.
+    @Test(arguments: [
+        "PRICE=\"$@\"", "X=$@", "\"a$@\"", "\"\\\\$@\"", "\"$HOME$@\"", "\"$$@\"", "\"$HOME@\"", "\"$1@\"",
+        "$$@",
+        "\"$[@]\"", "$[@]", "((X = @))", "if ((1+@)); then", "let X=@", "let \"X=@\"", "if let X=1 Y=@; then",
+        "Y=2 let X=@", "{ let X=@", "command let X=@", "\\let X=@", "let 2>&1 X=@", "let \\\nX=@",
+        "a) let X=@",
+        ">/dev/null let X=@", "f() { let X=@", "let X=$(id) Y=@", "true && let X=@", "true # it's\nlet X=@",
+        "declare -i X=\"@\"", "typeset -i X=@", "local -i X=@", "readonly -i X=@", "export -i X=@",
+        "declare -ri X=@",
+        "declare -i X\nX=@", "declare -n X=@", "integer X=@", "declare \"@=1\"", "export \"x[@]=1\"",
+        "declare @",
+        "[[ 1 -eq @ ]]", "[[ -v \"@\" ]]", "[[ a < b && ( @ -eq 1 ) ]]", "[[\n@ -lt 1 ]]", "test -v @",
+        "[ -v @ ]",
+        "[ @ -eq 1 ]", "printf -v @ x", "printf -v\"@\" x", "unset \"a[@]\"", "read @", "a[@]=1", "a[ @ ]=1",
+        "a=([@]=1)", "a=( [ @ ]=1)", "eval @", "eval \"echo @\"", "trap \"@\" EXIT", "source @", ". @",
+        "bash -c \"echo @\"", "/bin/sh -ec \"@\"", "bash -c \\\n\"@\"", "X=$(case a in a) let X=@ ;; esac)",
+        "echo a\\\n#it's\n@", "alias x=\"@\"",
+    ])
+    func whatAShellRunsHoldsNoReference(_ text: String) throws {
+        let error = try #require(failure { _ = try render(text, .shell, "(touch PWNED)") }, "\(text)")
+        #expect(error.code == .cannotHold)
+        #expect(error.message.hasPrefix("the value of passdir://{s/x} in line "))
+    }
+
+    @Test(arguments: [
+        ("\"\\$@\"", "\"\\$v\""), ("'$@'", "'$v'"), ("X=\\$@", "X=\\$'v'"), ("\"${HOME}@\"", "\"${HOME}v\""),
+        ("$HOME@", "$HOME'v'"), ("\"$HOME/@\"", "\"$HOME/v\""), ("\"$\"@", "\"$\"'v'"),
+        ("export X=\"@\" Y=@", "export X=\"v\" Y='v'"), ("declare -x X=@", "declare -x X='v'"),
+        ("if [ -n @ ]; then", "if [ -n 'v' ]; then"), ("[ 1 -eq 2 ]; echo @", "[ 1 -eq 2 ]; echo 'v'"),
+        ("[[ a == b ]] && echo @", "[[ a == b ]] && echo 'v'"),
+        ("[[ a > b ]]; echo @", "[[ a > b ]]; echo 'v'"),
+        ("for ((i=0; i<3; i++)); do echo @", "for ((i=0; i<3; i++)); do echo 'v'"), ("x[$i]=@", "x[$i]='v'"),
+        ("a=(@ @\n@)", "a=('v' 'v'\n'v')"), ("echo let @", "echo let 'v'"),
+        ("let X=1\nY=@", "let X=1\nY='v'"),
+        ("let X=1; Y=@", "let X=1; Y='v'"), ("echo \\ #it's\n@", "echo \\ #it's\nv"),
+        ("let X=1 # it's\nY=@", "let X=1 # it's\nY='v'"),
+        ("bash -c 'echo \"$1\"' sh @", "bash -c 'echo \"$1\"' sh 'v'"), ("sh -e @", "sh -e 'v'"),
+        ("printf %s @", "printf %s 'v'"),
+        ("curl -u \"me:@\" <x >y 2>&1 | cat @", "curl -u \"me:v\" <x >y 2>&1 | cat 'v'"),
+        ("psql \\\n  -p @", "psql \\\n  -p 'v'"),
+        ("case a in [Yy]*) X=@ ;; esac", "case a in [Yy]*) X='v' ;; esac"),
+    ])
+    func aShellTakesOthersAsTheyAre(_ text: String, _ result: String) throws {
+        #expect(try render(text, .shell, "v") == result)
+    }
+
     @Test(arguments: [Escaping.json, .yaml, .dotenv, .ini, .xml])
     func textIsUTF8(_ kind: Escaping) throws {
         let text =
