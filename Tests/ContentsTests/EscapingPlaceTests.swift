@@ -77,7 +77,7 @@ import Testing
         (.ini, "k = @", "a\nb"), (.ini, "k = @", " a"), (.ini, "k = @", "a\u{a0}"), (.ini, "k = @", "a\0b"),
         (.ini, "@ = x", "x"),
         (.ini, "[@]", "x"), (.ini, "k =\n  @", "#x"), (.ini, "k = \"@\"", "a\nb"),
-        (.xml, "<![CDATA[@]]>", "x"), (.xml, "<?x @?>", "x"), (.xml, "<a>@</a>", "a\u{1}b"),
+        (.xml, "<![CDATA[@]]>", "x"), (.xml, "<?x @ ?>", "x"), (.xml, "<a>@</a>", "a\u{1}b"),
         (.xml, "<a>@</a>", "\u{ffff}"),
     ])
     func whatCannotBeHeldIsAnError(_ kind: Escaping, _ text: String, _ value: String) throws {
