@@ -51,11 +51,17 @@ import Testing
     @Test(arguments: [
         ("A=@", "x y", "A='x y'"), ("A=@ # @", "x\ny", "A='x\ny' # passdir://{s/x}"),
         ("export A=@\nB=@", "", "export A=''\nB=''"),
-        ("A=@", "it's", "A=\"it's\""), ("A=@", "a\\\\b", "A=\"a\\\\\\\\b\""), ("A=@", "$x", "A='$x'"),
-        ("A=\"x @\"", "y\"z", "A=\"x y\\\"z\""), ("A='x @'", "$", nil), ("A='x @'", "$y", "A='x $y'"),
+        ("A=@", "it's", "A=\"it's\""), ("A=@", "a\\\\b", nil), ("A=@", "a\\b\"", "A='a\\b\"'"),
+        ("A=@", "it's\"", nil), ("A=@", "it's \\n", nil), ("A=@", "$x", "A='$x'"),
+        ("A=\"x @\"", "y\"z", nil), ("A=\"x @\"", "y\\nz", nil), ("A=\"x @\"", "it's\n#", "A=\"x it's\n#\""),
+        ("A='x @'", "$", nil), ("A='x @'", "$y", "A='x $y'"),
         ("# @\nA='it\\'s @'", "z", "# passdir://{s/x}\nA='it\\'s z'"),
         ("A=@", "it's $x", nil), ("A=@", "${x}", nil), ("A='@'", "it's", nil), ("A=\"@\"", "$x", nil),
-        ("A=x@", "y", nil),
+        ("A=x@", "y", nil), ("A=\"$@\"", "{HOME}", nil), ("A='$@'", "{HOME}", nil), ("A=\"\\$@\"", "x", nil),
+        ("A=\"$HOME@\"", "x", nil), ("A=\"${@}\"", "HOME", nil), ("A='${X:-@}'", "x", nil),
+        ("A=\"$(echo @)\"", "x", nil),
+        ("A=\"`echo @`\"", "x", nil), ("A=\"${HOME}:@\"", "x", "A=\"${HOME}:x\""),
+        ("A='$a @'", "x", "A='$a x'"),
         ("A=@x @", "y", nil), ("@=x", "y", nil), ("A=@", "a\rb", nil), ("A=@", "a\0b", nil),
     ])
     func valuesOfVariables(_ text: String, _ value: String, _ result: String?) throws {
