@@ -156,6 +156,45 @@ import Testing
                 == "the value of passdir://s/x in line 1 is no UTF-8, which a file of this kind cannot hold")
     }
 
+    /// What stands around a value makes nothing else of it.
+    @Test(arguments: [
+        (Escaping.json, "\"\\u00@\"", "41", nil), (.json, "\"\\u0041@\"", "1", "\"\\u00411\""),
+        (.json, "\"\\\\u@\"", "1", "\"\\\\u1\""), (.yaml, "\"\\x4@\"", "1", nil),
+        (.yaml, "\"\\U0001@\"", "1", nil),
+        (.yaml, "\"a\n  @\"", "  two", "\"a\n  \\x20 two\""),
+        (.yaml, "\"@\n b\"", "two  ", "\"two \\x20\n b\""),
+        (.yaml, "\"@\"", " ", "\"\\x20\""), (.yaml, "k: @", " a ", "k: \" a \""),
+        (.yaml, "'a\n  @'", "  two", nil), (.yaml, "'@\n b'", "two  ", nil), (.yaml, "'@'", " a ", "' a '"),
+        (.yaml, "'@\n b'", "a b", "'a b\n b'"), (.yaml, "k: |\n  @@", "", "k: |\n  "),
+        (.yaml, "k: |\n  @ x", "", nil),
+        (.yaml, "k: >-\n  @@", "\n a", nil), (.yaml, "--- |\n@", "a\n--- b", nil),
+        (.xml, "<a>&@</a>", "lt;", nil), (.xml, "<a b='&am@'/>", "p;", nil),
+        (.xml, "<a>&amp;@</a>", "lt;", "<a>&amp;lt;</a>"),
+        (.xml, "<@>", "x", nil), (.xml, "<a @=''>", "x", nil), (.xml, "<a b = @/>", "x", "<a b = \"x\"/>"),
+        (.xml, "<!DOCTYPE a [<!ENTITY b '@'>]><a/>", "x", nil),
+        (.xml, "<!DOCTYPE a [<!ENTITY b 'x>'>]><a>@</a>", "x", "<!DOCTYPE a [<!ENTITY b 'x>'>]><a>x</a>"),
+    ])
+    func whatStandsAroundAValue(
+        _ kind: Escaping, _ text: String, _ value: String, _ result: String?
+    ) throws {
+        if let result {
+            #expect(try render(text, kind, value) == result)
+        } else {
+            #expect(failure { _ = try render(text, kind, value) }?.code == .cannotHold)
+        }
+    }
+
+    @Test(arguments: ["k: |\n  @#", "k: >-\n  @#"]) func anEmptyValueBeginsNoLine(_ text: String) throws {
+        let template = text.replacing("@", with: "passdir://{s/none}").replacing("#", with: "passdir://{s/x}")
+        func render(_ value: String) throws -> String {
+            try template.withBytes { try Template($0) }.render(for: .yaml) {
+                try SecretBytes.of($0.target.path == "none" ? "" : value)
+            }.text
+        }
+        #expect(failure { _ = try render(" two") }?.code == .cannotHold)
+        #expect(try render("two").hasSuffix("\n  two"))
+    }
+
     @Test func blocksAreIndented() throws {
         #expect(
             try render("a:\n    k: |\n      @\n    l: 1\n", .yaml, "x\n\n  y\nz")
