@@ -25,7 +25,7 @@ struct ReferenceReader {
                 move(to: start)
                 continue
             }
-            let end = isBraced ? try closingBrace(from: start) : Self.endOfURI(bytes, from: start)
+            let end = isBraced ? try closingBrace(from: start) : endOfURI(from: start)
             try isBraced ? checkBrace(letter..<end) : checkEnd(letter..<end)
             let reference = try reference(letter..<end, inside: isBraced ? start + 1..<end - 1 : start..<end)
             move(to: end)
@@ -48,9 +48,25 @@ struct ReferenceReader {
         return end + 1
     }
 
-    /// Where an unbraced reference ends whose scheme ends at `start`.
-    static func endOfURI(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        bytes[start...].firstIndex { !isOfReference($0) } ?? bytes.count
+    private func endOfURI(from start: Int) -> Int {
+        bytes[start...].firstIndex { !Self.isOfReference($0) } ?? bytes.count
+    }
+
+    /// Looks at the value of a variable that is to be one reference and nothing else.
+    /// - Throws: `.invalid` where a reference begins and ends before the value does.
+    func checkWhole(variable name: String) throws(ContentsError) {
+        let start = Self.scheme.utf8CodeUnitCount
+        guard bytes.begins(0..<bytes.count, with: Self.scheme), start < bytes.count else { return }
+        let isBraced = bytes[start] == UInt8(ascii: "{")
+        let end = isBraced ? try closingBrace(from: start) : endOfURI(from: start)
+        guard end < bytes.count else { return }
+        let inside = bytes[start...].filter { !isBraced || !"{}".utf8.contains($0) }
+        var sentence = "the reference in the value of \(name) ends before \(character(at: end))"
+        if !inside.contains(where: "{}\n".utf8.contains) {
+            sentence +=
+                ": write passdir://{\(VisibleText.line(String(decoding: inside, as: UTF8.self)))}"
+        }
+        throw ContentsError(.invalid, sentence)
     }
 
     /// A mark behind a brace would be printed, and all of the secret before it.
@@ -60,7 +76,7 @@ struct ReferenceReader {
         let mark = bytes[range.upperBound] == UInt8(ascii: "#") ? "#first" : "?otp"
         throw ContentsError(
             .invalid,
-            "the reference \(inside)} in line \(line) ends before \(Self.character(of: bytes, at: range.upperBound)): "
+            "the reference \(inside)} in line \(line) ends before \(character(at: range.upperBound)): "
                 + "what belongs to it stands inside the braces, as in \(inside)\(mark)}")
     }
 
@@ -71,7 +87,7 @@ struct ReferenceReader {
         let name = String(decoding: bytes[range].dropFirst(Self.scheme.utf8CodeUnitCount), as: UTF8.self)
         throw ContentsError(
             .invalid,
-            "the reference \(text) in line \(line) ends before \(Self.character(of: bytes, at: range.upperBound)): "
+            "the reference \(text) in line \(line) ends before \(character(at: range.upperBound)): "
                 + "write passdir://{\(name)} if it is to end there, and passdir://{…} around the whole name if it is not"
         )
     }
@@ -97,7 +113,7 @@ struct ReferenceReader {
     }
 
     /// How a sentence names a character that ends a reference.
-    static func character(of bytes: UnsafeRawBufferPointer, at index: Int) -> String {
+    private func character(at index: Int) -> String {
         var (decoder, iterator) = (UTF8(), bytes[index...].makeIterator())
         guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
             return "a byte that is no UTF-8"

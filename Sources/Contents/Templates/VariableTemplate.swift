@@ -37,8 +37,8 @@ public struct VariableTemplate: Sendable {
         var value = SecretOutput()
         try value.append(String(argument[argument.index(after: sign)...]))
         let reference = try value.finish().withUnsafeBytes { (bytes) throws(ContentsError) in
-            try Self.checkReference(bytes, name)
             var reader = ReferenceReader(bytes)
+            try reader.checkWhole(variable: name)
             let reference = try reader.next()
             return reference?.range == 0..<bytes.count ? reference : nil
         }
@@ -73,28 +73,6 @@ public struct VariableTemplate: Sendable {
             }
         }
         return output.finish()
-    }
-
-    /// - Throws: `.invalid` where a reference ends before the argument does.
-    private static func checkReference(
-        _ bytes: UnsafeRawBufferPointer, _ name: String
-    ) throws(ContentsError) {
-        let scheme: StaticString = "passdir://"
-        let start = scheme.utf8CodeUnitCount
-        guard bytes.begins(0..<bytes.count, with: scheme), start < bytes.count else { return }
-        let isBraced = bytes[start] == UInt8(ascii: "{")
-        let brace = isBraced ? bytes.firstIndex(of: UInt8(ascii: "}")) : nil
-        guard !isBraced || brace != nil else { return }
-        let end = brace.map { $0 + 1 } ?? ReferenceReader.endOfURI(bytes, from: start)
-        guard end < bytes.count else { return }
-        let inside = bytes[start..<bytes.count].filter { !isBraced || !"{}".utf8.contains($0) }
-        var sentence =
-            "the reference in the value of \(name) ends before \(ReferenceReader.character(of: bytes, at: end))"
-        if !inside.contains(where: "{}\n".utf8.contains) {
-            let whole = VisibleText.line(String(decoding: inside, as: UTF8.self))
-            sentence += ": write passdir://{\(whole)}"
-        }
-        throw ContentsError(.invalid, sentence)
     }
 
     /// As a shell has them, and with dots and hyphens, which programs that take such names use.
