@@ -109,7 +109,8 @@ import Testing
         "[ @ -eq 1 ]", "printf -v @ x", "printf -v\"@\" x", "unset \"a[@]\"", "read @", "a[@]=1", "a[ @ ]=1",
         "a=([@]=1)", "a=( [ @ ]=1)", "eval @", "eval \"echo @\"", "trap \"@\" EXIT", "source @", ". @",
         "bash -c \"echo @\"", "/bin/sh -ec \"@\"", "bash -c \\\n\"@\"", "X=$(case a in a) let X=@ ;; esac)",
-        "echo a\\\n#it's\n@", "alias x=\"@\"",
+        "echo a\\\n#it's\n@", "alias x=\"@\"", "declare -a 'x=(@)'", "f() { return @; }", "compgen -W \"@\"",
+        "su me -c \"@\"",
     ])
     func whatAShellRunsHoldsNoReference(_ text: String) throws {
         let error = try #require(failure { _ = try render(text, .shell, "(touch PWNED)") }, "\(text)")
@@ -130,6 +131,7 @@ import Testing
         ("let X=1; Y=@", "let X=1; Y='v'"), ("echo \\ #it's\n@", "echo \\ #it's\nv"),
         ("let X=1 # it's\nY=@", "let X=1 # it's\nY='v'"),
         ("bash -c 'echo \"$1\"' sh @", "bash -c 'echo \"$1\"' sh 'v'"), ("sh -e @", "sh -e 'v'"),
+        ("declare -a x=(@)", "declare -a x=('v')"), ("bash --norc @", "bash --norc 'v'"),
         ("printf %s @", "printf %s 'v'"),
         ("curl -u \"me:@\" <x >y 2>&1 | cat @", "curl -u \"me:v\" <x >y 2>&1 | cat 'v'"),
         ("psql \\\n  -p @", "psql \\\n  -p 'v'"),

@@ -48,9 +48,10 @@ struct ShellCommand {
         switch kind {
         case .evaluating, .script: return true
         case .declaring:
-            // Before the = there is a name, with a subscript.
-            return !bytes[(wordStart ?? reference.lowerBound)..<reference.lowerBound].contains(
-                UInt8(ascii: "="))
+            // Before the = there is a name, with a subscript; and an array is read once more, without its quotes.
+            let word = (wordStart ?? reference.lowerBound)..<reference.lowerBound
+            return !bytes[word].contains(UInt8(ascii: "="))
+                || word.contains { bytes.begins($0..<word.upperBound, with: "=(") }
         // An option may have its argument in it.
         case .printing, .shell: return wordStart.map { bytes[$0] == UInt8(ascii: "-") } ?? false
         case .ordinary, .array: return false
@@ -117,10 +118,10 @@ struct ShellCommand {
     ]
     private static let evaluating: [StaticString] = [
         "let", "eval", "trap", "source", ".", "alias", "unset", "read", "mapfile", "readarray", "getopts",
-        "wait",
+        "wait", "exit", "return", "shift", "break", "continue", "complete", "compgen", "bind",
     ]
     private static let declaring: [StaticString] = ["declare", "typeset", "local", "readonly", "export"]
-    private static let shells: [StaticString] = ["sh", "bash", "dash", "ksh", "mksh", "zsh"]
+    private static let shells: [StaticString] = ["sh", "bash", "dash", "ksh", "mksh", "zsh", "su"]
 
     private func isOne(_ word: Range<Int>, of names: [StaticString]) -> Bool {
         names.contains { bytes.equals(word, $0) }
@@ -157,7 +158,8 @@ struct ShellCommand {
         case .declaring where isOption:
             isLost = isLost || bytes[word].contains { "inEF".utf8.contains($0) }
         case .printing where bytes.begins(word, with: "-v"): kind = .evaluating
-        case .shell where isOption && bytes[word].contains(UInt8(ascii: "c")): kind = .script
+        case .shell where isOption && !bytes.begins(word, with: "--"):
+            if bytes[word].contains(UInt8(ascii: "c")) { kind = .script }
         case .script where !isOption: kind = .ordinary
         default: break
         }
