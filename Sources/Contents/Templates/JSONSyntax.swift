@@ -23,7 +23,9 @@ struct JSONSyntax: EscapingSyntax {
     mutating func put(
         _ value: UnsafeRawBufferPointer, for reference: Range<Int>, to output: inout SecretOutput
     ) throws(ContentsError) {
-        guard !isEscaped else { throw .cannot("cannot stand behind a backslash") }
+        guard !isEscaped, !isInString || !bytes.hasOpenEscape(before: reference.lowerBound) else {
+            throw .cannot("cannot stand behind a backslash")
+        }
         if !isInString { try output.append("\"") }
         try value.forEachScalar { (scalar) throws(ContentsError) in
             switch scalar {

@@ -5,9 +5,12 @@ import SystemPackage
 ///
 /// A reference is `passdir://STORE/PATH` for a whole secret, with `#first` for its first line, `#NAME` for a field and `?otp`
 /// for a one-time code behind it. `%XX` stands for a byte. It ends at the first character that is none of a letter, a digit and
-/// `-._~%!$*+=:@/?#`, which is at white space, quotes, brackets and commas, and does not begin behind a letter, a digit or `+-.`.
+/// `-._~%!$*+=:@/?#`, and does not begin behind a letter, a digit or `+-.`. What ends it must be white space of ASCII or one of
+/// `"'`, a backquote, `,;)]}><|&`, with no letter, digit, `_`, `#`, `?` or character beyond ASCII behind that, unless another reference
+/// begins there or a quote closes that is open in its line: all of these may be in a name, which is not to be cut short unsaid.
+///
 /// Where that does not suit, there is `passdir://{STORE/PATH#NAME}`: it begins anywhere, ends at the brace, holds spaces and
-/// all else, in one line, and percent signs mean the same.
+/// all else, in one line, and percent signs mean the same. No `#` and no `?` stands right behind the brace.
 public struct Template: Sendable {
     /// The longest file that is rendered, in bytes.
     public static let sizeLimit = 64 << 20

@@ -38,6 +38,7 @@ public struct VariableTemplate: Sendable {
         try value.append(String(argument[argument.index(after: sign)...]))
         let reference = try value.finish().withUnsafeBytes { (bytes) throws(ContentsError) in
             var reader = ReferenceReader(bytes)
+            try reader.checkWhole(variable: name)
             let reference = try reader.next()
             return reference?.range == 0..<bytes.count ? reference : nil
         }

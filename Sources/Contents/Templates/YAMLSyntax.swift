@@ -7,6 +7,8 @@
 struct YAMLSyntax: EscapingSyntax {
     private let bytes: UnsafeRawBufferPointer
     private var scanner: YAMLScanner
+    /// Up to where the last line of a block was written that has nothing in it yet.
+    private var blankEnd = -1
 
     var isInComment: Bool { scanner.state == .comment }
 
@@ -23,26 +25,34 @@ struct YAMLSyntax: EscapingSyntax {
         switch scanner.state {
         case .comment, .property: throw .cannot("cannot stand in a tag or an anchor")
         case .scalar: throw .cannot("stands in unquoted text: put the text in double quotes")
-        case .double(isEscaped: true): throw .cannot("cannot stand behind a backslash")
-        case .double: try putDoubleQuoted(value, to: &output)
-        case .single: try putSingleQuoted(value, to: &output)
+        case .double(let isEscaped):
+            guard !isEscaped, !bytes.hasOpenEscape(before: reference.lowerBound) else {
+                throw .cannot("cannot stand behind a backslash")
+            }
+            try putDoubleQuoted(value, isInText: true, to: &output)
+        case .single: try putSingleQuoted(value, reference, to: &output)
         case .block(let isLiteral): try putBlock(value, isLiteral, reference, to: &output)
         case .between:
             guard scanner.isWhole(reference) else {
                 throw .cannot("stands in unquoted text: put the text in double quotes")
             }
             try output.append("\"")
-            try putDoubleQuoted(value, to: &output)
+            try putDoubleQuoted(value, isInText: false, to: &output)
             try output.append("\"")
             scanner.endValue()
         }
     }
 
+    /// - Parameter isInText: whether the quotes are the template's. They may span lines, and white space is lost where one ends.
     private func putDoubleQuoted(
-        _ value: UnsafeRawBufferPointer, to output: inout SecretOutput
+        _ value: UnsafeRawBufferPointer, isInText: Bool, to output: inout SecretOutput
     ) throws(ContentsError) {
+        var place = 0
         try value.forEachScalar { (scalar) throws(ContentsError) in
+            let isAtEdge = place == 0 || place == value.count - 1
+            place += UTF8.width(scalar)
             switch scalar {
+            case " " where isInText && isAtEdge: try output.append("\\x20")
             case "\"": try output.append("\\\"")
             case "\\": try output.append("\\\\")
             case "\n": try output.append("\\n")
@@ -62,8 +72,17 @@ struct YAMLSyntax: EscapingSyntax {
     }
 
     private func putSingleQuoted(
-        _ value: UnsafeRawBufferPointer, to output: inout SecretOutput
+        _ value: UnsafeRawBufferPointer, _ reference: Range<Int>, to output: inout SecretOutput
     ) throws(ContentsError) {
+        if value.first == UInt8(ascii: " ") || value.last == UInt8(ascii: " ") {
+            let end = bytes[reference.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+            let isQuoted = [scanner.lineStart..<reference.lowerBound, reference.upperBound..<end]
+                .allSatisfy { bytes[$0].contains(UInt8(ascii: "'")) }
+            guard isQuoted else {
+                throw .cannot(
+                    "has white space at an end, which quotes over several lines lose: use double quotes")
+            }
+        }
         try value.forEachScalar { (scalar) throws(ContentsError) in
             guard Self.isPrintable(scalar) else {
                 throw .cannot("has a character that single quotes cannot hold: use double quotes")
@@ -73,17 +92,23 @@ struct YAMLSyntax: EscapingSyntax {
         }
     }
 
-    private func putBlock(
+    private mutating func putBlock(
         _ value: UnsafeRawBufferPointer, _ isLiteral: Bool, _ reference: Range<Int>,
         to output: inout SecretOutput
     ) throws(ContentsError) {
         let line = scanner.lineStart..<reference.lowerBound
         let indentation = line.prefix { bytes[$0] == UInt8(ascii: " ") }
+        guard !indentation.isEmpty else { throw .cannot("stands in a block that is not indented: indent it") }
         // The first line of a block says how far it is indented; white space of the value would count as such.
-        if indentation.count == line.count,
-            value.first(where: { $0 != UInt8(ascii: "\n") })?.isWhiteSpace == true
-        {
-            throw .cannot("begins with white space, which a block cannot hold: use double quotes")
+        let blanks = bytes[max(blankEnd, line.lowerBound)..<reference.lowerBound]
+        if blanks.allSatisfy({ $0 == UInt8(ascii: " ") }) {
+            let first = value.first { $0 != UInt8(ascii: "\n") }
+            let next = bytes[reference.upperBound...].first
+            guard first.map({ !$0.isWhiteSpace }) ?? (next != UInt8(ascii: " ") && next != UInt8(ascii: "\t"))
+            else {
+                throw .cannot("begins with white space, which a block cannot hold: use double quotes")
+            }
+            if first == nil { blankEnd = reference.upperBound }
         }
         var isAtStart = false
         try value.forEachScalar { (scalar) throws(ContentsError) in

@@ -14,8 +14,16 @@ struct RenderCommand: ParsableCommand {
         abstract: "Print a file with a value for each reference to a secret in it.",
         discussion: """
             A reference is passdir://STORE/PATH for a whole secret, with #first for its first line, #KEY for a field or ?otp for \
-            its present one-time code behind it. passdir://{...} holds spaces and all else up to the brace. Values are escaped \
-            for the kind of file that the name's ending says, or --for. If a reference has no value, nothing is printed.
+            its present one-time code behind it. Values are escaped for the kind of file that the name's ending says, or --for. \
+            If a reference has no value, nothing is printed.
+
+            A reference ends at the first character that is no letter or digit of ASCII and none of -._~%!$*+=:@/?#, which must \
+            be white space or one of "'`,;)]}><|& with no part of a name behind it. passdir://{...} holds spaces and all else \
+            up to the brace, with #first, #KEY or ?otp inside: passdir://{work/R&D#first}.
+
+            A value is escaped for the file's own kind only, not for another interpreter that reads a part of it, such as SQL, \
+            awk or a shell on another host. A reference where a shell itself would run the value (eval, let, [[ ]], bash -c) is \
+            refused.
 
             The access rules apply to the program that runs this command. There is no option for a file to write to: the secrets \
             would stay on disk. A program that can be given its variables needs no file: see 'passdir help run'.
