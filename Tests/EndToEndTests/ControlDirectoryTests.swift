@@ -63,7 +63,7 @@ import Testing
             #expect(try output(["ls", "\(control)/fields/work/web/site"]) == "login\n")
             #expect(
                 try output(["ls", control])
-                    == "README\nat\nfields\nfirst\nhistory\notp\nrendered\nstatus.json\nversion\n")
+                    == "README\nat\nfields\nfirst\nhistory\notp\nrendered\nrun\nstatus.json\nversion\n")
             let mapped = """
                 import mmap, os, sys
                 with open(sys.argv[1], "rb") as file:
