@@ -48,7 +48,7 @@ import Testing
     @Test func aSecretLeavesTheClipboard() throws {
         try onDisplay { home, display in
             try put("before", home, display)
-            try home.succeed(["passdir", "show", "--clip", "--for", "2s", "one"], extra: display)
+            try home.succeed(["passdir", "show", "--clip", "--for", "5s", "one"], extra: display)
             #expect(try pasted(home, display) == "XK7-MARKER")
             // The pattern is not to be found itself.
             let search = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | grep -a 'X[K]7-MARKER'"
@@ -56,7 +56,7 @@ import Testing
             #expect(found.exitCode == 1, "\(found)")
             try home.waitUntil("it is as before") { try pasted(home, display) == "before" }
             try home.succeed(
-                ["passdir", "show", "-c2", "one"], extra: display.with("PASSWORD_STORE_CLIP_TIME", "1"))
+                ["passdir", "show", "-c2", "one"], extra: display.with("PASSWORD_STORE_CLIP_TIME", "5"))
             #expect(try pasted(home, display) == "second")
             try home.waitUntil("it is as before again") { try pasted(home, display) == "before" }
         }
@@ -69,10 +69,10 @@ import Testing
             try put("before", home, display)
             let top = FilePath(#filePath).removingLastComponent().removingLastComponent()
             let script = top.removingLastComponent().pushing("share/pickers/passdir-fzf").string
-            let choice = ["FZF_DEFAULT_OPTS": "--filter=one", "PASSWORD_STORE_CLIP_TIME": "1"]
+            let choice = ["FZF_DEFAULT_OPTS": "--filter=one", "PASSWORD_STORE_CLIP_TIME": "5"]
             try home.succeed([script], extra: display.merging(choice) { $1 })
             #expect(try pasted(home, display) == "XK7-MARKER")
-            let none = ["FZF_DEFAULT_OPTS": "--filter=none", "PASSWORD_STORE_CLIP_TIME": "1"]
+            let none = ["FZF_DEFAULT_OPTS": "--filter=none", "PASSWORD_STORE_CLIP_TIME": "5"]
             #expect(try home.run([script], extra: display.merging(none) { $1 }).exitCode == 1)
             try home.waitUntil("it is as before") { try pasted(home, display) == "before" }
         }
