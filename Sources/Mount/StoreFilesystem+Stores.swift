@@ -1,7 +1,7 @@
+public import Contents
 public import Fuse
 public import Stores
 import Synchronization
-public import Contents
 public import System
 public import SystemPackage
 

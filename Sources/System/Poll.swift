@@ -28,14 +28,13 @@ public enum Poll {
     }
 
     /// Whether a descriptor has an error or a hang-up, at this moment.
-    public static func isOver(_ descriptor: CInt) -> Bool {
-        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&entry, 1, 0) > 0
-    }
+    public static func isOver(_ descriptor: CInt) -> Bool { isThere(0, descriptor) }
 
     /// Whether a descriptor can be read, at this moment.
-    static func isReadable(_ descriptor: CInt) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    static func isReadable(_ descriptor: CInt) -> Bool { isThere(POLLIN, descriptor) }
+
+    private static func isThere(_ event: CInt, _ descriptor: CInt) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
         return poll(&entry, 1, 0) > 0
     }
 

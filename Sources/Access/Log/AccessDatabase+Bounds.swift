@@ -25,6 +25,8 @@ extension AccessDatabase {
         /// So many bytes of the file: names of secrets may be long.
         var bytes = 64 << 20
 
+        /// Of so many programs it is told that lines are gone.
+        private static let mostPrograms = 1000
         /// So much more than it must goes at once, as a part of the lines: finding the program reads them all.
         private static let share = 20
 
@@ -61,6 +63,11 @@ extension AccessDatabase {
                 sql:
                     "DELETE FROM read WHERE id IN (SELECT id FROM read WHERE program = ?1 ORDER BY id LIMIT ?2)",
                 arguments: [most, count])
+            try database.execute(
+                sql: """
+                    DELETE FROM dropped WHERE program NOT IN
+                        (SELECT program FROM dropped ORDER BY last DESC LIMIT ?)
+                    """, arguments: [Self.mostPrograms])
         }
     }
 }

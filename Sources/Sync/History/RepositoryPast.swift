@@ -27,7 +27,8 @@ public final class RepositoryPast: StorePast {
         /// Weighed by their number.
         var versions = RecentlyUsed<Place<FilePath>, [PastVersion]>(limit: 20_000)
         var laterNames = RecentlyUsed<Place<ObjectID>, [FilePath: Set<FilePath>]>(limit: 50_000)
-        var namesByContent = RecentlyUsed<Tip, [ObjectID: [FilePath]]>(limit: 50_000)
+        /// As many as a tip may have: with less room, each version of a larger store that is opened would need all names anew.
+        var namesByContent = RecentlyUsed<Tip, [ObjectID: [FilePath]]>(limit: 500_000)
     }
 
     /// How many spans of one branch are kept.
