@@ -8,7 +8,7 @@ readonly build_packages=(pkg-config libfuse3-dev fuse3 libgit2-dev libgpgme-dev 
 # The programs that the tests save and read with.
 # shellcheck disable=SC2034
 readonly editing_packages=(
-    ed emacs-nox file less micro nano neovim patch perl python3 rsync sqlite3 tmux unzip vim zip
+    ed emacs-nox file fish less micro nano neovim patch perl python3 rsync sqlite3 tmux unzip vim zip zsh
 )
 
 # What the tests make disks with that do not answer.

@@ -5,18 +5,18 @@ public import SystemPackage
 /// The judge of a running mount: the rules in force, the readers that were looked at, agreements, questions and the log.
 public final class AccessGate: ReadJudge {
     /// Another one with each change of the rules, so that it tells decisions by former ones apart.
-    final class InForce: Sendable {
+    public final class InForce: Sendable {
         let options: AccessOptions
 
         init(_ options: AccessOptions) { self.options = options }
     }
 
-    private let inForce = Mutex(InForce(AccessOptions()))
+    private let current = Mutex(InForce(AccessOptions()))
     private let watches = Atomic(false)
-    private let readers = KnownReaders()
-    private let consents = Consents()
-    private let questions: Questions
-    private let log: AccessLog
+    let readers = KnownReaders()
+    let consents = Consents()
+    let questions: Questions
+    let log: AccessLog
 
     /// A gate that lets everybody through.
     /// - Parameters:
@@ -32,97 +32,110 @@ public final class AccessGate: ReadJudge {
 
     /// Judges by these options from now on.
     public func use(_ options: AccessOptions) {
-        inForce.withLock { $0 = InForce(options) }
+        current.withLock { $0 = InForce(options) }
         log.use(options)
         watches.store(options.isWatching, ordering: .releasing)
     }
 
+    /// As the protocol says.
+    public var inForce: InForce { current.withLock(\.self) }
+
     /// What is in force.
-    public var options: AccessOptions { inForce.withLock { $0.options } }
+    public var options: AccessOptions { inForce.options }
 
     /// Whether there are rules, or reads are noted.
     public var isWatching: Bool { watches.load(ordering: .acquiring) }
 
     /// Judges one open for reading; returns at once.
     public func judge(_ thread: Int32, reading secret: String) -> Judgement {
+        judge(thread, .reading(secret))
+    }
+
+    /// Judges a change of the list of recipients of a folder; returns at once.
+    public func judge(_ thread: Int32, changing list: String, mayAsk: Bool = true) -> Judgement {
+        judge(thread, .changing(list: list), mayAsk: mayAsk)
+    }
+
+    private func judge(_ thread: Int32, _ deed: Deed, mayAsk: Bool = true) -> Judgement {
         guard isWatching else { return .allowed(.none) }
-        let inForce = inForce.withLock(\.self)
-        guard inForce.options.concerns(secret) else { return .allowed(.none) }
+        let inForce = inForce
+        guard deed.concerns(inForce.options) else { return .allowed(ReadNote(inForce)) }
         let known = readers.find(thread)
-        let decision = Self.decide(known, secret, inForce)
-        switch (decision.outcome, decision.rule) {
-        case (.ask, let rule?):
-            if let said = consents.answer(rule, known.reader) {
-                return judgement(said, known, secret, decision)
-            }
-            return ask(thread, known, secret, decision, rule, inForce.options.timeout)
-        case (.deny, _), (.ask, nil):
-            log.note(known.reader, secret, decision, .denied)
+        switch verdict(on: known, deed, inForce) {
+        case .allowed(let decision, let outcome):
+            return .allowed(note(known, deed.name, decision, outcome, inForce))
+        case .refused(let decision, let outcome):
+            log.note(known.reader, deed.name, decision, outcome)
             return .refused
-        case (.allow, _):
-            return .allowed(note(known, secret, decision, .allowed))
+        case .question(let decision, let rule):
+            if mayAsk { return ask(thread, known, deed, decision, rule, inForce) }
+            log.note(known.reader, deed.name, decision, .unanswered)
+            return .unasked
         }
     }
 
     private func note(
-        _ known: KnownReader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome
+        _ known: KnownReader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome,
+        _ inForce: InForce
     ) -> ReadNote {
-        ReadNote { [log] in log.note(known.reader, secret, decision, $0 ? .locked : outcome) }
+        ReadNote(inForce) { [log] in log.note(known.reader, secret, decision, $0 ? .locked : outcome) }
     }
 
-    /// As a person has said before.
-    private func judgement(
-        _ said: Bool, _ known: KnownReader, _ secret: String, _ decision: Decision
-    ) -> Judgement {
-        if said { return .allowed(note(known, secret, decision, .agreed)) }
-        log.note(known.reader, secret, decision, .declined)
-        return .refused
+    enum Verdict {
+        case allowed(Decision, AccessOutcome)
+        case refused(Decision, AccessOutcome)
+        case question(Decision, PlacedRule)
     }
 
-    private func ask(
-        _ thread: Int32, _ known: KnownReader, _ secret: String, _ decision: Decision, _ rule: PlacedRule,
-        _ limit: Duration
-    ) -> Judgement {
-        let withdrawal = Mutex<(@Sendable () -> Void)?>(nil)
-        let consent = AwaitedConsent { [log] in
-            withdrawal.withLock { $0 }?()
-            log.note(known.reader, secret, decision, .interrupted)
+    /// What the rules and the people say of a deed so far; of several places the strictest.
+    /// - Parameter agreed: the rules whose questions were answered with yes for this very deed.
+    func verdict(
+        on known: KnownReader, _ deed: Deed, _ inForce: InForce, agreed: Set<PlacedRule> = []
+    ) -> Verdict {
+        guard case .changing = deed else {
+            return verdict(on: known, Self.decide(known, deed.name, inForce), agreed)
         }
-        do throws(Errno) {
-            let waiter = Questions.Waiter {
-                self.consents.answer(rule, known.reader)
-            } keep: {
-                self.consents.keep($0, rule, known.reader)
-            } body: { [log] answer in
-                // Whoever runs another program by now has not been agreed to.
-                let isSame = known.reader.isUnknown || known.isStillThere
-                let isAllowed = isSame && (answer == .agreed || answer == .once)
-                if !isAllowed {
-                    log.note(
-                        known.reader, secret, decision, answer == .nobody ? .unanswered : .declined)
-                }
-                consent.give(isAllowed)
-            }
-            switch try questions.ask(
-                secret, known.reader, thread: thread, about: .rule(rule), within: limit, waiter)
-            {
-            case .waiting(let withdraw): withdrawal.withLock { $0 = withdraw }
-            case .said(let said): return judgement(said, known, secret, decision)
-            }
-        } catch {
-            log.note(known.reader, secret, decision, .unanswered)
-            return .refused
+        let all = deed.places(inForce.options.rules).map {
+            verdict(on: known, Self.decide(known, $0, inForce), agreed)
         }
-        return .asked(consent, note(known, secret, decision, .agreed))
+        func first(_ isMeant: (Verdict) -> Bool) -> Verdict? { all.first(where: isMeant) }
+        return first { if case .refused = $0 { true } else { false } }
+            ?? first { if case .question = $0 { true } else { false } }
+            ?? first { if case .allowed(_, .agreed) = $0 { true } else { false } }
+            ?? all.first ?? .allowed(Decision(outcome: .allow, rule: nil), .allowed)
+    }
+
+    private func verdict(
+        on known: KnownReader, _ decision: Decision, _ agreed: Set<PlacedRule>
+    ) -> Verdict {
+        switch (decision.outcome, decision.rule) {
+        case (.allow, _): .allowed(decision, .allowed)
+        case (.deny, _), (.ask, nil): .refused(decision, .denied)
+        case (.ask, let rule?):
+            switch agreed.contains(rule) ? true : consents.answer(rule, known.reader) {
+            case true?: .allowed(decision, .agreed)
+            case false?: .refused(decision, .declined)
+            case nil: .question(decision, rule)
+            }
+        }
     }
 
     /// As `judge`, but waits for the answer: for a command.
     public func judgeAndWait(_ process: Int32, reading secret: String) -> Bool {
-        switch judge(process, reading: secret) {
+        wait(judge(process, reading: secret))
+    }
+
+    /// As `judge`, but waits for the answer: for a command.
+    public func judgeAndWait(_ process: Int32, changing list: String) -> Bool {
+        wait(judge(process, changing: list))
+    }
+
+    private func wait(_ judgement: Judgement) -> Bool {
+        switch judgement {
         case .allowed(let note):
             note.read()
             return true
-        case .refused: return false
+        case .refused, .unasked: return false
         case .asked(let consent, let note):
             let answer = Monitor<Bool?>(nil)
             consent.whenAnswered { said in
@@ -146,11 +159,11 @@ public final class AccessGate: ReadJudge {
 
     /// Whether a secret may be read without a question; nil where it may not.
     public func allows(_ thread: Int32, reading secret: String) -> ReadNote? {
-        let inForce = inForce.withLock(\.self)
-        guard isWatching, inForce.options.concerns(secret) else { return ReadNote.none }
+        let inForce = inForce
+        guard isWatching, inForce.options.concerns(secret) else { return ReadNote(inForce) }
         let known = readers.find(thread)
         let decision = Self.decide(known, secret, inForce)
-        return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0) }
+        return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0, inForce) }
     }
 
     /// The places with rules below a folder, or a store.
@@ -158,12 +171,12 @@ public final class AccessGate: ReadJudge {
 
     /// Whether a place has rules of its own.
     public func hasRules(at place: String) -> Bool {
-        inForce.withLock(\.self).options.rules.hasRules(at: place)
+        inForce.options.rules.hasRules(at: place)
     }
 
     /// Whether rules of a link's place hold where it leads to.
     public func rulesHold(forLinkIn place: String, to other: String) -> Bool {
-        let rules = inForce.withLock(\.self).options.rules
+        let rules = inForce.options.rules
         guard !rules.isEmpty else { return true }
         guard rules.places(below: place).isEmpty else { return false }
         guard let from = rules.governing(place) else { return true }
@@ -171,19 +184,24 @@ public final class AccessGate: ReadJudge {
         return to == from || to.hasPrefix(from + "/")
     }
 
+    /// Whether rules hold at a place, or at any below it.
+    public func hasRules(over place: String) -> Bool {
+        let rules = inForce.options.rules
+        return rules.governing(place) != nil || !rules.places(below: place).isEmpty
+    }
+
+    /// Whether the rules of one place are others than those of another.
+    public func rulesDiffer(_ place: String, _ other: String) -> Bool {
+        inForce.options.rules.differ(place, other)
+    }
+
     /// Whether a place may get another name; nothing is noted.
     public func allows(_ thread: Int32, moving place: String, to other: String) -> Bool {
-        let inForce = inForce.withLock(\.self)
-        let rules = inForce.options.rules
-        guard !rules.isEmpty else { return true }
-        let (from, to) = (rules.governing(place), rules.governing(other))
-        let below = rules.places(below: place)
-        // The same rules apply, also to all below: whoever reads is judged as before.
-        if from == to, from != place, to != other, below.isEmpty, rules.places(below: other).isEmpty {
-            return true
-        }
+        let inForce = inForce
+        // Else whoever reads is judged as before.
+        guard inForce.options.rules.differ(place, other) else { return true }
         let reader = readers.find(thread)
-        return ([place] + below).allSatisfy {
+        return ([place] + inForce.options.rules.places(below: place)).allSatisfy {
             outcomeAtOnce(Self.decide(reader, $0, inForce), reader.reader) != nil
         }
     }
@@ -205,25 +223,5 @@ public final class AccessGate: ReadJudge {
         let decision = remembered ?? rules.decide(known.reader, at: place)
         known.decisions.withLock { $0.keep(decision, of: secret, at: place, inForce) }
         return decision
-    }
-}
-
-extension AccessGate: Consent {
-    /// As the protocol says; where nobody can be asked, or answers within `access.timeout`, the answer is no.
-    public func askToUnlock(
-        _ question: UnlockQuestion, answer: @escaping @Sendable (UnlockAnswer) -> Void
-    ) -> @Sendable () -> Void {
-        let known = readers.find(question.caller)
-        do throws(Errno) {
-            let waiter = Questions.Waiter { said in answer(said == .agreed ? .granted : .refused) }
-            let asked = try questions.ask(
-                "\(question.store)/\(question.path)", known.reader, thread: question.caller,
-                about: .unlock(store: question.store), within: options.timeout, waiter)
-            guard case .waiting(let withdraw) = asked else { return {} }
-            return withdraw
-        } catch {
-            answer(.refused)
-            return {}
-        }
     }
 }

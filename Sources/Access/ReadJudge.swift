@@ -9,6 +9,14 @@ public protocol ReadJudge: Sendable {
     /// Judges one open for reading; returns at once.
     func judge(_ thread: Int32, reading secret: String) -> Judgement
 
+    /// Judges a change of a list of recipients, STORE/FOLDER/LIST, as a read of all that lies below its folder, whose readers it
+    /// says; returns at once. Where no rules hold there, nobody is looked at, and nothing is noted.
+    /// - Parameter mayAsk: whether it can wait for a person; where it cannot, and one would have to be asked, it is `unasked`.
+    func judge(_ thread: Int32, changing list: String, mayAsk: Bool) -> Judgement
+
+    /// What is in force: another object with each change of the rules. Whoever has waited since a change is judged again.
+    var inForce: AccessGate.InForce { get }
+
     /// Whether a secret may be read without a question to anybody; nil where it may not. For what must not wait, and asks
     /// `judge` otherwise.
     func allows(_ thread: Int32, reading secret: String) -> ReadNote?
@@ -18,6 +26,12 @@ public protocol ReadJudge: Sendable {
 
     /// Whether a place has rules of its own.
     func hasRules(at place: String) -> Bool
+
+    /// Whether rules hold at a place, or at any below it.
+    func hasRules(over place: String) -> Bool
+
+    /// Whether the rules of one place are others than those of another: what is open at the one must not become the other.
+    func rulesDiffer(_ place: String, _ other: String) -> Bool
 
     /// Whether what a symbolic link in a place leads to is judged by the rules of the link's place, too: whoever changes the store
     /// could else take the place out of its rules.
@@ -32,20 +46,24 @@ public protocol ReadJudge: Sendable {
 public enum Judgement: Sendable {
     case allowed(ReadNote)
     case refused
+    /// Refused as a person would have to be asked, for whom it cannot wait.
+    case unasked
     /// A person is asked; the note is for when they agree.
     case asked(AwaitedConsent, ReadNote)
 }
 
 /// A line of the log that waits for what becomes of a read which may take place.
 public struct ReadNote: Sendable {
+    /// By what it was judged; nil where it was not.
+    public let inForce: AccessGate.InForce?
     private let write: (@Sendable (_ isLocked: Bool) -> Void)?
 
-    init(_ write: @escaping @Sendable (_ isLocked: Bool) -> Void) { self.write = write }
+    init(_ inForce: AccessGate.InForce?, _ write: (@Sendable (_ isLocked: Bool) -> Void)? = nil) {
+        (self.inForce, self.write) = (inForce, write)
+    }
 
-    private init() { write = nil }
-
-    /// Of a read that nobody notes.
-    public static let none = ReadNote()
+    /// Of a read that was not judged.
+    public static let none = ReadNote(nil)
 
     /// Says that the secret was read.
     public func read() { write?(false) }

@@ -44,6 +44,11 @@ public enum Daemon {
         try MountPlace.free(place)
     }
 
+    /// The number of the device that is mounted at a place, `major:minor`, whether it answers or not; nil where nothing is.
+    public static func device(ofMountAt place: FilePath) -> String? {
+        (try? MountPoint.mounted(at: place))?.device
+    }
+
     /// Makes the folders that were mounted on ordinary ones again, with the modes that they had: while passdir has them nobody
     /// may write into them. Where something is mounted a folder stays as it is.
     public static func giveBackMountPoints(environment: [String: String]) {

@@ -80,7 +80,7 @@ final class LiveStores: Sendable {
 
     private func followInTurn(_ reopening: String?) throws(DaemonError) {
         let opener = opening.opener
-        let (definitions, wanted, access, templates) = try DaemonError.wrapping {
+        let (definitions, wanted, access, templates, cacheTime) = try DaemonError.wrapping {
             try opener.configuration.reload()
             // Before anything changes: rules that cannot be read leave all as it is.
             let access = try AccessOptions(opener.configuration)
@@ -89,17 +89,19 @@ final class LiveStores: Sendable {
             let wanted = try definitions.filter(\.isInMount).map {
                 try StoreSettings(opener.configuration, of: $0)
             }
-            return (definitions, wanted, access, templates)
+            let cacheTime = try opener.configuration.value(Catalogue.cacheTime)
+            return (definitions, wanted, access, templates, cacheTime)
         }
         gate.use(access)
         filesystem.setTemplates(templates)
+        filesystem.setCacheTime(cacheTime)
         let step = step(to: wanted, reopening)
         for store in step.leaving { leave(store) }
         let known = zip(step.stores, wanted).filter { store, _ in !step.fresh.contains { $0 === store } }
         rename(known.map { ($0, $1) })
         for store in step.returning { showAgain(store) }
         for store in step.fresh { show(store) }
-        if step.hasChanged { filesystem.retryFailedSaves() }
+        if step.hasChanged { retryFailedSaves() }
         filesystem.setOrder(step.stores.compactMap(\.store))
         served.withLock { $0 = step.stores }
         hidden.withLock { $0 = definitions.filter { !$0.isInMount }.map(\.name) }
@@ -109,17 +111,27 @@ final class LiveStores: Sendable {
     /// Tries again what could not be opened: shows a store whose folder is there now, a disk that was mounted late for
     /// example. Reads no configuration.
     func openAgain() {
-        for unopened in all where unopened.store == nil {
+        for unopened in all where unopened.store == nil && !unopened.isAwaited {
             // Outside the lock: a disk that does not answer keeps no change of the configuration waiting.
-            let made = opening.make(unopened.settings, mountPoint: mountPoint)
-            following.withLock { _ in
-                guard let index = all.firstIndex(where: { $0 === unopened }) else { return }
-                show(made)
-                served.withLock { $0[index] = made }
-                guard made.store != nil else { return }
-                filesystem.setOrder(all.compactMap(\.store))
-                recoverShown()
-            }
+            replace(unopened, by: make(unopened.settings))
+        }
+    }
+
+    /// A store as the settings say; where its disk does not answer, one that is replaced once it does.
+    private func make(_ settings: StoreSettings) -> ServedStore {
+        opening.make(settings, mountPoint: mountPoint) { [weak self] placeholder, made in
+            self?.replace(placeholder, by: made)
+        }
+    }
+
+    private func replace(_ unopened: ServedStore, by made: ServedStore) {
+        following.withLock { _ in
+            guard let index = all.firstIndex(where: { $0 === unopened }) else { return }
+            show(made)
+            served.withLock { $0[index] = made }
+            guard made.store != nil else { return }
+            filesystem.setOrder(all.compactMap(\.store))
+            recoverShown()
         }
     }
 
@@ -148,7 +160,8 @@ final class LiveStores: Sendable {
         let unsaved = withUnsavedRest
         for settings in wanted {
             func isKnown(_ known: ServedStore) -> Bool {
-                Self.areSame(known.definition, settings.definition) && known.store != nil
+                if known.isAwaited { return known.settings == settings && reopening == nil }
+                return Self.areSame(known.definition, settings.definition) && known.store != nil
                     && known.definition.path == settings.definition.path
                     && known.definition.identifier != reopening
             }
@@ -167,7 +180,7 @@ final class LiveStores: Sendable {
                 if unsaved.contains(where: { $0 === known }) { step.returning.append(known) }
                 step.leaving.removeAll { $0 === known }
             } else {
-                let made = opening.make(settings, mountPoint: mountPoint)
+                let made = make(settings)
                 step.stores.append(made)
                 step.fresh.append(made)
             }
@@ -246,8 +259,12 @@ final class LiveStores: Sendable {
 
     private func leave(_ served: ServedStore) {
         guard let store = served.store, let committer = served.committer else { return }
-        filesystem.remove(store)
+        filesystem.remove(store, tellsWatchers: served.disk.answers)
         departed.withLock { $0.append(served) }
+        // It is gone whether its disk answers or not: then it ends when that does.
+        served.work("leaving") { [filesystem] in
+            filesystem.saveEverything(of: store)
+        }
         ActorCall {
             await committer.leave()
             self.closeDeparted()

@@ -26,6 +26,9 @@ struct MountPointRecord {
         try write(known)
     }
 
+    /// The folders.
+    var places: [FilePath] { ((try? entries()) ?? [:]).keys.sorted { $0.string < $1.string } }
+
     /// Makes the folders ordinary ones again; those of which that cannot be done stay noted.
     func giveBack() {
         guard let known = try? entries(), !known.isEmpty else { return }

@@ -38,11 +38,18 @@ extension MountService {
         }
     }
 
+    func mayChange(list: String, command: Int32) -> Bool {
+        isOfStore(list) && gate.judgeAndWait(CommandRead.reader(of: command), changing: list)
+    }
+
+    /// No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.
+    private func isOfStore(_ secret: String) -> Bool {
+        secret.utf8.count <= Int(PATH_MAX)
+            && stores.known.contains(where: { secret.hasPrefix($0.name + "/") })
+    }
+
     func mayRead(_ secret: String, command: Int32) -> Bool {
-        // No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.
-        guard secret.utf8.count <= Int(PATH_MAX),
-            stores.known.contains(where: { secret.hasPrefix($0.name + "/") })
-        else { return false }
+        guard isOfStore(secret) else { return false }
         let process = CommandRead.reader(of: command)
         return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
     }

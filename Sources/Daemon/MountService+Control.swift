@@ -11,7 +11,7 @@ import SystemPackage
 /// What the commands ask of a running mount over the control socket.
 extension MountService: ControlService {
     func retrySaves() {
-        filesystem.retryFailedSaves()
+        stores.retryFailedSaves()
         // A command that has committed asks for this.
         for store in stores.all { store.committer?.lookAtBranch() }
     }
@@ -31,6 +31,7 @@ extension MountService: ControlService {
         return StatusReport(
             mount: MountReport(
                 path: session.mountPoint.string, pid: getpid(), version: Version.number, since: since,
+                device: device,
                 isUnmounted: !session.isMounted, isFinishing: isStopping.withLock { $0 },
                 hidden: stores.hiddenNames,
                 warnings: [
@@ -39,7 +40,7 @@ extension MountService: ControlService {
                 ].compactMap(\.self),
                 rendered: filesystem.renderingFailures.map {
                     RenderingReport(name: $0.name.string, error: $0.sentence)
-                }),
+                }, filesFor: filesystem.ownersOfHeldFiles),
             stores: reports.map { store, makeReport in
                 var report = makeReport()
                 report.openForWriting = filesystem.openForWriting(ofStore: store.name)
@@ -57,9 +58,15 @@ extension MountService: ControlService {
     }
 
     func unmount(discardUnsaved: Bool) throws(ControlError) -> [String] {
-        filesystem.retryFailedSaves()
+        // What a silent disk does not take is not saved.
+        stores.retryFailedSaves()
         let unsaved = filesystem.unsaved.map { "\($0.store)/\($0.path)" }
         guard unsaved.isEmpty || discardUnsaved else { throw .unsaved(unsaved) }
+        // They hold nothing open, and would find their files gone.
+        guard filesystem.ownersOfHeldFiles.isEmpty else {
+            throw ControlError(
+                .busy, "\(session.mountPoint) is in use by commands of passdir run --files, which still run")
+        }
         isLossAgreed.store(discardUnsaved, ordering: .releasing)
         ending: do {
             try session.unmount()

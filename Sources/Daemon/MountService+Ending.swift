@@ -7,7 +7,7 @@ import Synchronization
 extension MountService {
     /// Saves, commits and pushes what waits.
     func finish() {
-        filesystem.saveEverything()
+        stores.saveEverything(limit: max(unmountTimeout, .seconds(20)))
         tellOfLost()
         let left = stores.finish(timeout: unmountTimeout)
         for sentence in left { log.warning("\(sentence)") }

@@ -23,13 +23,16 @@ extension MountService {
             }
             throw ControlError(.failed, UnknownStore.sentence(unknown, among: all.map(\.name)))
         }
-        let wanted = all.filter { names?.contains($0.name) ?? true }
+        let named = all.filter { names?.contains($0.name) ?? true }
+        let disks = named.map { $0.disk.begin() }.map { $0() }
+        let silent = zip(named, disks).filter { !$1 }.map(\.0)
+        let wanted = zip(named, disks).filter { $1 }.map(\.0)
         // What can be saved belongs to what is brought together.
-        filesystem.retryFailedSaves()
+        stores.retryFailedSaves()
         let before = wanted.map(\.conflictCount)
         var results = ServedStore.synchronize(wanted, choice)
         // The remote may have brought what a save waited for.
-        if filesystem.retryFailedSaves() > 0 {
+        if stores.retryFailedSaves() > 0 {
             for (index, again) in ServedStore.synchronize(wanted, nil).enumerated() {
                 results[index].complaint = again.complaint
             }
@@ -44,6 +47,12 @@ extension MountService {
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: before))
         }
+            // Nobody would hear of it: the committer waits until the disk answers.
+            + silent.map { store in
+                SyncReport(
+                    name: store.name,
+                    error: "its disk is not responding: it is synced once that answers again", chosen: [])
+            }
             + (names == nil ? unsavedRest : []).map { store in
                 SyncReport(
                     name: store.name,

@@ -31,6 +31,8 @@ final class MountService: Sendable {
     private let control: Mutex<ControlServer?>
     private let notification: ServiceNotification
     let since = Timestamp.now()
+    /// The number of the mount's device.
+    let device: String?
     private let saveRetry: Duration
     let unmountTimeout: Duration
     let log: Logger
@@ -73,7 +75,12 @@ final class MountService: Sendable {
         Self.sweep(setup.registry, environment, setup.credentials, log)
         // A folder that can be no store is in nobody's way: its store is shown as failed.
         let places = setup.definitions.filter(\.isInMount).map(\.path)
-            .filter { StorePlace.objection(toLinked: $0, environment: environment) == nil }
+            .filter { place in
+                // One whose disk does not answer may become one.
+                RepeatedLook<Bool>.once(named: "place") {
+                    StorePlace.objection(toLinked: place, environment: environment) == nil
+                } ?? true
+            }
         try MountPlace.prepare(mountPoint, stores: places)
         stores = LiveStores(
             opening: StoreOpening(
@@ -85,12 +92,13 @@ final class MountService: Sendable {
         locking = StoreLocking(filesystem, stores, locks, gate, setup.configuration, log: log)
         lockTriggers = LockTriggers(locking, filesystem, locks, setup.configuration, log: log)
         try stores.follow()
-        if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil }),
+        if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil && !$0.isAwaited }),
             let failure = stores.all.first?.failure
         {
             throw DaemonError(message: failure)
         }
         var serving = SessionOptions()
+        serving.endPatience = max(setup.unmountTimeout, .seconds(20))
         serving.refusesNonEmptyMountPoint = true
         // Without a note of it, it could not be given back.
         serving.protectsMountPoint = (try? MountPointRecord(environment).note(mountPoint)) != nil
@@ -99,6 +107,7 @@ final class MountService: Sendable {
                 mountPoint: mountPoint, filesystemName: "passdir", subtype: "passdir", filesystem: filesystem,
                 options: serving)
         }
+        device = Daemon.device(ofMountAt: session.mountPoint)
         control = Mutex(nil)
         finished.enter()
         statusNote.tell(of: self, environment: environment)
@@ -185,7 +194,7 @@ final class MountService: Sendable {
             try TerminationSignals.start { [weak self] _ in self?.end() }
             try PosixThread.start(named: "expiry") { [weak self] in self?.tellOfExpiriesDaily() }
             try PosixThread.start(named: "save-retry") { [weak self] in
-                self?.regularly { $0.filesystem.retryFailedSaves() }
+                self?.regularly { $0.stores.retryFailedSaves() }
             }
             try lockTriggers.watchSession(environment: environment)
             try PosixThread.start(named: "idle") { [weak self] in self?.lockWhereIdle() }

@@ -29,15 +29,18 @@ final class ServedStore: Sendable {
         let failedOpens: [String]
         let lost: [LostReport]
         let recipientChanges: [RecipientChangeReport]
+        let hasList: Bool?
     }
 
     /// How long slow work may hold a report up.
     private static let patience = Duration.seconds(7)
-    /// How long a disk may be silent before that is a failure.
-    private static let silence = Duration.seconds(2)
 
     private let state: Mutex<State>
     private let look = RepeatedLook<Finding?>(named: "status")
+    /// Whether its disk answers.
+    let disk: DiskLook
+    /// Tries again what could not be saved.
+    let saving = RepeatedLook<Int>(named: "save-again")
     /// Its folder, links resolved.
     let path: FilePath
     /// nil when the store could not be opened.
@@ -46,6 +49,8 @@ final class ServedStore: Sendable {
     let committer: Committer?
     /// Why it could not be opened.
     let failure: String?
+    /// Whether its disk was silent, and another one takes its place once that answers.
+    let isAwaited: Bool
     /// What others did to its recipients; nothing is looked at before the store is used.
     let recipients: RecipientWatch?
     /// The changes of its recipients that saves in the mount are making.
@@ -53,13 +58,15 @@ final class ServedStore: Sendable {
 
     init(
         _ settings: StoreSettings, path: FilePath, store: Store? = nil, committer: Committer? = nil,
-        failure: String? = nil
+        failure: String? = nil, isAwaited: Bool = false
     ) {
         state = Mutex(State(settings: settings))
         self.path = path
+        disk = DiskLook.at(path)
         self.store = store
         self.committer = committer
         self.failure = failure
+        self.isAwaited = isAwaited
         recipients = store.map { RecipientWatch($0) }
     }
 
@@ -122,6 +129,7 @@ final class ServedStore: Sendable {
             } else {
                 report = unseen(unsaved)
             }
+            noteSaving(&report, hasList: look.last.flatMap(\.self)?.hasList)
             report.reencryption = runningChanges.progress
             report.unsaved = unsaved.map(UnsavedReport.init)
             report.beingWritten = beingWritten
@@ -137,8 +145,9 @@ final class ServedStore: Sendable {
             status: status, path: store.root.path,
             conflicts: conflicts,
             interruptedChange: interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
-            failedOpens: failedOpens(), lost: lost, recipientChanges: isInUse ? recipients?.reports ?? [] : []
-        )
+            failedOpens: failedOpens(), lost: lost,
+            recipientChanges: isInUse ? recipients?.reports ?? [] : [],
+            hasList: isInUse ? Self.hasList(store) : nil)
     }
 
     /// Not what a save in the mount is making: how far that is, is told in its own words.
@@ -167,7 +176,7 @@ final class ServedStore: Sendable {
         }
         let rest =
             last.map { "; this report is \(Timestamp.now().seconds - $0.time.seconds) s old" } ?? ""
-        if let time = look.runningTime, time >= Self.silence {
+        if let time = look.runningTime, time >= DiskLook.silence {
             if let error = report.lastError { report.otherErrors.insert(error, at: 0) }
             report.state = .failed
             report.lastError =

@@ -11,13 +11,15 @@ public enum StoreUse: Sendable {
 extension StoreDefinition {
     /// The store's folder, opened for a command. Every command comes by here, so that none writes into a store that is
     /// read-only.
-    /// - Throws: One sentence where the store is not for that use, or its folder can be no store or cannot be opened.
+    /// - Throws: One sentence where the store is not for that use, its disk does not answer, or its folder can be no store or
+    ///   cannot be opened.
     public func root(for use: StoreUse, environment: [String: String]) throws(DaemonError) -> Root {
         if use == .writing, isReadOnly {
             throw DaemonError(
                 message: "the store \"\(name)\" is read-only: passdir store set \(ShellWord.quoted(name)) "
                     + "readOnly false allows changes")
         }
+        guard DiskLook.at(path).answers else { throw DaemonError(message: silentDisk) }
         if let objection = StorePlace.objection(toLinked: path, environment: environment) {
             throw DaemonError(message: "the store \"\(name)\" cannot be opened: \(path) \(objection)")
         }

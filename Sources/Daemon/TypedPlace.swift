@@ -16,6 +16,7 @@ public struct TypedPlace: Sendable {
     public init(
         _ text: String, in registry: Registry, environment: [String: String]
     ) throws(DaemonError) {
+        try Self.refuseSteppingUp(text)
         let definitions = try DaemonError.wrapping { try registry.definitions() }
         let typed = Self.expanded(text, definitions)
         let words = FilePath(typed).lexicallyNormalized()
@@ -70,6 +71,17 @@ public struct TypedPlace: Sendable {
     static func isPath(_ text: String) -> Bool {
         let first = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first
         return first.map { $0.isEmpty || $0 == "." || $0 == ".." } ?? false
+    }
+
+    /// Refuses `..` in the place of a store: it means something else to each who reads it. In a path of files it is one of the
+    /// shell's.
+    /// - Throws: one sentence.
+    public static func refuseSteppingUp(_ text: String) throws(DaemonError) {
+        guard !isPath(text), FilePath(text).components.contains(where: { $0.kind == .parentDirectory }) else {
+            return
+        }
+        throw DaemonError(
+            message: "\(text) has \"..\" in it, which leads nowhere in a store: write STORE/PATH")
     }
 
     /// Whether it can only be the mount point itself, which holds all stores: as a path, absolute or relative.

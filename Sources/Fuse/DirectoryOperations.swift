@@ -17,7 +17,7 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
             try server.filesystem.openDirectoryAtOnce(inode, flags: flags)
         }
         if case .success(nil) = atOnce {
-            return answerWhenReady(request) { filesystem, caller throws(Errno) in
+            return answerWhenReady(request, at: inode.rawValue) { filesystem, caller throws(Errno) in
                 try filesystem.openDirectory(inode, flags: flags, for: caller).map { $0.map(answer) }
             }
         }
@@ -29,20 +29,17 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
     table.readdir = { request, inode, room, offset, info in
         guard let request else { return }
         let server = Server.of(request)
-        server.answerRead(request) { reply throws(Errno) in
-            var buffer = DirectoryBuffer(byteCount: room, request: request)
-            try server.filesystem.readDirectory(
-                InodeNumber(rawValue: inode), handle: openHandle(info), offset: Int64(offset)
-            ) { entry, nextOffset in buffer.add(entry, nextOffset: nextOffset) }
-            buffer.withBytes(reply)
+        let (inode, handle) = (InodeNumber(rawValue: inode), openHandle(info))
+        server.answerListing(request, of: inode, room: room) { add throws(Errno) in
+            try server.filesystem.readDirectory(inode, handle: handle, offset: Int64(offset), add)
         }
     }
     table.readdirplus = { request, inode, room, offset, info in
         guard let request else { return }
         let server = Server.of(request)
-        server.answerEntries(request, room: room) { add throws(Errno) in
-            try server.filesystem.readDirectoryWithEntries(
-                InodeNumber(rawValue: inode), handle: openHandle(info), offset: Int64(offset), add)
+        let (inode, handle) = (InodeNumber(rawValue: inode), openHandle(info))
+        server.answerEntries(request, of: inode, room: room) { add throws(Errno) in
+            try server.filesystem.readDirectoryWithEntries(inode, handle: handle, offset: Int64(offset), add)
         }
     }
     table.releasedir = { request, inode, info in
@@ -57,7 +54,7 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
     }
     table.fsyncdir = { request, inode, dataOnly, info in
         let handle = openHandle(info)
-        answerLater(request) { filesystem, _ throws(Errno) in
+        answerLater(request, at: inode) { filesystem, _ throws(Errno) in
             try filesystem.synchronizeDirectory(
                 InodeNumber(rawValue: inode), handle: handle, dataOnly: dataOnly != 0)
             return .done
@@ -70,7 +67,7 @@ func addExtendedAttributeOperations(_ table: inout fuse_lowlevel_ops) {
     table.getxattr = { request, inode, name, room in
         // A value may have to be asked of another program.
         let name = copy(name)
-        answerLater(request) { filesystem, _ throws(Errno) in
+        answerLater(request, at: inode) { filesystem, _ throws(Errno) in
             .extendedAttribute(
                 try filesystem.extendedAttribute(InodeNumber(rawValue: inode), name: name), room: room)
         }

@@ -11,20 +11,20 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
             .opened(
                 OpenHandles.Handle(inode: inode, number: opened.handle, isDirectory: false), opened, flags)
         }
-        if let request,
-            let opened = Server.of(request).filesystem.openAtOnce(
-                inode, flags: flags, for: Request.thread(of: request))
-        {
-            return Server.of(request).answer(request) { () throws(Errno) in answer(opened) }
+        guard let request else { return }
+        let server = Server.of(request)
+        let opened = server.atOnce(inode) {
+            server.filesystem.openAtOnce(inode, flags: flags, for: Request.thread(of: request))
         }
-        answerWhenReady(request) { filesystem, caller throws(Errno) in
+        if let opened { return server.answer(request) { () throws(Errno) in answer(opened) } }
+        answerWhenReady(request, at: inode.rawValue) { filesystem, caller throws(Errno) in
             try filesystem.open(inode, flags: flags, for: caller).map { $0.map(answer) }
         }
     }
     table.create = { request, parent, bytes, mode, info in
         let flags = openFlags(info)
         let name = Result { () throws(Errno) in try copyName(bytes) }
-        answerWhenReady(request) { filesystem, caller throws(Errno) in
+        answerWhenReady(request, at: parent) { filesystem, caller throws(Errno) in
             try filesystem.create(
                 in: InodeNumber(rawValue: parent), name: name.get(), permissions: UInt16(mode & 0o7777),
                 flags: flags, for: caller
@@ -34,7 +34,7 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
     table.flush = { request, inode, info in
         let handle = openHandle(info)
         // What was written is saved, whatever becomes of the one who wrote it.
-        answerLater(request, evenForTheKilled: true) { filesystem, caller throws(Errno) in
+        answerLater(request, at: inode, evenForTheKilled: true) { filesystem, caller throws(Errno) in
             try filesystem.flush(InodeNumber(rawValue: inode), handle: handle, for: caller)
             return .done
         }
@@ -52,14 +52,14 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
                 return .done
             }
         }
-        answerLater(request, evenForTheKilled: true) { _, _ throws(Errno) in
+        answerLater(request, at: inode, evenForTheKilled: true) { _, _ throws(Errno) in
             server.release(handle, flags)
             return .done
         }
     }
     table.fsync = { request, inode, dataOnly, info in
         let handle = openHandle(info)
-        answerLater(request) { filesystem, _ throws(Errno) in
+        answerLater(request, at: inode) { filesystem, _ throws(Errno) in
             try filesystem.synchronize(
                 InodeNumber(rawValue: inode), handle: handle, dataOnly: dataOnly != 0)
             return .done
@@ -67,7 +67,7 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
     }
     table.fallocate = { request, inode, mode, offset, length, info in
         let handle = openHandle(info)
-        answerLater(request) { filesystem, _ throws(Errno) in
+        answerLater(request, at: inode) { filesystem, _ throws(Errno) in
             try filesystem.allocate(
                 InodeNumber(rawValue: inode), handle: handle, mode: mode, offset: Int64(offset),
                 length: Int64(length))

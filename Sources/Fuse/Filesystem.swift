@@ -3,8 +3,9 @@ public import SystemPackage
 /// What a file system answers. A session calls it from several threads at once.
 ///
 /// Two sorts of threads call. Whatever makes, opens, saves or removes (marked "may block") comes on a thread of
-/// its own and may take as long as it needs; see `Caller.onInterrupt`. All else comes on the few threads that
-/// receive requests and must answer at once: while it waits, so do others.
+/// its own and may take as long as it needs; see `Caller.onInterrupt`. So does what looks at names and files while others
+/// look in the same lane. All else comes on the few threads that receive requests and must answer at once: while it waits,
+/// so do others.
 ///
 /// It knows nothing of libfuse: its operations can be called in process.
 public protocol Filesystem: AnyObject, Sendable {
@@ -12,6 +13,9 @@ public protocol Filesystem: AnyObject, Sendable {
     func mounted(_ notifier: Notifier)
     /// The mount is gone and every request answered. Called once, at the end of `Session.run`, in any case.
     func unmounted()
+
+    /// What an operation on an inode may have to wait for, as others that have the same lane; nil where it waits for nothing.
+    func lane(of inode: InodeNumber) -> RequestLane?
 
     /// Resolves a name. On success the inode's lookup count is one higher.
     func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry
@@ -36,19 +40,19 @@ public protocol Filesystem: AnyObject, Sendable {
     ) throws(Errno) -> Entry
     /// symlink(2); may block.
     func makeSymbolicLink(
-        in parent: InodeNumber, name: Name, target: [UInt8]
+        in parent: InodeNumber, name: Name, target: [UInt8], for caller: Caller
     ) throws(Errno) -> Entry
     /// mknod(2) of a regular file, which is a create without an open; may block. Devices, pipes and sockets are
     /// refused with EPERM before they come here.
     func makeNode(
-        in parent: InodeNumber, name: Name, permissions: UInt16
+        in parent: InodeNumber, name: Name, permissions: UInt16, for caller: Caller
     ) throws(Errno) -> Entry
     /// link(2); may block.
     func link(
         _ inode: InodeNumber, to parent: InodeNumber, name: Name
     ) throws(Errno) -> Entry
     /// unlink(2); may block. The inode lives on until it is forgotten.
-    func unlink(in parent: InodeNumber, name: Name) throws(Errno)
+    func unlink(in parent: InodeNumber, name: Name, for caller: Caller) throws(Errno)
     /// rmdir(2); may block.
     func removeDirectory(in parent: InodeNumber, name: Name) throws(Errno)
     /// renameat2(2); may block. Refuse unknown flags with `invalidArgument`.
@@ -149,6 +153,9 @@ public protocol Filesystem: AnyObject, Sendable {
 }
 
 extension Filesystem {
+    /// Nothing is waited for that would be no other's.
+    public func lane(of inode: InodeNumber) -> RequestLane? { nil }
+
     /// Every name is found at once.
     public func lookup(
         in parent: InodeNumber, name: Name, for caller: Caller

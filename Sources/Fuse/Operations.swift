@@ -44,9 +44,10 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
     table.lookup = { request, parent, bytes in
         guard let request else { return }
         let server = Server.of(request)
-        server.answerNowOrLater(request) { caller throws(Errno) in
-            let found = try server.filesystem.lookup(
-                in: InodeNumber(rawValue: parent), name: copyName(bytes), for: caller)
+        let name = Result { () throws(Errno) in try copyName(bytes) }
+        let parent = InodeNumber(rawValue: parent)
+        server.look(request, at: parent) { caller throws(Errno) in
+            let found = try server.filesystem.lookup(in: parent, name: name.get(), for: caller)
             return try found.map { $0.map { .entry($0) } }
         }
     }
@@ -64,28 +65,29 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
         fuse_reply_none(request)
     }
     table.getattr = { request, inode, info in
-        answer(request) { filesystem throws(Errno) in
-            let (attributes, timeout) = try filesystem.attributes(
-                of: InodeNumber(rawValue: inode), handle: info.map { openHandle($0) })
+        let handle = info.map { openHandle($0) }
+        answerLook(request, at: inode) { filesystem, inode throws(Errno) in
+            let (attributes, timeout) = try filesystem.attributes(of: inode, handle: handle)
             return .attributes(attributes, timeout: timeout)
         }
     }
     table.setattr = { request, inode, status, set, info in
         let changes = status.map { AttributeChanges($0.pointee, set: set) } ?? AttributeChanges()
         let handle = info.map { openHandle($0) }
-        answerLater(request) { filesystem, caller throws(Errno) in
+        answerLater(request, at: inode) { filesystem, caller throws(Errno) in
             let (attributes, timeout) = try filesystem.setAttributes(
                 of: InodeNumber(rawValue: inode), handle: handle, changes, for: caller)
             return .attributes(attributes, timeout: timeout)
         }
     }
     table.readlink = { request, inode in
-        answer(request) { filesystem throws(Errno) in
-            .target(try filesystem.readSymbolicLink(InodeNumber(rawValue: inode)))
+        answerLook(request, at: inode) { filesystem, inode throws(Errno) in
+            .target(try filesystem.readSymbolicLink(inode))
         }
     }
     table.statfs = { request, inode in
-        answer(request) { filesystem throws(Errno) in
+        // No look: whoever asks for the mount point waits for a disk, and nobody who lists that is to wait for him.
+        answerLater(request, at: inode) { filesystem, _ throws(Errno) in
             .statistics(try filesystem.statistics(InodeNumber(rawValue: inode)))
         }
     }
@@ -94,50 +96,51 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
 private func addNameOperations(_ table: inout fuse_lowlevel_ops) {
     table.mkdir = { request, parent, bytes, mode in
         let permissions = UInt16(mode & 0o7777)
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
+        answerLater(request, at: parent, bytes) { filesystem, name, _ throws(Errno) in
             .entry(
                 try filesystem.makeDirectory(
                     in: InodeNumber(rawValue: parent), name: name, permissions: permissions))
         }
     }
     table.mknod = { request, parent, bytes, mode, _ in
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
+        answerLater(request, at: parent, bytes) { filesystem, name, caller throws(Errno) in
             guard mode & S_IFMT == S_IFREG || mode & S_IFMT == 0 else { throw .notPermitted }
             return .entry(
                 try filesystem.makeNode(
-                    in: InodeNumber(rawValue: parent), name: name, permissions: UInt16(mode & 0o7777)))
+                    in: InodeNumber(rawValue: parent), name: name, permissions: UInt16(mode & 0o7777),
+                    for: caller))
         }
     }
     table.symlink = { request, target, parent, bytes in
         let target = copy(target)
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
+        answerLater(request, at: parent, bytes) { filesystem, name, caller throws(Errno) in
             .entry(
                 try filesystem.makeSymbolicLink(
-                    in: InodeNumber(rawValue: parent), name: name, target: target))
+                    in: InodeNumber(rawValue: parent), name: name, target: target, for: caller))
         }
     }
     table.link = { request, inode, parent, bytes in
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
+        answerLater(request, at: parent, bytes) { filesystem, name, _ throws(Errno) in
             .entry(
                 try filesystem.link(
                     InodeNumber(rawValue: inode), to: InodeNumber(rawValue: parent), name: name))
         }
     }
     table.unlink = { request, parent, bytes in
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
-            try filesystem.unlink(in: InodeNumber(rawValue: parent), name: name)
+        answerLater(request, at: parent, bytes) { filesystem, name, caller throws(Errno) in
+            try filesystem.unlink(in: InodeNumber(rawValue: parent), name: name, for: caller)
             return .done
         }
     }
     table.rmdir = { request, parent, bytes in
-        answerLater(request, bytes) { filesystem, name throws(Errno) in
+        answerLater(request, at: parent, bytes) { filesystem, name, _ throws(Errno) in
             try filesystem.removeDirectory(in: InodeNumber(rawValue: parent), name: name)
             return .done
         }
     }
     table.rename = { request, parent, oldBytes, newParent, newBytes, flags in
         let names = Result { () throws(Errno) in (try copyName(oldBytes), try copyName(newBytes)) }
-        answerLater(request) { filesystem, caller throws(Errno) in
+        answerLater(request, at: parent) { filesystem, caller throws(Errno) in
             let (oldName, newName) = try names.get()
             try filesystem.rename(
                 from: InodeNumber(rawValue: parent), oldName, to: InodeNumber(rawValue: newParent),

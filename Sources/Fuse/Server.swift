@@ -10,6 +10,8 @@ final class Server: Sendable {
     let options: SessionOptions
     /// Where requests wait that may block.
     let workers: WorkerPool
+    /// Who may have one of them.
+    private let lanes: RequestLanes
     /// Interrupts have threads of their own: they must get through when all workers wait.
     let interruptWorkers: WorkerPool
     let openHandles = OpenHandles()
@@ -22,6 +24,7 @@ final class Server: Sendable {
         self.filesystem = filesystem
         self.options = options
         workers = WorkerPool(limit: options.workerLimit, idleSeconds: options.idleSeconds)
+        lanes = RequestLanes(workers: workers)
         interruptWorkers = WorkerPool(limit: 4, idleSeconds: options.idleSeconds)
     }
 
@@ -47,6 +50,9 @@ final class Server: Sendable {
         connection.want &= ~unwanted
         connection.want |= connection.capable & wanted
         connection.max_write = UInt32(options.maximumWrite)
+        // The kernel holds back what nobody waits for (read-ahead, the end of an open file) while so many of it are unanswered,
+        // in all of the mount: 12, unless told otherwise.
+        connection.max_background = UInt32(options.workerLimit)
         initialized.store(true, ordering: .releasing)
     }
 
@@ -56,48 +62,81 @@ final class Server: Sendable {
         reply(to: request, Result { () throws(Errno) in try operation() })
     }
 
-    /// As `answer`, of an operation that does not wait here for what takes long: its answer comes later.
-    func answerNowOrLater(_ raw: fuse_req_t, _ operation: (Caller) throws(Errno) -> Reply<Answer>) {
-        let request = Request(raw, interruptWorkers: interruptWorkers)
-        do throws(Errno) {
-            switch try operation(request.caller) {
-            case .now(let answer): reply(to: request, .success(answer))
-            case .later(let later):
-                pending.withLock { $0[ObjectIdentifier(request.caller)] = request.caller }
-                later.whenGiven { self.complete(request, $0) }
-            }
-        } catch {
-            reply(to: request, .failure(error))
-        }
+    /// Answers a request that looks at names or files: on the thread that received it where no other look goes on in the same
+    /// lane, as most take no time, else on a worker. `operation` holds copies of all that libfuse passed.
+    func look(
+        _ raw: fuse_req_t, at inode: InodeNumber,
+        _ operation: @escaping @Sendable (Caller) throws(Errno) -> Reply<Answer>
+    ) {
+        look(raw, at: inode) { request in self.perform(operation, of: request) }
+    }
+
+    /// As above, with a `body` that answers the request itself, and calls `settle` then.
+    private func look(
+        _ raw: fuse_req_t, at inode: InodeNumber, answering body: @escaping @Sendable (Request) -> Void
+    ) {
+        guard let lane = filesystem.lane(of: inode) else { return body(register(raw)) }
+        if lanes.alone(lane, .look, { body(register(raw)) }) != nil { return }
+        queue(register(raw), lane, .look, body)
+    }
+
+    /// What `operation` answers if it waits for nothing; nil where it may, and where others look in the same lane.
+    func atOnce<Value>(_ inode: InodeNumber, _ operation: () -> Value?) -> Value? {
+        guard let lane = filesystem.lane(of: inode) else { return operation() }
+        return lanes.alone(lane, .look, operation) ?? nil
     }
 
     /// Answers a request on a worker, where it may block, or later where the operation gives its worker up while it waits.
     /// `operation` holds copies of all that libfuse passed.
     ///
-    /// - Parameter evenForTheKilled: run the operation though its caller was killed while it waited for a worker.
+    /// - Parameters:
+    ///   - inode: in whose lane it waits.
+    ///   - evenForTheKilled: run the operation though its caller was killed while it waited for a worker.
     func answerWhenReady(
-        _ raw: fuse_req_t, evenForTheKilled: Bool,
+        _ raw: fuse_req_t, at inode: InodeNumber, evenForTheKilled: Bool,
         _ operation: @escaping @Sendable (Caller) throws(Errno) -> Reply<Answer>
     ) {
+        queue(register(raw), filesystem.lane(of: inode), .work, evenForTheKilled: evenForTheKilled) {
+            request in
+            self.perform(operation, of: request)
+        }
+    }
+
+    /// It is not answered yet.
+    private func register(_ raw: fuse_req_t) -> Request {
         let request = Request(raw, interruptWorkers: interruptWorkers)
         pending.withLock { $0[ObjectIdentifier(request.caller)] = request.caller }
+        return request
+    }
+
+    private func queue(
+        _ request: Request, _ lane: RequestLane?, _ sort: RequestLanes.Sort, evenForTheKilled: Bool = false,
+        _ body: @escaping @Sendable (Request) -> Void
+    ) {
         let queued = QueuedRequest(request.caller) { self.complete(request, .failure(.interrupted)) }
         if !evenForTheKilled { queued.watch() }
-        workers.submit {
-            guard queued.take() else { return }
-            do throws(Errno) {
-                switch try operation(request.caller) {
-                case .now(let answer): self.complete(request, .success(answer))
-                case .later(let reply): reply.whenGiven { self.complete(request, $0) }
-                }
-            } catch {
-                self.complete(request, .failure(error))
+        let job: WorkerPool.Job = { if queued.take() { body(request) } }
+        if let lane { lanes.submit(lane, sort, job) } else { workers.submit(job) }
+    }
+
+    private func perform(_ operation: (Caller) throws(Errno) -> Reply<Answer>, of request: Request) {
+        do throws(Errno) {
+            switch try operation(request.caller) {
+            case .now(let answer): complete(request, .success(answer))
+            case .later(let reply): reply.whenGiven { self.complete(request, $0) }
             }
+        } catch {
+            complete(request, .failure(error))
         }
     }
 
     private func complete(_ request: Request, _ result: Result<Answer, Errno>) {
         reply(to: request, result)
+        settle(request)
+    }
+
+    /// It was answered.
+    private func settle(_ request: Request) {
         let isLast = pending.withLock { pending in
             pending[ObjectIdentifier(request.caller)] = nil
             return pending.isEmpty
@@ -131,21 +170,40 @@ final class Server: Sendable {
         if !isAnswered { request.fail(failure) }
     }
 
-    /// Answers a readdirplus with the entries that `operation` hands to the closure it gets, as far as there is room.
-    func answerEntries(
-        _ raw: fuse_req_t, room: Int,
-        _ operation: ((ListedEntry, Entry?, Int64) -> Bool) throws(Errno) -> Void
+    /// Answers a readdir with the entries that `operation` hands to the closure it gets, as far as there is room.
+    func answerListing(
+        _ raw: fuse_req_t, of inode: InodeNumber, room: Int,
+        _ operation: @escaping @Sendable ((ListedEntry, Int64) -> Bool) throws(Errno) -> Void
     ) {
-        let request = Request(raw, interruptWorkers: interruptWorkers)
-        var buffer = DirectoryBuffer(byteCount: room, request: raw)
-        do throws(Errno) {
-            try operation { buffer.add($0, $1, nextOffset: $2) }
-        } catch {
-            for entry in buffer.entries { filesystem.takeBack(entry) }
-            return request.fail(error)
+        look(raw, at: inode) { request in
+            defer { self.settle(request) }
+            var buffer = DirectoryBuffer(byteCount: room, request: request.raw)
+            do throws(Errno) {
+                try operation { buffer.add($0, nextOffset: $1) }
+            } catch {
+                return request.fail(error)
+            }
+            buffer.withBytes { _ = request.send(bytes: $0) }
         }
-        if !buffer.withBytes({ request.send(bytes: $0) }) {
-            for entry in buffer.entries { filesystem.takeBack(entry) }
+    }
+
+    /// As `answerListing`, of a readdirplus.
+    func answerEntries(
+        _ raw: fuse_req_t, of inode: InodeNumber, room: Int,
+        _ operation: @escaping @Sendable ((ListedEntry, Entry?, Int64) -> Bool) throws(Errno) -> Void
+    ) {
+        look(raw, at: inode) { request in
+            defer { self.settle(request) }
+            var buffer = DirectoryBuffer(byteCount: room, request: request.raw)
+            do throws(Errno) {
+                try operation { buffer.add($0, $1, nextOffset: $2) }
+            } catch {
+                for entry in buffer.entries { self.filesystem.takeBack(entry) }
+                return request.fail(error)
+            }
+            if !buffer.withBytes({ request.send(bytes: $0) }) {
+                for entry in buffer.entries { self.filesystem.takeBack(entry) }
+            }
         }
     }
 
@@ -156,13 +214,19 @@ final class Server: Sendable {
     }
 
     /// Ends all work: nobody can receive an answer any more, so whoever still waits for one is told.
-    func finish() {
+    /// - Returns: false where some of it goes on, as `SessionOptions.endPatience` is over: it may still answer.
+    func finish() -> Bool {
+        defer { filesystem.unmounted() }
         for caller in pending.withLock({ Array($0.values) }) { caller.abandon() }
-        workers.finish()
-        pending.waiting { pending, _ in pending.isEmpty ? .done(()) : .wait(until: nil) }
+        let deadline = options.endPatience.map { MonotonicTime(secondsFromNow: $0 / .seconds(1)) }
+        guard workers.finish(until: deadline) else { return false }
+        let isAnswered = pending.waiting { pending, timeIsOver in
+            pending.isEmpty || timeIsOver ? .done(pending.isEmpty) : .wait(until: deadline)
+        }
+        guard isAnswered else { return false }
         interruptWorkers.finish()
         openHandles.releaseAll(in: filesystem)
-        filesystem.unmounted()
+        return true
     }
 }
 

@@ -90,7 +90,10 @@ public final class Session: Sendable {
             // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
             // even with our device number, which is free again; but that mount isn't stale.
             if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }
-            server.finish()
+            // What goes on answers into it.
+            if !server.finish(), let pointer = receivers.first?.session {
+                _ = Unmanaged.passRetained(pointer)
+            }
         }
         life.withLock { $0 = .ended }
     }

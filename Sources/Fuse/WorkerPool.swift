@@ -72,11 +72,16 @@ public final class WorkerPool: Sendable {
     }
 
     /// Waits until every job has run and every thread has ended. Meanwhile only jobs may submit jobs.
-    func finish() {
+    func finish() { _ = finish(until: nil) }
+
+    /// As above, but no longer than until `deadline`; what has not ended then goes on all the same.
+    /// - Returns: whether all have ended.
+    func finish(until deadline: MonotonicTime?) -> Bool {
         state.withLock { $0.isClosing = true }
         state.broadcast()
-        state.waiting { pool, _ in
-            pool.threads == 0 && pool.waitingJobs == 0 ? .done(()) : .wait(until: nil)
+        return state.waiting { pool, timeIsOver in
+            let isOver = pool.threads == 0 && pool.waitingJobs == 0
+            return isOver || timeIsOver ? .done(isOver) : .wait(until: deadline)
         }
     }
 

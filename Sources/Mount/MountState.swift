@@ -20,6 +20,7 @@ final class MountState: Sendable {
     let scratchNames: ScratchNames
     let scratchMemory: ScratchMemory
     let kernel = Mutex<(any KernelCache)?>(nil)
+    let cacheTime: CacheTime
     /// Contents that nobody has open.
     let kept: KeptContents
     /// Notifies the kernel, and ends grace times.
@@ -32,7 +33,8 @@ final class MountState: Sendable {
         self.options = options
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
-        kept = KeptContents(for: options.cacheTime, queue: background)
+        cacheTime = CacheTime(options.cacheTime)
+        kept = KeptContents(for: cacheTime, queue: background)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.

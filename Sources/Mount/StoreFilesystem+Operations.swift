@@ -17,6 +17,12 @@ extension StoreFilesystem: Filesystem {
         control.past?.contents.forgetKept { _ in true }
     }
 
+    /// Each store waits for its own disk; so do those who look into its control directory, and the mount point for none.
+    public func lane(of inode: InodeNumber) -> RequestLane? {
+        guard let node = try? tree.node(inode) else { return nil }
+        return RequestLane(node.subtree ?? top)
+    }
+
     /// Finds an entry of a folder; decrypts nothing and prompts for nothing.
     public func lookup(in parent: InodeNumber, name: Name) throws(Errno) -> Entry {
         let (folder, subtree) = try find(parent)
@@ -71,15 +77,19 @@ extension StoreFilesystem: Filesystem {
 
     /// symlink(2): inside the store, else EPERM; a link to a secret is made as pass would make it.
     public func makeSymbolicLink(
-        in parent: InodeNumber, name: Name, target: [UInt8]
+        in parent: InodeNumber, name: Name, target: [UInt8], for caller: Caller
     ) throws(Errno) -> Entry {
         let (folder, subtree) = try findWritable(parent)
+        try subtree.checkMayChange(name, in: folder, for: caller)
         return try subtree.makeSymbolicLink(name, in: folder, to: target)
     }
 
     /// mknod(2) of a regular file: nobody closes it, so it is saved right now, empty.
-    public func makeNode(in parent: InodeNumber, name: Name, permissions: UInt16) throws(Errno) -> Entry {
+    public func makeNode(
+        in parent: InodeNumber, name: Name, permissions: UInt16, for caller: Caller
+    ) throws(Errno) -> Entry {
         let (folder, subtree) = try findWritable(parent)
+        try subtree.checkMayChange(name, in: folder, for: caller)
         return try subtree.makeFile(name, in: folder)
     }
 
@@ -89,8 +99,9 @@ extension StoreFilesystem: Filesystem {
     }
 
     /// unlink(2), durable on return; open handles go on with what they have.
-    public func unlink(in parent: InodeNumber, name: Name) throws(Errno) {
+    public func unlink(in parent: InodeNumber, name: Name, for caller: Caller) throws(Errno) {
         let (folder, subtree) = try findWritable(parent)
+        try subtree.checkMayChange(name, in: folder, for: caller)
         try subtree.unlink(name, in: folder)
     }
 
@@ -109,7 +120,9 @@ extension StoreFilesystem: Filesystem {
         let (source, subtree) = try findWritable(from)
         let (destination, other) = try findWritable(to)
         guard subtree === other else { throw .improperLink }
-        try subtree.checkMove(oldName, in: source, to: newName, in: destination, flags: flags, for: caller)
+        let move = try subtree.checkMove(
+            oldName, in: source, to: newName, in: destination, flags: flags, for: caller)
+        defer { move.end() }
         try subtree.rename(oldName, in: source, to: newName, in: destination, flags: flags)
     }
 

@@ -24,13 +24,14 @@ extension StoreFilesystem {
         return name
     }
 
-    /// Shows a store no longer. What is edited and not saved is saved first; files that are open can be read and saved
-    /// until they are closed, everything else of it is gone.
+    /// Shows a store no longer, whatever its disk does. Files that are open can be read and saved until they are closed,
+    /// everything else of it is gone; what is edited and not saved is yet to be saved.
     ///
     /// Not from a thread that serves a request: the kernel is told.
-    public func remove(_ store: Store) {
+    /// - Parameter tellsWatchers: whether programs that watch the mount are told. For that, the kernel waits for whoever is at
+    ///   work in the store's folder, and has everybody wait who looks up a name in the mount's top: not while its disk is silent.
+    public func remove(_ store: Store, tellsWatchers: Bool = true) {
         guard let (name, mounted) = shown(store), let node = tree.child(name, of: tree.root) else { return }
-        mounted.saveEverything()
         mounted.hasLeft.store(true, ordering: .releasing)
         top.state.withLock { state in
             state.entries.removeAll { $0.subtree === mounted }
@@ -40,7 +41,7 @@ extension StoreFilesystem {
         mount.kept.forgetAll { $0 === mounted }
         control.past?.contents.forgetKept { $0 === mounted }
         let kernel = mount.kernel.withLock { $0 }
-        kernel?.deleteEntry(parent: .root, child: node.inode, name: name)
+        if tellsWatchers { kernel?.deleteEntry(parent: .root, child: node.inode, name: name) }
         kernel?.invalidateEntry(parent: .root, name: name)
     }
 
@@ -104,6 +105,14 @@ extension StoreFilesystem {
     public static let renderedFolder = FilePath(
         root: nil, components: ControlDirectory.name, ControlPlace.renderedName)
 
+    /// Keeps contents for so long after they were closed last, from now on; where that is shorter than before, forgets those that
+    /// are kept.
+    public func setCacheTime(_ time: Duration) {
+        guard mount.cacheTime.change(to: time) else { return }
+        mount.kept.forgetAll { _ in true }
+        control.past?.contents.forgetKept { _ in true }
+    }
+
     /// Shows these templates as files with their values, and no others; what is open stays so.
     public func setTemplates(_ templates: [RegisteredTemplate]) { control.templates.set(templates) }
 
@@ -126,6 +135,9 @@ extension StoreFilesystem {
             throw ContentsError(.system, "too many programs with files run: \(error)")
         }
     }
+
+    /// The processes for which files are shown.
+    public var ownersOfHeldFiles: [Int32] { control.held.owners }
 
     private func shown(_ store: Store) -> (name: Name, store: MountedStore)? {
         for case (let name, let mounted as MountedStore) in top.state.withLock({ $0.entries })

@@ -36,10 +36,16 @@ extension StoreFilesystem {
         return store?.standingFailures.map { "\($0.path.string): \($0.message)" } ?? []
     }
 
-    /// Tries again what failed; returns how many secrets are saved now that were not before.
+    /// Whether a save of a secret of a store has failed, so that it is in memory only.
+    public func hasFailedSaves(of store: Store) -> Bool {
+        top.allStores.contains { $0.store === store && !$0.failedNodes.isEmpty }
+    }
+
+    /// Tries again what failed, of one store or of all; returns how many secrets are saved now that were not before.
     @discardableResult
-    public func retryFailedSaves() -> Int {
-        top.allStores.map { $0.saveAll($0.failedNodes) }.reduce(0, +)
+    public func retryFailedSaves(of store: Store? = nil) -> Int {
+        top.allStores.filter { store == nil || $0.store === store }.map { $0.saveAll($0.failedNodes) }.reduce(
+            0, +)
     }
 
     /// Saves everything that is newer than the disk; what fails stays listed in `unsaved`.

@@ -52,6 +52,8 @@ protocol Subtree: AnyObject, Sendable {
 
     /// Refuses to change the names in a folder; asked before each of those that follow.
     func checkWritable(_ folder: Node) throws(Errno)
+    /// Refuses a change by which somebody could read what he may not; asked before `makeSymbolicLink`, `makeFile` and `unlink`.
+    func checkMayChange(_ name: Name, in folder: Node, for caller: Caller) throws(Errno)
     /// mkdir(2).
     func makeDirectory(_ name: Name, in folder: Node) throws(Errno) -> Entry
     /// symlink(2).
@@ -62,11 +64,11 @@ protocol Subtree: AnyObject, Sendable {
     func unlink(_ name: Name, in folder: Node) throws(Errno)
     /// rmdir(2).
     func removeDirectory(_ name: Name, in folder: Node) throws(Errno)
-    /// Refuses a rename by which somebody could read what he may not; asked before `rename`.
+    /// Refuses a rename by which somebody could read what he may not; asked before `rename`, and ended behind it.
     func checkMove(
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
         for caller: Caller
-    ) throws(Errno)
+    ) throws(Errno) -> RuledMove
     /// renameat2(2) between two folders of this subtree.
     func rename(
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags
@@ -101,10 +103,11 @@ extension Subtree {
         _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<(Entry, any OpenFile)> { throw .notPermitted }
     func checkWritable(_ folder: Node) throws(Errno) { throw .notPermitted }
+    func checkMayChange(_ name: Name, in folder: Node, for caller: Caller) throws(Errno) {}
     func checkMove(
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
         for caller: Caller
-    ) throws(Errno) {}
+    ) throws(Errno) -> RuledMove { .free }
     func makeDirectory(_ name: Name, in folder: Node) throws(Errno) -> Entry { throw .notPermitted }
     func makeSymbolicLink(_ name: Name, in folder: Node, to target: [UInt8]) throws(Errno) -> Entry {
         throw .notPermitted

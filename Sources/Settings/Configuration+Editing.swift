@@ -27,7 +27,7 @@ extension Configuration {
     ///   `.access`.
     public func addStore(name: String, values: [(key: String, value: String)]) throws(SettingsError) {
         try Self.checkName(name)
-        for (key, value) in values { try Self.check(key, value) }
+        for (key, value) in values { try Self.check(storeKey: key, value) }
         try edit { file throws(SettingsError) in
             try Self.checkIsFree(name, file)
             return values.map { .set("store.\(name).\($0.key)", $0.value) }
@@ -37,7 +37,7 @@ extension Configuration {
     /// Sets keys of a store; nil takes a key out of the file, so that the default holds again.
     /// - Throws: `.noStore` and as `addStore`.
     public func setStore(name: String, values: [(key: String, value: String?)]) throws(SettingsError) {
-        for (key, value) in values { try Self.check(key, value) }
+        for (key, value) in values { try Self.check(storeKey: key, value) }
         try edit { file throws(SettingsError) in
             try Self.checkIsThere(name, file)
             return values.compactMap { key, value in
@@ -95,8 +95,9 @@ extension Configuration {
         throw SettingsError(code: .unknown, message: Catalogue.unknown(name))
     }
 
-    /// A store's key, and its text where it gets one.
-    private static func check(_ key: String, _ value: String?) throws(SettingsError) {
+    /// Looks at a store's key, and at its text where it gets one.
+    /// - Throws: `.unknown`, `.value`.
+    public static func check(storeKey key: String, _ value: String?) throws(SettingsError) {
         guard let setting = Catalogue.storeSetting(key: key) else {
             throw SettingsError(
                 code: .unknown,

@@ -48,7 +48,12 @@ extension SettingKind where Value == Duration {
             format: { value in
                 let (seconds, attoseconds) = value.components
                 let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-                return milliseconds % 1000 == 0 ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
+                // In the largest unit of which it is so many; 0 is 0 of any.
+                let units = [("h", Int64(3_600_000)), ("min", 60_000), ("s", 1000)]
+                let unit =
+                    units.first { milliseconds != 0 && milliseconds % $0.1 == 0 }
+                    ?? (milliseconds == 0 ? ("s", 1) : ("ms", 1))
+                return "\(milliseconds / unit.1)\(unit.0)"
             })
     }
 }

@@ -63,7 +63,10 @@ public struct StoreError: WrappingError, Equatable {
 
     /// An error of GnuPG about a secret.
     public init(_ error: OpenPGPError) {
-        self.init(error.code == .tooLarge ? .tooLarge : .openPGP(error.code), error.message)
+        // The remedy is a command of ours, which OpenPGP does not know.
+        let remedy = error.code == .missingKey ? ": passdir keys import FILE imports one" : ""
+        self.init(
+            error.code == .tooLarge ? .tooLarge : .openPGP(error.code), error.message + remedy)
     }
 
     /// An error of GnuPG or of the system.

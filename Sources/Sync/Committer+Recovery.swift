@@ -1,4 +1,3 @@
-import CLinux
 import Git
 import Glibc
 import Logging
@@ -117,7 +116,7 @@ extension Committer {
             if let count = writer.take(result, part) { found += count } else { isWhole = false }
         }
         // Comparing everything with the index took more memory than all else.
-        passdir_return_freed_memory()
+        FreedMemory.giveBack()
         hasLooked = isWhole
         // What was saved just now waits its time.
         if found > 0 { commitPending() }

@@ -1,5 +1,6 @@
 public import Logging
 public import Stores
+import System
 import SystemPackage
 
 /// Decides when the changes of one store become commits, and when store and remote are brought together.
@@ -151,6 +152,7 @@ public actor Committer: ChangeSink {
                 return values.isScheduled
             }
             if mustSchedule { state.schedule(after: options.delay) }
+            FreedMemory.giveBackNowAndThen()
         } catch {
             log.warning("\(error.message)")
             failedCommits += 1

@@ -89,7 +89,9 @@ public final class RepeatedLook<Finding: Sendable>: Sendable {
 
     /// What a look has found, as soon as it has ended; nil when the look that runs meanwhile is stuck at a server of files
     /// or a disk that does not answer, or when the patience is over. Slow work and locks are waited for.
-    public func finding(of number: UInt64, patience: Duration) -> Finding? {
+    /// - Parameter silence: how long one answer may take, whoever is to give it; nil: what is usual for a server of files that
+    ///   is near, and for a disk.
+    public func finding(of number: UInt64, patience: Duration, silence: Duration? = nil) -> Finding? {
         let end = ContinuousClock.now + patience
         var seen: (wait: ThreadWait, since: ContinuousClock.Instant)?
         while true {
@@ -101,13 +103,24 @@ public final class RepeatedLook<Finding: Sendable>: Sendable {
             guard now < end else { return nil }
             if let before = seen, before.wait == wait {
                 switch wait.cause {
-                case .server: if start + Self.serverPatience <= now { return nil }
-                case .device: if before.since + Self.devicePatience <= now { return nil }
+                case .server:
+                    if silence.map({ before.since + $0 <= now }) ?? (start + Self.serverPatience <= now) {
+                        return nil
+                    }
+                case .device: if before.since + (silence ?? Self.devicePatience) <= now { return nil }
                 case .none, .ours: break
                 }
             } else {
                 seen = (wait, now)
             }
         }
+    }
+
+    /// One look by itself, which nobody repeats: what it finds; nil when it is stuck, or when the patience is over.
+    public static func once(
+        named name: String, patience: Duration = .seconds(7), _ look: @escaping @Sendable () -> Finding
+    ) -> Finding? {
+        let looking = RepeatedLook(named: name)
+        return looking.finding(of: looking.begin(look), patience: patience)
     }
 }

@@ -3,6 +3,8 @@ public import SystemPackage
 
 /// A process of this moment, which no later one of the same number is taken for.
 public final class RunningProcess: Sendable {
+    /// Its number.
+    public let number: Int32
     private let process: OwnedDescriptor
 
     /// - Throws: ESRCH where there is none of this number; EMFILE.
@@ -10,6 +12,7 @@ public final class RunningProcess: Sendable {
         let opened = passdir_pidfd_open(number)
         guard opened >= 0 else { throw .last }
         process = OwnedDescriptor(opened)
+        self.number = number
     }
 
     /// Whether it runs no more.

@@ -21,7 +21,12 @@ struct AuditCommand: ParsableCommand {
         let context = try StoreContext()
         let audit = try Audit(
             registry: context.registry, environment: context.environment, credentials: context.credentials)
-        guard !json else { return Output.print(json: audit) }
+        for complaint in audit.complaints { StandardError.print("passdir: \(complaint)") }
+        if json { Output.print(json: audit) } else { Self.print(audit) }
+        guard audit.complaints.isEmpty else { throw ExitCode.failure }
+    }
+
+    private static func print(_ audit: Audit) {
         var heading = ""
         for entry in audit.entries {
             if heading != "[\(entry.place), \(entry.owner)]" {

@@ -25,6 +25,7 @@ struct CommandFailure: SentenceError {
                 "the daemon for \(place) exited without unmounting; '\(command)' mounts your stores again and "
                     + "commits what was saved")
         }
+        if let other = OtherDaemon.find(environment: environment) { return CommandFailure(other.sentence) }
         return CommandFailure("nothing is mounted; 'passdir mount' mounts your stores")
     }
 

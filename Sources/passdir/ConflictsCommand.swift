@@ -14,7 +14,8 @@ struct ConflictsCommand: ParsableCommand {
             and the other is kept beside it as NAME.conflict-HOST-DATE. Combine them in any editor and remove the conflict \
             file, or keep one of them with 'passdir conflicts settle'.
 
-            Example: passdir conflicts settle work/mail/imap.conflict-host-20261124T210900Z --keep named
+            Example:
+              passdir conflicts settle work/imap.conflict-pc-20261124T210900Z --keep named
             """,
         subcommands: [ConflictsListCommand.self, ConflictsSettleCommand.self],
         defaultSubcommand: ConflictsListCommand.self
@@ -70,11 +71,14 @@ struct ConflictsListCommand: ParsableCommand {
 struct ConflictsSettleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle", abstract: "Keep one of the two versions under the secret's name.",
-        discussion:
-            "Example: passdir conflicts settle work/mail/imap.conflict-host-20261124T210900Z --keep named")
+        discussion: """
+            Example:
+              passdir conflicts settle work/imap.conflict-pc-20261124T210900Z --keep named
+            """)
 
     @Argument(
-        help: "The conflict file, as 'passdir conflicts' lists it.", completion: PlaceCompletion.conflicts)
+        help: "The conflict file: STORE/PATH, PATH in any store, or a path in the mount.",
+        completion: PlaceCompletion.conflicts)
     var path: String
 
     @Option(help: "'named' keeps the version that has the name now, 'conflict' the other one.")
@@ -84,8 +88,7 @@ struct ConflictsSettleCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        let access = try StoreAccess.open(
-            path, for: .writing, environment: CallerEnvironment.variables())
+        let access = try SecretSearch(environment: CallerEnvironment.variables()).past(path, for: .writing)
         let list = ConflictList(access.store)
         guard let entry = list.find().first(where: { $0.path == access.backingPath }) else {
             throw CommandFailure("\(path) is not a conflict; 'passdir conflicts' lists them")

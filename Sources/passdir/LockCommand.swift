@@ -10,7 +10,8 @@ struct LockCommand: ParsableCommand {
         discussion: """
             Wipes the decrypted secrets of the stores from memory and makes gpg-agent forget all passphrases (setting \
             lock.agent). From then on reading fails with "Permission denied", also in programs that have a file open, until \
-            you enter a passphrase or run 'passdir unlock'. Listing and saving still work, and nothing unsaved is lost.
+            you enter a passphrase or run 'passdir unlock'; opening a file fails with "Inappropriate ioctl for device" if a \
+            passphrase is needed and there is no terminal or display to ask on. Listing and saving still work, and nothing unsaved is lost.
 
             passdir can lock by itself: see the settings lock.idle, lock.screen, lock.suspend and lock.logout.
 

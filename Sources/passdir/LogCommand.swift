@@ -14,10 +14,12 @@ struct LogCommand: ParsableCommand {
         discussion: """
             Prints one line per commit: its id, date, author and message. For a commit of several secrets, it says what \
             happened to the one you asked for. With --ages it prints one line per secret: when its content last changed and \
-            who changed it, oldest first. Renaming a secret or changing its recipients does not count as a change.
+            who changed it, oldest first. Renaming a secret, changing its recipients, or restoring what was \
+            removed does not count as a change.
 
             Examples:
               passdir log work/mail/imap
+              passdir log work --since yesterday
               passdir log --ages work | head
             """
     )
@@ -29,6 +31,8 @@ struct LogCommand: ParsableCommand {
 
     @Flag(help: "Show when each secret last changed, oldest first.")
     var ages = false
+
+    @OptionGroup var since: SinceOption
 
     @Option(
         name: [.customShort("n", allowingJoined: true), .long],
@@ -58,6 +62,7 @@ struct LogCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
+        let moment = try since.moment()
         let (places, complaints): ([StoreAccess], [String]) =
             if let path {
                 ([try SecretSearch(environment: environment).past(path, for: .reading)], [])
@@ -71,12 +76,14 @@ struct LogCommand: ParsableCommand {
         for place in places {
             do {
                 var isFirst = true
-                try visitLines(of: place) { line in
+                try visitLines(of: place, since: moment) { line in
                     if json { return lines.append(line) }
                     if isFirst, areMany { Output.print(place.store.name + ":") }
                     isFirst = false
                     Output.print(Self.text(line))
                 }
+            } catch let error as StoreHistory.Failure where areMany && error.hasNoRepository {
+                StandardError.print("passdir: \(error)")
             } catch let error as any SentenceError where areMany {
                 // One store says nothing of the others.
                 StandardError.print("passdir: \(error)")
@@ -88,7 +95,9 @@ struct LogCommand: ParsableCommand {
     }
 
     /// Hands each line to `body` as soon as it is known: a long history takes long to read.
-    private func visitLines(of access: StoreAccess, _ body: (Line) -> Void) throws {
+    private func visitLines(
+        of access: StoreAccess, since moment: Int64?, _ body: (Line) -> Void
+    ) throws {
         let history = try StoreHistory(access.store)
         let (store, place) = (access.store.name, access.backingPath)
         if ages {
@@ -96,7 +105,8 @@ struct LogCommand: ParsableCommand {
             if ages.isEmpty, !place.isEmpty, (try? access.store.root.status(of: place)) == nil {
                 throw CommandFailure(store, hasNo: access.path.string)
             }
-            for age in ages.sorted(by: { $0.time < $1.time }).prefix(number ?? .max) {
+            let wanted = ages.filter { $0.time >= moment ?? .min }
+            for age in wanted.sorted(by: { $0.time < $1.time }).prefix(number ?? .max) {
                 body(
                     Line(
                         store: store, path: access.store.visiblePath(of: age.path).string, commit: age.commit,
@@ -107,7 +117,7 @@ struct LogCommand: ParsableCommand {
         var isEmpty = true
         // The second is a folder that is gone, which nothing tells from a secret that is.
         for place in [place, access.path] where isEmpty {
-            try history.visitEntries(of: place, limit: number ?? 100) { entry in
+            try history.visitEntries(of: place, since: moment, limit: number ?? 100) { entry in
                 isEmpty = false
                 body(
                     Line(
@@ -116,7 +126,15 @@ struct LogCommand: ParsableCommand {
                         subject: entry.subject))
             }
         }
-        if isEmpty { throw CommandFailure("no commit has changed \(path ?? store)") }
+        guard isEmpty else { return }
+        // With a time, it is no failure that nothing happened since then, unless nothing ever did.
+        let hasPast = try [place, access.path].contains { path in
+            try moment != nil && !history.entries(of: path, limit: 1).isEmpty
+        }
+        guard hasPast, let since = since.since else {
+            throw CommandFailure("no commit has changed \(path ?? store)")
+        }
+        if !json { Output.success("no commit has changed \(path ?? store) since \(since)") }
     }
 
     private static func text(_ line: Line) -> String {

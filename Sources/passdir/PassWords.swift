@@ -52,7 +52,7 @@ enum PassWords {
     /// pass shows what is named without a command.
     private static func isThere(_ word: String) -> Bool {
         let environment = CallerEnvironment.variables()
-        return (try? SecretSearch(environment: environment).existing(word, for: .reading)) != nil
+        return (try? SecretSearch(environment: environment) { _ in }.existing(word, for: .reading)) != nil
     }
 
     private static var storeFolder: String {

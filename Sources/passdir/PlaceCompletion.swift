@@ -64,19 +64,21 @@ enum PlaceCompletion {
     /// The conflict files.
     static let conflicts = CompletionKind.words { prefix in
         let all = (try? StoreAccess.all(environment: CallerEnvironment.variables()))?.stores ?? []
-        let names = all.flatMap { access in
+        let found = all.flatMap { access in
             ConflictList(access.store).find().map {
-                "\(access.store.name)/\(access.store.visiblePath(of: $0.path))"
+                (store: access.store.name, path: access.store.visiblePath(of: $0.path).string)
             }
         }
-        return names.filter { $0.hasPrefix(prefix) }
+        let named = found.map { "\($0.store)/\($0.path)" }.filter { $0.hasPrefix(prefix) }
+        return named.isEmpty ? found.map(\.path).filter { $0.hasPrefix(prefix) } : named
     }
 
     /// The commits of the place that was typed before, newest first.
     static let commits = CompletionKind.custom { words, _, prefix in
         let environment = CallerEnvironment.variables()
         let place = words.dropFirst(2).first { !$0.hasPrefix("-") && $0 != prefix }
-        guard let place, let access = try? StoreAccess.open(place, for: .reading, environment: environment),
+        guard let place,
+            let access = try? SecretSearch(environment: environment).past(place, for: .reading),
             let history = try? StoreHistory(access.store)
         else { return [] }
         var entries = (try? history.entries(of: access.backingPath, limit: 50)) ?? []

@@ -43,7 +43,7 @@ struct RecipientsCheckCommand: ParsableCommand {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
         let report = try sharing.check(path, days: days, for: fix ? .writing : .reading)
         UnsavedLists.tell(sharing, at: path)
-        if json { Output.print(json: report) } else { Self.tell(report) }
+        if json { Output.print(json: report) } else { tell(report) }
         let isMended = fix && !report.drift.isEmpty ? try mend(sharing) : report.drift.isEmpty
         isClean = isMended && report.problems.isEmpty && report.keys.isEmpty
         if !isClean { throw ExitCode.failure }
@@ -90,28 +90,31 @@ struct RecipientsCheckCommand: ParsableCommand {
         if json { StandardError.print(line) } else { Output.print(line) }
     }
 
-    private static func tell(_ report: CheckReport) {
+    private func tell(_ report: CheckReport) {
         for drift in report.drift {
             var facts =
                 drift.missing.map { "not encrypted to \($0)" } + drift.extra.map { "also encrypted to \($0)" }
             if drift.isHidden { facts.append("its recipients are hidden and cannot be compared") }
-            show("\(drift.secret): " + facts.joined(separator: ", "))
+            Output.print("\(drift.secret): " + facts.joined(separator: ", "))
         }
-        for problem in report.problems { show("! \(problem)") }
+        for problem in report.problems { Output.print("! \(problem)") }
         for key in report.keys {
             let name = [key.fingerprint ?? key.id, key.userIDs.first].compactMap(\.self).joined(
                 separator: "  ")
             let end = key.expires.map { ", expires \($0)" } ?? ""
-            show("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
+            Output.print("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
         }
         let differing = report.drift.filter { !$0.isHidden }.count
+        let remedy =
+            fix || differing == 0
+            ? ""
+            : "; passdir recipients check \(ShellWord.quoted(path)) --fix re-encrypts "
+                + (differing == 1 ? "it" : "them")
         let keys = report.keys.isEmpty ? "" : "; keys unusable or expiring soon: \(report.keys.count)"
-        show(
+        Output.print(
             "\(report.total) secret\(report.total == 1 ? "" : "s"), \(differing) not encrypted to exactly "
-                + "\(report.total == 1 ? "its" : "their") recipients\(keys)")
+                + "\(report.total == 1 ? "its" : "their") recipients\(remedy)\(keys)")
     }
-
-    private static func show(_ line: String) { Output.print(line) }
 }
 
 /// `passdir recipients confirm`.
@@ -154,6 +157,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
             try sharing.confirm(shown, store: store)
             sharing.retrySaves()
             Output.success("\(store): approved the current recipients")
+            tellOfRest(sharing)
         }
         guard shown.unusable.isEmpty else {
             let files = shown.unusable.map(\.file).joined(separator: ", ")
@@ -166,6 +170,17 @@ struct RecipientsConfirmCommand: ParsableCommand {
                     + (names.isEmpty ? "" : "import the key with passdir keys import, or ")
                     + "restore the list, then confirm again")
         }
+    }
+
+    /// An approval encrypts nothing: says what does, where there is something to do.
+    private func tellOfRest(_ sharing: Sharing) {
+        guard let report = try? sharing.check(store, days: 0, for: .reading) else { return }
+        let count = report.drift.filter { !$0.isHidden }.count
+        guard count > 0 else { return }
+        Output.notice(
+            "\(store): not encrypted to exactly their recipients: \(count) of \(report.total.counted("secret")); "
+                + "passdir recipients check \(ShellWord.quoted(store)) --fix re-encrypts "
+                + (count == 1 ? "it" : "them"))
     }
 }
 

@@ -13,7 +13,8 @@ struct RecipientsCommand: ParsableCommand {
         discussion: """
             PATH is STORE, STORE/FOLDER, or a path under the mount. A KEY is a fingerprint, a key id, an address, \
             or a group in gpg.conf. A change encrypts everything below PATH again, in one commit; folders with their own \
-            .gpg-id are left alone. You can stop it with Ctrl-C, then resume or abort it.
+            .gpg-id are left alone. You can stop it with Ctrl-C, then resume or abort it. Access rules that refuse you, or the \
+            program that runs this, a read of anything below PATH refuse the change, too.
 
             Example: passdir recipients show work/mail
             """,

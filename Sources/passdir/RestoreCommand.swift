@@ -32,8 +32,8 @@ struct RestoreCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\", yesterday, \"2 weeks "
-                + "ago\"), a commit from 'passdir log', HEAD~3.",
+            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\", 10:30, yesterday, "
+                + "\"yesterday 10:30\", \"2 weeks ago\"), a commit from 'passdir log', HEAD~3.",
             valueName: "when"), completion: PlaceCompletion.commits)
     var at: String?
 
@@ -53,8 +53,17 @@ struct RestoreCommand: ParsableCommand {
         try put(version, history, access)
     }
 
-    static func point(_ typed: String) -> HistoryPoint {
-        HistoryPoint(typed: typed)
+    /// What is typed after `--at`.
+    static func point(_ typed: String) throws(CommandFailure) -> HistoryPoint {
+        let point = HistoryPoint(typed: typed)
+        // No commit is named like a time of day, and what git calls such a word helps nobody.
+        let parts = typed.split(separator: ":", omittingEmptySubsequences: false)
+        let isLikeTime =
+            parts.count == 2 && parts.allSatisfy { (1...2).contains($0.utf8.count) && UInt8($0) != nil }
+        if case .named = point, isLikeTime {
+            throw CommandFailure("\(typed) is not a time of day: write 00:00 to 23:59")
+        }
+        return point
     }
 
     private func show(
@@ -63,11 +72,14 @@ struct RestoreCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
+        let environment = CallerEnvironment.variables()
         Output.write(
-            secret: try PromptInterruption.during { cancellation in
+            secret: try LockedStore.during(
+                reading: access.backingPath, of: access.store, environment: environment
+            ) { cancellation in
                 let objection = try CommandRead.objection(
                     toShowing: version, history, of: access, cancellation: cancellation,
-                    environment: CallerEnvironment.variables())
+                    environment: environment)
                 if let objection { throw CommandFailure(objection) }
                 return try history.plaintext(of: file, cancellation: cancellation)
             })
@@ -125,7 +137,7 @@ struct RestoreCommand: ParsableCommand {
             let day = Timestamp(seconds: version.time).local.prefix(10)
             try access.commit(
                 changes.compactMap { if case .saved(let file) = $0 { file } else { nil } },
-                message: "Restore \(name) as of \(day) (\(version.commit.prefix(10))).")
+                message: StoreHistory.restoreMessage(name, asOf: day, version))
         }
         let what =
             version.isFolder

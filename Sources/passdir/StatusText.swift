@@ -47,7 +47,8 @@ struct StatusText {
     }
 
     private static func facts(of store: StoreReport) -> [String] {
-        var facts = ["path     \(store.path)", "state    \(sentence(for: store.state))"]
+        var facts = ["path     \(store.path)", "state    \(sentence(for: store))"]
+        if let objection = objection(toSavingTo: store) { facts.append("saving   \(objection)") }
         if let lock = store.locked {
             facts.append(
                 "locked   since \(lock.since.local) (\(sentence(for: lock.reason))): passdir unlock "
@@ -78,7 +79,8 @@ struct StatusText {
             facts.append("error    \(error)")
         }
         for change in store.recipientChanges {
-            facts.append("readers  " + change.lines.joined(separator: ";"))
+            let lines = change.lines.map { $0.drop { $0 == " " } }
+            facts.append("readers  " + lines.joined(separator: "; "))
             facts += change.advice(store: store.name).map { "       " + $0 }
         }
         for unsaved in store.unsaved {
@@ -103,14 +105,26 @@ struct StatusText {
         }
     }
 
-    private static func sentence(for state: StoreState) -> String {
-        switch state {
+    private static func sentence(for store: StoreReport) -> String {
+        switch store.state {
         case .starting: "not examined yet"
-        case .ready: "ready"
-        case .noCommits: "reading and saving work; nothing is committed"
+        case .ready: store.canSave == false ? "ready to be read" : "ready"
+        case .noCommits:
+            (store.canSave == false ? "reading works" : "reading and saving work") + "; nothing is committed"
         case .waiting: "changes or commits are pending"
         case .failed: "unusable"
         }
+    }
+
+    /// Why not all of a store can be saved to; nil where it can, or `state` says it.
+    private static func objection(toSavingTo store: StoreReport) -> String? {
+        guard store.canSave == false, store.state != .failed else { return nil }
+        let name = ShellWord.quoted(store.name)
+        if store.isReadOnly { return "refused, as it is read-only: passdir store set \(name) readOnly false" }
+        if store.recipientChanges.isEmpty {
+            return "fails, as no .gpg-id says for whom to encrypt: passdir recipients set \(name) KEY"
+        }
+        return "fails where you have not approved the readers"
     }
 
     /// What is put in place or committed is not stopped any more.

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import Synchronization
+import System
 
 /// `passdir unlock`: asks for passphrases where it is typed.
 struct UnlockCommand: ParsableCommand {
@@ -30,13 +32,13 @@ struct UnlockCommand: ParsableCommand {
         var complaints: [String] = []
         var count = 0
         let stores = try WholeStores.names(stores, "unlock", environment: environment)
+        let notice = OpenPromptNotice()
+        defer { notice.end() }
         try PromptInterruption.during { cancellation in
             for name in stores.isEmpty ? sharing.storeNames : stores {
                 let unlocking = try sharing.unlock(store: name, cancellation: cancellation)
                 complaints += unlocking.complaints
-                // Who has no key for it is asked for none, and what nobody can read needs no lock.
-                let isOpen = unlocking.listCount > 0 || unlocking.complaints.isEmpty
-                let isLifted = isOpen && locked.contains(name)
+                let isLifted = unlocking.isOpen && locked.contains(name)
                 if isLifted { try client.unlock([name]) }
                 guard isLifted || unlocking.listCount > 0 else { continue }
                 count += 1
@@ -49,4 +51,30 @@ struct UnlockCommand: ParsableCommand {
         let what = stores.count == 1 ? "the store \"\(stores[0])\" has no secret" : "there is no secret"
         throw CommandFailure("\(what) that any of your keys decrypts")
     }
+}
+
+/// Says what keeps a prompt from being opened: gpg-agent shows one after the other, and one that was left behind, as by a
+/// command that was killed, is seen by nobody.
+final class OpenPromptNotice: Sendable {
+    private let isOver = Atomic<Bool>(false)
+
+    /// How long a prompt may be open that was there before.
+    private static let patience = Duration.seconds(1)
+
+    init() {
+        let before = OpenPrompt.all()
+        guard !before.isEmpty else { return }
+        // Without a thread nothing is said.
+        try? PosixThread.start(named: "open-prompt") { [self] in
+            PosixThread.sleep(for: Self.patience)
+            guard !isOver.load(ordering: .relaxed), let prompt = before.first(where: \.isOpen) else {
+                return
+            }
+            StandardError.print(
+                "passdir: gpg-agent may be waiting for another prompt (\(prompt.name), process \(prompt.pid)): answer "
+                    + "it, or, where nobody sees it, end it with kill \(prompt.pid)")
+        }
+    }
+
+    func end() { isOver.store(true, ordering: .relaxed) }
 }

@@ -10,8 +10,9 @@ struct UnmountCommand: ParsableCommand {
         abstract: "Unmount your stores.",
         discussion: """
             Commits and pushes pending changes, then returns. It reports anything that could not be committed or pushed in \
-            time, but the exit status is still 0. It refuses if files in the mount are open, and names the programs that \
-            have them open, or if failed saves are still in memory; 'passdir status' lists those.
+            time, but the exit status is still 0. It refuses if files in the mount are open, or a command of \
+            'passdir run --files' runs, and names these programs, or if failed saves are still in memory; 'passdir \
+            status' lists those.
 
             Example: passdir unmount
             """
@@ -48,17 +49,26 @@ struct UnmountCommand: ParsableCommand {
         Output.success("unmounted")
     }
 
-    /// Which programs keep the mount busy.
+    /// Which programs keep the mount busy, or its daemon from ending.
     private func tellHolders(_ client: ControlClient) {
-        guard let mounted = try? client.status().mount.path else { return }
-        let holders = PathHolder.all(below: FilePath(mounted))
+        guard let mount = try? client.status().mount else { return }
+        let place = FilePath(mount.path)
+        guard let device = mount.device ?? Daemon.device(ofMountAt: place) else { return }
+        let holders = PathHolder.all(onDevice: device, mountedAt: place)
+        let commands = (mount.filesFor ?? []).map {
+            PathHolder(pid: $0, uses: ["has files of passdir run --files"])
+        }
+        tell(commands + holders)
+        if commands.isEmpty, holders.isEmpty {
+            StandardError.print("  none of the programs visible to you: probably another user's")
+        }
+    }
+
+    private func tell(_ holders: [PathHolder]) {
         for holder in holders {
             let more = holder.uses.count > 3 ? " and \(holder.uses.count - 3) more" : ""
             StandardError.print(
                 "  \(holder.pid) \(holder.name): \(holder.uses.prefix(3).joined(separator: ", "))\(more)")
-        }
-        if holders.isEmpty {
-            StandardError.print("  none of the programs visible to you: probably another user's")
         }
     }
 
@@ -69,9 +79,18 @@ struct UnmountCommand: ParsableCommand {
             ? CommandFailure.stale(environment)?.place
                 ?? Daemon.mountPoint(argument: nil, environment: environment)
             : Daemon.mountPoint(argument: mountpoint.map { FilePath($0).absolute }, environment: environment)
-        guard try Daemon.freeMountPoint(place) else { throw CommandFailure("nothing is mounted") }
+        let device = Daemon.device(ofMountAt: place)
+        guard try Daemon.freeMountPoint(place) else {
+            let other = OtherDaemon.find(environment: environment)
+            throw CommandFailure(other?.sentence ?? "nothing is mounted")
+        }
         StandardError.print(
             "passdir: the daemon for \(place) had already exited; the next mount commits what it had not"
         )
+        let holders = device.map { PathHolder.all(onDevice: $0, mountedAt: place) } ?? []
+        guard !holders.isEmpty else { return }
+        StandardError.print(
+            "passdir: these programs still hold what was mounted, and can neither read nor save there:")
+        tell(holders)
     }
 }

@@ -46,6 +46,26 @@ import Testing
         }
     }
 
+    @Test func likeReadsThatFollowOneAnotherAreAllCounted() throws {
+        try TestHome.with { home in
+            let file = home.path("access.sqlite")
+            let log = AccessLog(file: file) { _, _ in }
+            var options = AccessOptions()
+            options.log = true
+            log.use(options)
+            for read in ["cat a", "cat a", "cat b", "cat a", "head a", "head a", "cat b", "cat b"] {
+                let words = read.split(separator: " ")
+                let reader = Reader(program: Program(path: "/bin/\(words[0])", fingerprint: ""))
+                log.note(reader, "work/\(words[1])", Decision(outcome: .allow, rule: nil), .allowed)
+            }
+            log.close()
+            let lines = try AccessDatabase(file: file).lines()
+            #expect(
+                lines.map { "\($0.program) \($0.secret) \($0.count)" }.sorted()
+                    == ["/bin/cat work/a 3", "/bin/cat work/b 3", "/bin/head work/a 2"])
+        }
+    }
+
     /// Holds:
     /// - A program that floods the access log drives out its own lines and no others, and the log says how many are gone.
     @Test(arguments: [AccessDatabase.Bounds(lines: 100), AccessDatabase.Bounds(bytes: 1 << 20)])

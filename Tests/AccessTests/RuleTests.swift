@@ -1,5 +1,6 @@
 import Settings
 import SystemPackage
+import TestKit
 import Testing
 
 @testable import Access
@@ -108,7 +109,8 @@ import Testing
     @Test func brokenRulesAreErrors() {
         let broken = [
             "allow aws", "allow under", "deny when never", "allow for 10m", "ask for", "ask for soon",
-            "ask for 10m every-time", "allow /a /b", "ask 'open", "deny when none when none",
+            "ask for 10m every-time", "allow /a /b", "ask 'open", "deny when none when none", "deny unit ''",
+            "deny under ''", "deny ''",
         ]
         for rule in broken {
             let sentence = #expect(throws: SettingsError.self, "\(rule)") {
@@ -120,6 +122,38 @@ import Testing
         }
         for place in ["/work", "work/", "work//a", "work/../home", ""] {
             #expect(throws: SettingsError.self) { try AccessRules([section(place, ["deny"])]) }
+        }
+    }
+
+    /// What a rule names is read back from the file as it was, whatever characters it has.
+    @Test func aRuleIsReadBackAsItWasWritten() throws {
+        try TestHome.with { home in
+            let configuration = try Configuration(file: home.path("rules"))
+            let names = [
+                "it's", "'", "''", "'a'", " a b ", "a\tb", "\u{301}a", "a \u{301}b", "'\u{301}", "a\\x2db",
+                "a\"b",
+                "a#b;c", "a\n", "a\r", "\r\n", "\u{C5}", "every-time",
+            ]
+            let rules =
+                names.map { AccessRule(.deny, program: "/\($0)") }
+                + names.map { AccessRule(.deny, under: [$0, "b", $0 + "c"]) }
+                + names.map { AccessRule(.ask(.everyTime), under: ["x"], unit: $0, hasTerminal: true) }
+            for rule in rules {
+                try configuration.changeAccess(of: "work") { _ throws(SettingsError) in
+                    try AccessRules.adding(rule, to: [], at: "work")
+                }
+                let sections = try Configuration(file: home.path("rules")).accessSections
+                let read = try AccessRules(sections).rules(of: "work")
+                #expect(read == [rule], "\(rule)")
+                #expect(read.first?.item == rule.item, "\(rule)")
+            }
+            // What no text says is not written.
+            for rule in [
+                AccessRule(.deny, program: "name"), AccessRule(.deny, under: ["a,b"]),
+                AccessRule(.deny, under: [""]), AccessRule(.deny, unit: ""),
+            ] {
+                #expect(throws: SettingsError.self) { try AccessRules.adding(rule, to: [], at: "work") }
+            }
         }
     }
 

@@ -31,6 +31,8 @@ import Testing
             )
             for text in ["first", "second"] { try one.insert("mail/imap", text) }
             try one.insert("mail/$(touch ran)", "x")
+            let conflict = "post/x.conflict-host-20260102T030405Z"
+            try two.insert(conflict, "x")
             try home.addStores([one, two])
             #expect(try completions(home, ["passdir", "show", "o"]) == ["one/"])
             #expect(try completions(home, ["passdir", "sync", "o"]) == ["one"])
@@ -40,11 +42,24 @@ import Testing
             let commits = try one.git("log", "--format=%h", "--abbrev=10", "--", "mail/imap.gpg")
                 .split(separator: "\n").map(String.init)
             #expect(try completions(home, ["passdir", "restore", "one/mail/imap", "--at", ""]) == commits)
+            #expect(try completions(home, ["passdir", "restore", "mail/imap", "--at", ""]) == commits)
             #expect(
                 try completions(home, ["passdir", "recipients", "add", "one", "a@"]) == ["a@example.org"])
             #expect(try completions(home, ["passdir", "store", "set", "one", "userN"]) == ["userName"])
             #expect(try completions(home, ["passdir", "show", "ma"]) == ["mail/"])
             #expect(try completions(home, ["passdir", "cp", "mail/i"]) == ["mail/imap"])
+            // As pass calls them.
+            for name in ["delete", "remove", "rename", "copy", "add"] {
+                #expect(try completions(home, ["passdir", name, "mail/i"]) == ["mail/imap"], "\(name)")
+            }
+            let settle = ["passdir", "conflicts", "settle"]
+            #expect(try completions(home, settle + ["po"]) == [conflict])
+            #expect(try completions(home, settle + [""]) == ["two/\(conflict)"])
+            #expect(try completions(home, ["passdir", "ls", "one/ma"]) == ["one/mail/"])
+            #expect(try completions(home, ["passdir", "otp", "mail/i"]) == ["mail/imap"])
+            #expect(try completions(home, ["passdir", "otp", "append", "mail/i"]) == ["mail/imap"])
+            #expect(try completions(home, ["passdir", "otp", "uri", "mail/i"]) == ["mail/imap"])
+            #expect(try completions(home, ["passdir", "otp", "ur"]) == ["uri"])
             // Nothing in a name is evaluated, whoever chose it.
             #expect(
                 try completions(home, ["passdir", "show", "one/mail/"])

@@ -20,12 +20,12 @@ import Testing
         #expect(
             reply(#"{"method":"org.passdir.Control.Status","parameters":{}}"#)
                 == #"{"parameters":{"mount":{"path":"/home/a/passdir","pid":2147483647,"since":"2023-11-14T22:13:20Z"},"#
-                + #""stores":[{"branch":null,"lastCommit":null,"lastError":null,"#
+                + #""stores":[{"branch":null,"canSave":null,"lastCommit":null,"lastError":null,"#
                 + #""lastPush":null,"name":"bare","#
-                + #""path":"/home/a/bare","pendingChanges":0,"state":"noCommits","unpushedCommits":0,"unsaved":[]},"#
-                + #"{"branch":"main","lastCommit":{"id":"ab12","subject":"Add \"x\"","time":"1970-01-01T00:00:00Z"},"#
+                + #""path":"/home/a/bare","pendingChanges":0,"readOnly":false,"state":"noCommits","unpushedCommits":0,"unsaved":[]},"#
+                + #"{"branch":"main","canSave":null,"lastCommit":{"id":"ab12","subject":"Add \"x\"","time":"1970-01-01T00:00:00Z"},"#
                 + #""lastError":"no route to host","lastPush":"1970-01-01T00:01:00Z","name":"work","#
-                + #""path":"/home/a/work","pendingChanges":1,"state":"failed","unpushedCommits":2,"#
+                + #""path":"/home/a/work","pendingChanges":1,"readOnly":false,"state":"failed","unpushedCommits":2,"#
                 + #""unsaved":[{"error":"no key","path":"a/b","since":"1970-01-01T00:01:01Z"}]}]}}"#)
     }
 
@@ -112,6 +112,13 @@ import Testing
             let text = try #require(reply(call))
             #expect(text.contains(#"interface \#(name)\n\n"#))
         }
+    }
+
+    @Test func theLineTellsWhenTheRemoteWasLastAsked() throws {
+        var report = StatusReport.sample
+        report.stores[0].lastFetch = Timestamp(seconds: 1)
+        let json = try StatusJSON.line(report)
+        #expect(json.contains(#""lastFetch":"1970-01-01T00:00:01Z""#), "\(json)")
     }
 
     @Test func theDescriptionNamesEveryKeyAndState() throws {

@@ -50,6 +50,9 @@ import Testing
         try withAgent { home, store, agent in
             let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
             try home.succeed(["passdir", "mv", "work/open/moved", "work/aws/moved"])
+            try home.waitUntil("the move is committed") {
+                try store.git("rev-parse", "HEAD").filter(\.isHexDigit) != before
+            }
             for command in [
                 "restore work/open/moved --at \(before) --show", "show work/open/moved --at \(before)",
                 "restore work/open/moved --at \(before)",
@@ -109,6 +112,23 @@ import Testing
             // What has no other name is nobody else's.
             let own = "\(control)/at/\(before)/work/open/moved"
             #expect(try home.run([agent, "-c", "cat \(own); :"]).output == "MARK too\n")
+        }
+    }
+
+    /// Of a folder with a secret that may not be read nothing is moved or copied.
+    @Test(arguments: ["mv", "cp"]) func aFolderIsMovedWholeOrNotAtAll(_ command: String) throws {
+        try withAgent { home, store, agent in
+            for name in ["folder/a", "folder/b", "folder/z"] { try store.insert(name, "text\n") }
+            try home.succeed(["passdir", "access", "set", "work/folder/b", "--deny-under", "agent"])
+            let head = try store.git("rev-parse", "HEAD")
+            let tried = try home.run([agent, "-c", "passdir \(command) work/folder work/other; :"])
+            #expect(tried.errors.contains("access rules refuse reading work/folder/b"), "\(tried)")
+            #expect(try store.git("rev-parse", "HEAD") == head)
+            #expect(try home.run(["ls", home.visible("work/other").string]).exitCode != 0)
+            let names = try home.run(["ls", home.visible("work/folder").string]).output
+            #expect(names == "a\nb\nz\n")
+            try home.succeed(["passdir", command, "work/folder", "work/other"])
+            #expect(try home.run(["cat", home.visible("work/other/b").string]).output == "text\n")
         }
     }
 

@@ -244,6 +244,166 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A rule that is set while a question is shown counts: whoever waits is let in only if it lets them in, too.
+    @Test(arguments: ["--deny", "--ask --every-time"]) func aRuleThatIsSetMeanwhileCounts(_ rule: String)
+        throws
+    {
+        try withMount(["aws/key"]) { home in
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            try usePinentry(home, "OK", waits: true)
+            unlink(home.path("go").string)
+            let reader = try home.start(["cat", home.visible("work/aws/key").string])
+            try home.waitUntil("a question is asked") { questions(home) == 1 }
+            try home.succeed(["sh", "-c", "passdir access set work/aws \(rule)"])
+            try home.write("", to: "go")
+            let ended = try reader.wait(limit: .seconds(20))
+            let log = try home.passdir("access", "log").output
+            if rule == "--deny" {
+                #expect(ended.output == "" && ended.errors.contains("Permission denied"), "\(ended)")
+                #expect(
+                    questions(home) == 1 && log.contains("denied") && log.contains("rule work/aws: deny"),
+                    "\(log)")
+            } else {
+                #expect(ended.output == "MARK\n" && questions(home) == 2, "\(ended)")
+                #expect(log.contains("agreed") && log.contains("rule work/aws: ask every-time"), "\(log)")
+            }
+        }
+    }
+
+    /// Whoever changes the recipients of a folder could read it: that is asked, too, however it is done.
+    @Test func aChangeOfRecipientsIsAsked() throws {
+        try withMount(["aws/key"]) { home in
+            let other = try home.makeKey("b@example.org").fingerprint
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask", "--every-time"])
+            let list = home.path("work/aws/.gpg-id")
+            try home.succeed(["sh", "-c", "cat '\(home.path("work/.gpg-id"))' > list; echo \(other) >> list"])
+            let ways = [
+                ("dd if=list of='\(home.visible("work/.gpg-id").string)'", "work"),
+                ("passdir recipients add work/aws \(other) --yes", "work/aws"),
+            ]
+            for (way, folder) in ways {
+                let before = questions(home)
+                try usePinentry(home, "ERR 83886179 cancelled")
+                let refused = try home.run(["sh", "-c", "(\(way))"])
+                #expect(refused.exitCode != 0 && questions(home) == before + 1, "\(way): \(refused)")
+                #expect(access(list.string, F_OK) != 0, "\(way)")
+                let told = try home.text(of: "told")
+                #expect(told.contains("wants to change who can read everything in \"\(folder)\""), "\(told)")
+            }
+            // A refusal holds for the program for a while: another one asks.
+            try usePinentry(home, "OK")
+            let before = questions(home)
+            try home.succeed(["bash", "-c", "(passdir recipients add work/aws \(other) --yes)"])
+            #expect(questions(home) == before + 1)
+            #expect(access(list.string, F_OK) == 0)
+            #expect(try home.passdir("access", "log").output.contains("agreed  work/aws/.gpg-id"))
+        }
+    }
+
+    /// Holds:
+    /// - No call that holds a folder in the kernel asks whether a list of recipients may be changed: it fails at once where a person
+    ///   would have to be asked, and `status` names the commands that ask.
+    @Test func noCallThatHoldsAFolderAsks() throws {
+        try withMount(["aws/key", "aws/sub/deep", "free/x"]) { home in
+            let other = try home.makeKey("b@example.org").fingerprint
+            try home.succeed([
+                "sh", "-c",
+                """
+                cat work/.gpg-id > list; echo \(other) >> list
+                cp list work/aws/sub/.gpg-id; mkdir mnt/work/free/made; cp list mnt/work/free/made/.gpg-id
+                cp list mnt/work/aws/list~
+                """,
+            ])
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            unlink(home.path("go").string)
+            func code(_ call: String) throws -> Int32 {
+                let program =
+                    "import os, sys\ntry: \(call)\nexcept OSError as error: sys.exit(error.errno)"
+                let ended = try home.run(["python3", "-c", program], limit: .seconds(60))
+                #expect(!ended.timedOut, "\(call): \(ended)")
+                return ended.exitCode
+            }
+            let remove = "os.unlink('mnt/work/aws/sub/.gpg-id')"
+            let rename = "os.rename('mnt/work/aws/list~', 'mnt/work/aws/.gpg-id')"
+            let calls = [
+                "open('mnt/work/aws/.gpg-id', 'w')", "os.mknod('mnt/work/aws/.gpg-id')", rename,
+                "os.symlink('../.gpg-id', 'mnt/work/aws/.gpg-id')", "os.truncate('mnt/work/.gpg-id', 0)",
+                "os.rename('mnt/work/free/made', 'mnt/work/aws/made')", remove,
+            ]
+            for call in calls {
+                #expect(try code(call) == EACCES, "\(call)")
+                let status = try home.passdir("status").output
+                #expect(
+                    status.contains(".gpg-id: a rule asks before anybody changes who can read work")
+                        && status.contains("use passdir recipients, which asks"), "\(call): \(status)")
+            }
+            #expect(questions(home) == 0)
+            let told = try home.run([
+                "getfattr", "--only-values", "-n", "user.passdir.error", "mnt/work/aws/sub/.gpg-id",
+            ])
+            #expect(told.output.contains("passdir access set work/aws/sub"), "\(told)")
+            #expect(try home.passdir("access", "log").output.contains("unanswered"))
+
+            // The command asks.
+            try usePinentry(home, "OK")
+            try home.succeed(["sh", "-c", "(passdir recipients add work/aws/sub \(other) --yes)"])
+            // An answer that stands counts.
+            #expect(try code("open('mnt/work/aws/key').read()") == 0)
+            let before = questions(home)
+            #expect(try code(remove) == 0 && code(rename) == 0)
+            #expect(questions(home) == before)
+            #expect(!(try home.passdir("status").output.contains("a rule asks before")))
+        }
+    }
+
+    /// Holds:
+    /// - A rule that is set while a passphrase is asked for counts for everybody who waits for it.
+    @Test(
+        arguments: ["work/aws/key", ".passdir/at/HEAD/work/aws/key", ".passdir/first/work/aws/key"],
+        [false, true])
+    func aRuleThatIsSetAtAPassphrasePromptCounts(_ name: String, isLocked: Bool) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "correct horse")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("aws/key", "MARK\n")
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.block("correct horse"))
+            defer { try? pinentry.release() }
+            try home.mount()
+            if isLocked { try home.succeed(["passdir", "lock"]) }
+            let readers = try ["cat", "head"].map { try home.start([$0, home.visible(name).string]) }
+            try home.waitUntil("a passphrase is asked for") { pinentry.promptCount() == 1 }
+            for reader in readers { try home.waitUntilBlocked(reader) }
+            try home.succeed(["passdir", "access", "set", "work/aws", "--deny-under", "cat"])
+            try pinentry.release()
+            let (cat, head) = (try readers[0].wait(), try readers[1].wait())
+            #expect(cat.output == "" && cat.errors.contains("Permission denied"), "\(cat)")
+            #expect(head.output.hasPrefix("MARK") && pinentry.promptCount() == 1, "\(head)")
+            let log = try home.passdir("access", "log").output
+            #expect(log.contains("rule work/aws: deny under cat"), "\(log)")
+            #expect(log.split(separator: "\n").count { $0.contains("denied") } == 1, "\(log)")
+            try home.unmount()
+        }
+    }
+
+    /// As above, of the question whether a locked store is to be read again.
+    @Test func aRuleThatIsSetBeforeAStoreIsUnlockedCounts() throws {
+        try withMount(["aws/key"]) { home in
+            let key = home.visible("work/aws/key").string
+            try home.succeed(["passdir", "lock"])
+            unlink(home.path("go").string)
+            let readers = try ["cat", "head"].map { try home.start([$0, key]) }
+            try home.waitUntil("a question is asked") { questions(home) == 1 }
+            for reader in readers { try home.waitUntilBlocked(reader) }
+            try home.succeed(["passdir", "access", "set", "work/aws", "--deny-under", "cat"])
+            try home.write("", to: "go")
+            let (cat, head) = (try readers[0].wait(), try readers[1].wait())
+            #expect(cat.output == "" && cat.errors.contains("Permission denied"), "\(cat)")
+            #expect(head.output == "MARK\n" && questions(home) == 1, "\(head)")
+        }
+    }
+
     /// Nobody answers: EACCES within access.timeout.
     @Test func nobodyAnswers() throws {
         try withMount(["key"], settings: ["access.timeout": "1s"]) { home in

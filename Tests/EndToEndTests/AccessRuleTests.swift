@@ -229,6 +229,125 @@ import Testing
     }
 
     /// Holds:
+    /// - What a program has open is not renamed, by anybody, to where other rules of who may read hold: its descriptor would read what
+    ///   others save there.
+    @Test func whatIsOpenKeepsItsRules() throws {
+        try withMount(["aws/key": "MARK\n", "free/text": "text\n"]) { home in
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            try set(home, "work/aws", "--deny-under", "agent")
+            let (free, aws) = (home.visible("work/free").string, home.visible("work/aws").string)
+            let holding = """
+                exec 3< "$0"; echo > opened; while [ ! -e go ]; do sleep 0.02; done; cat <&3
+                """
+            let holder = try home.start([agent, "-c", holding, "\(free)/text"])
+            try home.waitUntil("it is open") { access(home.path("opened").string, F_OK) == 0 }
+            let rename = "import os, sys; os.rename(sys.argv[1], sys.argv[2])"
+            for (from, to) in [
+                ("\(free)/text", "\(aws)/text"), ("\(free)/text", "\(aws)/key"), (free, "\(aws)/free"),
+            ] {
+                let tried = try home.run(["python3", "-c", rename, from, to])
+                #expect(tried.exitCode != 0 && tried.errors.contains("Errno 18"), "\(from): \(tried)")
+            }
+            // mv copies, and the descriptor stays with what it was opened for.
+            try home.succeed(["mv", "\(free)/text", "\(aws)/text"])
+            try home.succeed(["sh", "-c", "echo MARK > '\(aws)/text'"])
+            try home.write("", to: "go")
+            let read = try holder.wait(limit: .seconds(20))
+            #expect(!read.output.contains("MARK"), "\(read)")
+            // Where the same rules hold, what is open is renamed.
+            let renaming = """
+                import os, sys
+                file = open(sys.argv[1]); os.rename(sys.argv[1], sys.argv[2]); print(file.read())
+                """
+            #expect(
+                try home.run(["python3", "-c", renaming, "\(aws)/text", "\(aws)/other"]).output.contains(
+                    "MARK"))
+        }
+    }
+
+    /// Nor does an open get in between the look at what is open and the rename.
+    @Test func noOpenGetsIntoARename() throws {
+        try withMount(["aws/key": "MARK\n", "free/text": "text\n"]) { home in
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/usr/bin/python3", agent])
+            try set(home, "work/aws", "--deny-under", "agent")
+            try home.write(Self.racing, to: "race.py")
+            let raced = try home.run(
+                [
+                    agent, "-B", home.path("race.py").string, home.visible("work/free/n").string,
+                    home.visible("work/aws/n").string,
+                ], limit: .seconds(300))
+            #expect(raced.output == "30 renames, 0 descriptors at the new name\n", "\(raced)")
+        }
+    }
+
+    /// Threads open a file again and again while it is renamed; how many of their descriptors stand for what has the new name?
+    private static let racing = """
+        import os, sys, threading, time
+        old, new = sys.argv[1:]
+        held, lock, isOver, hits, renames = [], threading.Lock(), False, 0, 0
+
+        def open_again():
+            while not isOver:
+                try: file = os.open(old, os.O_RDONLY)
+                except OSError: file = None
+                with lock: held.extend([file] if file else [])
+                time.sleep(0.02)
+
+        def close_all():
+            with lock:
+                while held: os.close(held.pop())
+
+        threads = [threading.Thread(target=open_again) for _ in range(3)]
+        for thread in threads: thread.start()
+        while renames < 30:
+            os.close(os.open(old, os.O_WRONLY | os.O_CREAT, 0o600))
+            close_all()
+            try: os.rename(old, new)
+            except OSError: continue
+            renames += 1
+            time.sleep(0.003)
+            with lock:
+                hits += sum(os.fstat(file).st_ino == os.stat(new).st_ino for file in held)
+            close_all()
+            os.unlink(new)
+        isOver = True
+        for thread in threads: thread.join()
+        close_all()
+        print(renames, "renames,", hits, "descriptors at the new name")
+        """
+
+    /// A secret that is kept in memory, and by which place it was judged, is judged by the name and the rules of now.
+    @Test func whatIsKeptIsJudgedByItsNameOfNow() throws {
+        try withMount(["aws/key": "MARK\n", "free/text": "text\n"]) { home in
+            let work = home.visible("work").string
+            try set(home, "work/aws", "--deny-under", "cat")
+            func expect(_ path: String, isRead: Bool) throws {
+                // The second open is of what is kept, and so is the one of a program that may.
+                for _ in 0..<2 {
+                    let tried = try home.run(["cat", "\(work)/\(path)"])
+                    #expect(tried.output == (isRead ? "text\n" : ""), "\(path): \(tried)")
+                }
+                #expect(try home.run(["head", "\(work)/\(path)"]).output == "text\n")
+            }
+            try expect("free/text", isRead: true)
+            try home.succeed(["mv", "\(work)/free/text", "\(work)/aws/text"])
+            try expect("aws/text", isRead: false)
+            try home.succeed(["mv", "\(work)/aws/text", "\(work)/free/text"])
+            try expect("free/text", isRead: true)
+            try home.succeed(["mv", "\(work)/free", "\(work)/aws/sub"])
+            try expect("aws/sub/text", isRead: false)
+            try home.succeed(["mv", "\(work)/aws/sub", "\(work)/free"])
+            try expect("free/text", isRead: true)
+            try set(home, "work/free", "--deny-under", "cat")
+            try expect("free/text", isRead: false)
+            try home.succeed(["passdir", "access", "unset", "work/free"])
+            try expect("free/text", isRead: true)
+        }
+    }
+
+    /// Holds:
     /// - A rule that allows a program lets in the file at its path only, whatever a process calls itself.
     @Test func aProgramIsTheFileThatItRuns() throws {
         try withMount { home in

@@ -89,6 +89,7 @@ import Testing
             #expect(mount.exitCode == 1 && mount.errors.contains("still work in it"), "\(mount)")
             let unmount = try home.passdir("unmount")
             #expect(unmount.exitCode == 1 && unmount.errors.contains("is already unmounted"), "\(unmount)")
+            #expect(unmount.errors.contains("\n  \(shell.pid) sh: works in work/mail\n"), "\(unmount)")
 
             // It goes on, and what it saves is encrypted.
             try home.succeed(["sh", "-c", "echo > go"])

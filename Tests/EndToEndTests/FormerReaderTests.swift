@@ -103,6 +103,35 @@ import Testing
     }
 
     /// Holds:
+    /// - A copy of what they know counts as well, each name once.
+    @Test func copiesCountAndEachNameOnce() throws {
+        try TestHome.guarded { home in
+            let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
+            let store = try home.makeStore("work", recipients: [ann, bob])
+            try home.addStores([store])
+            for name in ["a", "b"] { try store.insert(name, text("shared")) }
+            for name in ["c", "d"] { try store.insert(name, text(name)) }
+            try home.succeed(["passdir", "recipients", "remove", "work", bob.fingerprint, "--yes"])
+            try home.succeed(["passdir", "mv", "work/c", "work/moved"])
+            try home.succeed(["passdir", "cp", "work/d", "work/copied"])
+            var found = try readers(home)[bob.fingerprint]
+            #expect(found?.exposed == ["work/a", "work/b", "work/copied", "work/d", "work/moved"])
+            // The other name of the one that was changed is listed by itself already.
+            try store.insert("a", text("new"))
+            try store.insert("d", text("newer"))
+            found = try readers(home)[bob.fingerprint]
+            #expect(found?.exposed == ["work/b", "work/copied", "work/moved"])
+            #expect(found?.rotated == ["work/a", "work/d"])
+            let told = try home.passdir("health")
+            #expect(told.output.contains("may still know 3 of 5 secrets"), "\(told)")
+            for name in ["b", "copied", "moved"] {
+                try home.succeed(["passdir", "generate", "--in-place", "work/\(name)"])
+            }
+            #expect(try readers(home).isEmpty)
+        }
+    }
+
+    /// Holds:
     /// - A saved `.gpg-id` counts, and a change that was killed and resumed; whoever may read again is not listed, and a removed
     ///   store's list is forgotten.
     @Test func everyWayToRemoveCounts() throws {

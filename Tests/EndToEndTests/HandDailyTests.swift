@@ -55,7 +55,9 @@ import Testing
             ] as [([String], [String: String])] {
                 let done = try home.run(
                     ["passdir"] + words, extra: ["DISPLAY": "", "WAYLAND_DISPLAY": ""].merging(extra) { $1 })
-                #expect(done.exitCode == 1 && done.output.isEmpty, "\(words): \(done)")
+                // A time that is none is wrong usage.
+                let code: Int32 = words.contains("--for") ? 64 : 1
+                #expect(done.exitCode == code && done.output.isEmpty, "\(words): \(done)")
                 #expect(
                     done.errors.contains("nothing was") || done.errors.contains("from 1s to 24h"),
                     "\(words): \(done)")
@@ -286,6 +288,65 @@ import Testing
                         TerminalStep(at: "imap ", type: "\n"), TerminalStep(at: "ready> ", type: "exit\n"),
                     ])
                 #expect(typed.output.contains("\(name) show work/mail/imap \n"), "\(typed)")
+            }
+        }
+    }
+
+    /// As pass calls them, and a secret behind `otp`.
+    @Test(
+        arguments: [["bash", "--rcfile", "rc", "-i"], ["zsh", "-d", "-i"]],
+        ["delete -f work/a", "otp work/a", "otp uri work/a"])
+    func commandsAreCompletedByEveryName(_ shell: [String], _ words: String) throws {
+        try HandStores.with { home, stores in
+            try stores[0].insert("abcdef", "x\n")
+            let script = try home.succeed(["passdir", "--generate-completion-script", shell[0]])
+            try home.succeed(["sh", "-c", "cat > ~/completion"], input: script)
+            try home.write("PS1='ready> '; . ~/completion\n", to: "rc")
+            try home.write(
+                "PS1='ready> '; autoload -Uz compinit; compinit -D -u; . ~/completion\n", to: ".zshrc")
+            let typed = try home.onTerminal(
+                shell.map { $0 == "rc" ? home.path("rc").string : $0 },
+                [
+                    TerminalStep(at: "ready> ", type: "passdir \(words)\t"),
+                    // The line is not run.
+                    TerminalStep(at: "bcdef", type: "\u{15}exit\n"),
+                ])
+            #expect(typed.output.contains("\(words)bcdef"), "\(typed)")
+        }
+    }
+
+    /// Holds:
+    /// - fish completes behind every name of a command, by an alias, too, and a secret behind `otp`.
+    @Test func fishCompletesByEveryName() throws {
+        try HandStores.with { home, stores in
+            try stores[0].insert("abcdef", "x\n")
+            let script = try home.succeed(["passdir", "--generate-completion-script", "fish"])
+            try home.succeed(["sh", "-c", "cat > ~/completion.fish"], input: script)
+            let lines = [
+                "show work/a", "delete -f work/a", "otp work/a", "otp uri work/a", "otp append work/a",
+                "otp u",
+                "otp ", "rem",
+            ]
+            let asked = lines.flatMap { line in
+                ["passdir", "pass"].map { "echo '== '; complete -C '\($0) \(line)'" }
+            }
+            try home.write(
+                (["source ~/completion.fish", "alias pass=passdir"] + asked).joined(separator: "\n") + "\n",
+                to: "asked.fish")
+            let told = try home.onTerminal(
+                ["fish", "--no-config", "-i", "-C", "source ~/asked.fish; exit"], [])
+            let answers = told.output.split(separator: "== \n", omittingEmptySubsequences: false).dropFirst()
+                .map {
+                    $0.split(separator: "\n").map { $0.prefix { $0 != "\t" }.filter { !$0.isWhitespace } }
+                }
+            try #require(answers.count == asked.count, "\(told)")
+            for (index, found) in answers.enumerated() {
+                switch lines[index / 2] {
+                case "otp u": #expect(found.contains("uri"), "\(found)")
+                case "otp ": #expect(["code", "add", "uri"].allSatisfy(found.contains), "\(found)")
+                case "rem": #expect(!found.contains("work/abcdef"), "\(found)")
+                case let line: #expect(found.contains("work/abcdef"), "\(line): \(found)")
+                }
             }
         }
     }

@@ -131,6 +131,40 @@ import Testing
     }
 
     /// Holds:
+    /// - A secret that was removed and restored with the same text has the age that it had, also where another program put it back.
+    @Test func whatIsRestoredKeepsItsAge() throws {
+        try withStores { home, stores, _ in
+            let store = stores[0]
+            for name in ["same", "git", "older", "fresh", "fresh2"] {
+                try insert(store, name, Self.strong(name) + "\n", daysAgo: 900)
+            }
+            try insert(store, "older", Self.strong("other") + "\n", daysAgo: 800)
+            let then = try store.git("rev-parse", "HEAD").filter { !$0.isNewline }
+            try home.succeed(["passdir", "mv", "work/same", "work/moved"])
+            for name in ["moved", "git", "older", "fresh", "fresh2"] {
+                try home.succeed(["passdir", "rm", "-f", "work/\(name)"])
+            }
+            try home.succeed(["passdir", "restore", "work/moved", "--at", "HEAD~5"])
+            try home.succeed(["passdir", "mv", "work/moved", "work/same"])
+            try store.git("checkout", then, "--", "git.gpg")
+            try store.git("commit", "-qm", "Bring it back")
+            try home.succeed(["passdir", "restore", "work/older", "--at", "\(then)~1"])
+            try insert(store, "fresh", Self.strong("new") + "\n")
+            // A new secret with an old name and text is as old as its password is.
+            try insert(store, "fresh2", Self.strong("fresh2") + "\n")
+            let kept = ["work/same": ["old"], "work/git": ["old"]]
+            #expect(try report(home).found == kept)
+            #expect(try report(home, "--names-only").found == kept)
+            #expect(
+                try report(home, "--deep").found == kept.merging(["work/fresh2": ["old"]]) { one, _ in one })
+            let ages = try home.passdir("log", "--ages", "work").output.split(separator: "\n").map {
+                $0.split(separator: " ").last ?? ""
+            }
+            #expect(Set(ages.prefix(2)) == ["same", "git"], "\(ages)")
+        }
+    }
+
+    /// Holds:
     /// - The password's age is that of the secret's last change, and with `--deep` that of the first line's.
     @Test func deepFindsTheLastChangeOfThePassword() throws {
         try withStores { home, stores, _ in

@@ -57,6 +57,58 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - On a terminal, `show`, `edit`, `otp`, `generate --in-place` and `restore --show` of a locked store ask for the passphrase as
+    ///   `passdir unlock` does, or, where none would be asked for, whether to unlock it, and go on; listing asks nothing.
+    @Test(arguments: ["", "sesame"]) func aCommandAtATerminalUnlocks(_ passphrase: String) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: passphrase)
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("a", "text\notpauth://totp/x?secret=JBSWY3DPEHPK3PXP\n")
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.answer(passphrase))
+            try home.mount()
+            let question = "work is locked. Unlock it? [y/N] "
+            func typed(_ words: [String], answer: String = "y\n") throws -> ProgramResult {
+                try home.succeed(["passdir", "lock"])
+                return try home.onTerminal(
+                    ["passdir"] + words, [TerminalStep(at: question, type: answer)],
+                    extra: ["EDITOR": "cat"])
+            }
+            var prompts = pinentry.promptCount()
+            for words in [
+                ["show", "a"], ["show", "a", "--line", "1"], ["show", "a", "--otp"],
+                ["show", "a", "--at", "HEAD"],
+                ["edit", "a"], ["otp", "a"], ["otp", "uri", "a"], ["restore", "a", "--at", "HEAD", "--show"],
+                ["generate", "--in-place", "a"],
+            ] {
+                let done = try typed(words)
+                #expect(done.exitCode == 0, "\(words): \(done)")
+                #expect(done.output.contains(question) == passphrase.isEmpty, "\(words): \(done)")
+                #expect(try home.status().store("work").locked == nil, "\(words)")
+                #expect(pinentry.promptCount() == prompts + (passphrase.isEmpty ? 0 : 1), "\(words)")
+                prompts = pinentry.promptCount()
+            }
+            // Whoever does not agree is told so, and where nobody can be asked, what to do.
+            if passphrase.isEmpty {
+                let no = try typed(["show", "a"], answer: "n\n")
+                #expect(no.exitCode == 1 && no.output.hasSuffix("passdir: work is still locked\n"), "\(no)")
+            } else {
+                try home.usePinentry(.cancel)
+                let no = try typed(["show", "a"])
+                #expect(no.exitCode == 1 && no.output.contains("work cannot be unlocked"), "\(no)")
+            }
+            for words in [["show", "work"], ["list"], ["log", "a"], ["status"]] {
+                let looked = try typed(words)
+                #expect(!looked.output.contains("Unlock"), "\(words): \(looked)")
+                #expect(try home.status().store("work").locked != nil, "\(words)")
+            }
+            let nobody = try home.passdir("show", "a")
+            #expect(nobody.exitCode == 1 && nobody.errors == "passdir: work is locked; passdir unlock work\n")
+            try home.unmount()
+        }
+    }
+
     /// Whoever is added could read all of it.
     @Test func recipientsOfALockedStoreStay() throws {
         try TestHome.guarded { home in
@@ -69,9 +121,12 @@ import Testing
             let list = try home.succeed(["cat", store.path.appending(".gpg-id").string])
             for words in [
                 ["add", "one", other.fingerprint], ["set", "one", key.fingerprint, other.fingerprint],
+                ["set", "one", other.fingerprint, "--lock-me-out"],
             ] {
                 let result = try home.run(["passdir", "recipients"] + words + ["-y"])
                 #expect(result.exitCode == 1 && result.errors.contains("one is locked; passdir unlock one"))
+                // No plan is shown that is refused anyway.
+                #expect(result.output.isEmpty, "\(result)")
             }
             #expect(try home.succeed(["cat", store.path.appending(".gpg-id").string]) == list)
             try home.succeed(["passdir", "unlock", "one"])

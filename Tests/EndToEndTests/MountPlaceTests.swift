@@ -34,6 +34,32 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Where XDG_RUNTIME_DIR is another one than where the stores were mounted, or none, commands say that they are mounted, and
+    ///   what to set.
+    @Test func aMountOfAnotherSessionIsTold() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("a", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["mkdir", "-m", "700", home.path("other").string])
+            let sentence =
+                "your stores are mounted at \(home.mountPoint), by a daemon that is not found in this session: "
+                + "export XDG_RUNTIME_DIR=\(home.path("run"))\n"
+            for runtime in [home.path("other").string, ""] {
+                for words in [["status"], ["lock"], ["unmount"], ["edit", "a"]] {
+                    let told = try home.run(
+                        ["passdir"] + words, extra: ["XDG_RUNTIME_DIR": runtime, "EDITOR": "true"])
+                    #expect(told.exitCode == 1 && told.errors.hasSuffix(sentence), "\(words): \(told)")
+                }
+            }
+            try home.unmount()
+            let none = try home.passdir("status", extra: ["XDG_RUNTIME_DIR": home.path("other").string])
+            #expect(none.errors.contains("nothing is mounted"), "\(none)")
+        }
+    }
+
     /// A relative path below the mount is one; a store's name stays that everywhere.
     @Test func namesAreFoundInTheMount() throws {
         try TestHome.guarded { home in

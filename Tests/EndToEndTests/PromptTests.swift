@@ -29,6 +29,45 @@ import Testing
         try home.succeed(["gpgconf", "--kill", "gpg-agent"])
     }
 
+    /// A refusal is EACCES; where there is nobody to refuse, the errno is the same as without the lock.
+    @Test func aLockedStoreWhosePassphraseCanBeAskedForNowhereIsENOTTY() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("a@example.org", passphrase: "sesame")])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            try usePinentry(home)
+            try home.succeed(["setsid", "--wait", "passdir", "mount", home.mountPoint.string])
+            try home.succeed(["passdir", "lock"])
+            let read = try home.run(["setsid", "--wait", "cat", home.visible("work/one").string])
+            #expect(
+                read.exitCode == 1 && read.errors.contains("Inappropriate ioctl for device"), "\(read)")
+            try home.unmount()
+        }
+    }
+
+    /// gpg-agent opens one prompt at a time, and an earlier one may have been left behind on a terminal that is gone.
+    @Test func unlockTellsOfAPromptThatIsInItsWay() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("a@example.org", passphrase: "sesame")])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.block("sesame"))
+            let first = try home.start(["gpg", "--batch", "-d", store.path.appending("one.gpg").string])
+            try home.waitUntil("the first asks") { pinentry.promptCount() == 1 }
+            let second = try home.start(["sh", "-c", "passdir unlock work 2> told"])
+            try home.waitUntil("the other prompt is told of") {
+                (try? home.text(of: "told"))?.contains("another prompt (pinentry, process ") == true
+            }
+            try pinentry.release()
+            #expect(try first.wait(limit: .seconds(60)).exitCode == 0)
+            #expect(try second.wait(limit: .seconds(60)).exitCode == 0)
+            #expect(
+                try home.text(of: "told").contains(": answer it, or, where nobody sees it, end it with kill"))
+        }
+    }
+
     /// Holds:
     /// - A passphrase is asked for in the terminal, or on the display, of the program that reads; where it has neither, in the
     ///   terminal that passdir was mounted in, also where GPG_TTY is not set.
@@ -76,6 +115,33 @@ import Testing
             let none = try home.passdir("unlock", "empty")
             #expect(
                 none.exitCode == 1 && none.errors.contains("has no secret that any of your keys"), "\(none)")
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - A passphrase is asked for once for all who wait for a secret; when the one who is asked gives up, the next is.
+    @Test(arguments: ["work/one", ".passdir/first/work/one", ".passdir/at/HEAD/work/one"])
+    func thePromptMovesToWhoStillWaits(_ name: String) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "sesame")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.block("sesame"))
+            try home.mount()
+            let secret = home.mountPoint.pushing(FilePath(name)).string
+            let first = try home.start(["cat", secret])
+            try home.waitUntil("the first is asked") { pinentry.promptCount() == 1 }
+            let second = try home.start(["cat", secret])
+            try home.waitUntilBlocked(second)
+            first.signal(SIGINT)
+            #expect(try first.wait(limit: .seconds(20)).exitCode == 128 + SIGINT)
+            try home.waitUntil("the second is asked") { pinentry.promptCount() == 2 }
+            try pinentry.release()
+            let read = try second.wait(limit: .seconds(60))
+            #expect(read.exitCode == 0 && read.output.hasPrefix("text"), "\(read)")
+            #expect(pinentry.promptCount() == 2)
             try home.unmount()
         }
     }

@@ -71,7 +71,7 @@ import Testing
                 ("passdir://work/counted?otp", "passdir otp work/counted prints the next one"),
                 ("passdir://work/again?otp", "work/again has no otpauth URI"),
                 ("passdir://work/.git/config", "there is no secret"),
-                ("passdir://work/../gnupg/x", "there is no secret"),
+                ("passdir://work/../gnupg/x", "in line 1 has \"..\" in it"),
                 ("me passdir://work", "t.txt: the reference passdir://work in line 1 names no secret"),
             ] {
                 try home.write(text, to: "t.txt")

@@ -181,7 +181,7 @@ import Testing
                     ["--env", "A=passdir://work/counted?otp", "--", "touch", "ran"], 1,
                     "passdir otp work/counted"
                 ),
-                (["--env", "A=word", "--", "touch", "ran"], 1, "the value of A is no reference"),
+                (["--env", "A=word", "--", "touch", "ran"], 64, "the value of A is no reference"),
                 (
                     ["--env", fine, "--", "no-such-command"], 127,
                     "passdir: no-such-command: command not found"
@@ -257,6 +257,29 @@ import Testing
                     "./denied $A; cat $A",
                 ])
             #expect(judged.output == "me" && judged.errors.contains("Permission denied"), "\(judged)")
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - `unmount` refuses while a command of `passdir run --files` runs, and names it; its files stay.
+    @Test func theFilesOfACommandKeepTheMount() throws {
+        try withStore { home, marker in
+            try home.mount()
+            let words = ["run", "--files", "--env", "A=passdir://work/db#first", "--", "bash", "-c"]
+            try home.succeed(["mkfifo", "go"])
+            let command = try home.start(
+                ["passdir"] + words + [": >ready; read -r _ <go; cat $A"])
+            try home.waitUntil("the command runs") { FileCalls.exists(home.path("ready")) }
+            let refused = try home.passdir("unmount")
+            #expect(
+                refused.exitCode == 1
+                    && refused.errors.contains("is in use by commands of passdir run --files")
+                    && refused.errors.contains(" bash: has files of passdir run --files"), "\(refused)")
+            #expect(try home.passdir("status", "--json").output.contains("\"filesFor\":["))
+            try home.succeed(["sh", "-c", "echo >go"])
+            let done = try command.wait(limit: .seconds(60))
+            #expect(done.exitCode == 0 && done.output.hasPrefix(marker), "\(done)")
             try home.unmount()
         }
     }

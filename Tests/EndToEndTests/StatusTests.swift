@@ -30,14 +30,14 @@ import Testing
             #expect(text.split(separator: 10).count == 1, "one line")
             let report = try JSONDecoder().decode([String: JSON].self, from: Data(text))
             #expect(report.keys.sorted() == ["mount", "stores"])
-            #expect(report["mount"]?.keys == ["path", "pid", "since", "version"])
+            #expect(report["mount"]?.keys == ["device", "path", "pid", "since", "version"])
             guard case .array(let stores) = report["stores"] else { throw TestFailure("stores is no array") }
             #expect(stores.count == 2)
             for store in stores {
                 #expect(
-                    store.keys.filter { !["recipientChanges", "remote"].contains($0) } == [
-                        "branch", "lastCommit", "lastError", "lastPush", "name", "path", "pendingChanges",
-                        "state",
+                    store.keys.filter { !["lastFetch", "recipientChanges", "remote"].contains($0) } == [
+                        "branch", "canSave", "lastCommit", "lastError", "lastPush", "name", "path",
+                        "pendingChanges", "readOnly", "state",
                         "unpushedCommits", "unsaved",
                     ])
             }

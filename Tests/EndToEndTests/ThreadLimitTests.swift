@@ -68,4 +68,33 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// Holds:
+    /// - EIO | open, close, fsync | gpg or its agent does not work, or the system allows no process for it
+    @Test func aSaveForWhichNoProcessCanBeHadIsAnInputOutputError() throws {
+        try TestHome.guarded { home in
+            guard let limit = ThreadLimit((home.folder.lastComponent?.string ?? "pd") + "-save") else {
+                print("not run: no control group can be made that limits threads")
+                return
+            }
+            defer { limit.remove() }
+            let store = try home.makeStore("one", recipients: [home.makeKey("a@example.org")])
+            try store.insert("one", "first\n")
+            try home.addStores([store])
+            let daemon = try home.mount()
+            // A worker, for what follows; the keys of the recipients are not read yet.
+            try home.succeed(["sh", "-c", "df . && ls -l one"], in: home.visible("one"))
+            try limit.close(around: daemon)
+            do throws(Errno) {
+                // Where the keys are known already no process is needed.
+                try FileCalls.save(Array("late\n".utf8), to: home.visible("one/late"))
+            } catch {
+                #expect(error == .ioError)
+            }
+            try limit.open()
+            try FileCalls.save(Array("late\n".utf8), to: home.visible("one/late"))
+            try home.unmount()
+            #expect(try store.show("late") == Array("late\n".utf8))
+        }
+    }
 }

@@ -32,6 +32,24 @@ import Testing
         }
     }
 
+    /// Each save makes another file. Its size is looked at, and is known of what is there only.
+    @Test func savesLeaveNoSizesBehind() throws {
+        try Mounted.with { mounted in
+            try mounted.bash(
+                """
+                for round in $(seq 5); do
+                    for n in $(seq 10); do echo "$MARK $round" >secret-$n; done
+                    ls -l >/dev/null; cat secret-* >/dev/null
+                done
+                """)
+            let file = mounted.home.path("state/passdir/state.sqlite").string
+            let query = "SELECT count(*) FROM plaintextSize"
+            try mounted.home.waitUntil("the sizes of the ten secrets are left") {
+                try mounted.home.run(["sqlite3", "-readonly", file, query]).output == "10\n"
+            }
+        }
+    }
+
     /// Four threads work; the daemon's own memory (RssAnon of proc_pid_status(5), in bytes) is told fifty times.
     private static let program = """
         import os, random, re, sys, threading, time

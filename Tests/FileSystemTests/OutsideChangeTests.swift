@@ -128,6 +128,58 @@ import Testing
         }
     }
 
+    /// Writes another content into a ciphertext itself, and gives it its modification time back: `rsync --inplace -t`,
+    /// `cp -p`, tools that restore the times of a checkout.
+    private func rewriteInPlace(_ name: String, _ content: String, in mounted: Mounted) throws {
+        try mounted.bash(
+            """
+            set -e; cd "$S"; gpg -q --batch --yes -z 0 -o new.tmp -e -r "$(cat .gpg-id)" <<<'\(content)'
+            [[ $(stat -c %s new.tmp) == $(stat -c %s \(name).gpg) ]]
+            touch -r \(name).gpg time.tmp; cat new.tmp >\(name).gpg; touch -r time.tmp \(name).gpg; rm new.tmp time.tmp
+            """)
+    }
+
+    /// Only the change time tells of what was written in place with its times put back: the latest content is read all the same,
+    /// and nothing of it is lost.
+    @Test func whatIsWrittenInPlaceWithItsTimesIsSeen() throws {
+        try Mounted.with { mounted in
+            let key = try mounted.bash("cat \"$S/.gpg-id\"").filter { !$0.isNewline }
+            for name in ["read", "added", "edited"] {
+                try mounted.bash("gpg -q --batch -z 0 -o \"$S/\(name).gpg\" -e -r \(key) <<<first")
+                #expect(try mounted.read(name) == "first\n")
+                #expect(try mounted.read(name) == "first\n")
+            }
+            let reader = try FileDescriptor.open(mounted.folder.appending("read"), .readOnly)
+            defer { try? reader.close() }
+            for name in ["read", "added"] { try rewriteInPlace(name, "other", in: mounted) }
+            #expect(try mounted.read("read") == "other\n")
+            #expect(try mounted.bash("cat read; passdir show $(basename $PWD)/read") == "other\nother\n")
+            try mounted.bash("echo more >>added")
+            #expect(try mounted.show("added") == "other\nmore\n")
+
+            let writer = try FileDescriptor.open(mounted.folder.appending("edited"), .readWrite)
+            try rewriteInPlace("edited", "other", in: mounted)
+            _ = try writer.writeAll("mine!".utf8)
+            try writer.close()
+            #expect(try mounted.show("edited") == "mine!\n")
+            let kept = try #require(try mounted.names().first { $0.hasPrefix("edited.conflict-") })
+            #expect(try mounted.show(kept) == "other\n")
+        }
+    }
+
+    /// A ciphertext that only got another link or mode is the same: what is being edited is no conflict with it.
+    @Test func whatOnlyGotALinkIsReadOn() throws {
+        try Mounted.with { mounted in
+            try mounted.store.insert("a", "one")
+            #expect(try mounted.read("a") == "one")
+            try mounted.bash("ln \"$S/a.gpg\" \"$S/../link\"; chmod 640 \"$S/a.gpg\"")
+            #expect(try mounted.read("a") == "one")
+            try mounted.save("two", to: "a")
+            #expect(try mounted.show("a") == "two")
+            #expect(try mounted.names() == [".gitattributes", ".gpg-id", "a"])
+        }
+    }
+
     /// Holds:
     /// - A secret that was changed outside since it was opened is not lost when the older one is saved: it is kept
     ///   beside it as `NAME.conflict-HOST-TIME`.

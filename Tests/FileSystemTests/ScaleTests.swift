@@ -38,7 +38,7 @@ import Testing
     /// Holds:
     /// - What a program has closed costs no memory: listing, looking and reading may go on for ever.
     @Test func whatIsClosedCostsNoMemory() throws {
-        try Mounted.with(limit: .seconds(300)) { mounted in
+        try Mounted.with(limit: .seconds(900)) { mounted in
             try mounted.bash(
                 "mkdir m; cd m; for n in $(seq 20); do echo $MARK >a-name-of-forty-bytes-as-people-have-$n; done"
             )
@@ -55,12 +55,12 @@ import Testing
                 """
             try mounted.home.write(look, to: "look.py")
             let script = mounted.home.path("look.py").string
-            try mounted.bash("/usr/bin/python3 -B \(script)")
+            try mounted.bash("/usr/bin/python3 -B \(script)", limit: .seconds(200))
             // The daemon's other threads take memory now and then; what is kept is kept each time.
             let grown =
                 try (0..<3).map { _ in
                     let before = try residentBytes(mounted.home)
-                    try mounted.bash("/usr/bin/python3 -B \(script)")
+                    try mounted.bash("/usr/bin/python3 -B \(script)", limit: .seconds(200))
                     return try residentBytes(mounted.home) - before
                 }.min() ?? 0
             // A listing that is kept takes some 3 KiB.

@@ -135,18 +135,18 @@ final class MemoryFilesystem: Filesystem {
     ) throws(Errno) -> Entry { try make(.directory, in: parent, name, permissions) }
 
     func makeSymbolicLink(
-        in parent: InodeNumber, name: Name, target: [UInt8]
+        in parent: InodeNumber, name: Name, target: [UInt8], for caller: Caller
     ) throws(Errno) -> Entry { try make(.symbolicLink, in: parent, name, 0o777, bytes: target) }
 
     func makeNode(
-        in parent: InodeNumber, name: Name, permissions: UInt16
+        in parent: InodeNumber, name: Name, permissions: UInt16, for caller: Caller
     ) throws(Errno) -> Entry { try make(.regular, in: parent, name, permissions) }
 
     func link(
         _ inode: InodeNumber, to parent: InodeNumber, name: Name
     ) throws(Errno) -> Entry { throw .notPermitted }
 
-    func unlink(in parent: InodeNumber, name: Name) throws(Errno) {
+    func unlink(in parent: InodeNumber, name: Name, for caller: Caller) throws(Errno) {
         try state.withLock { state throws(Errno) in
             guard let inode = state.remove(name, from: parent) else { throw .noSuchFileOrDirectory }
             state.drop(inode)

@@ -19,7 +19,7 @@ extension MemoryFilesystem {
     func create(
         in parent: InodeNumber, name: Name, permissions: UInt16, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<(Entry, Opened)> {
-        let entry = try makeNode(in: parent, name: name, permissions: permissions)
+        let entry = try makeNode(in: parent, name: name, permissions: permissions, for: caller)
         return .now((entry, state.withLock { Opened(handle: $0.open(entry.inode)) }))
     }
 

@@ -105,6 +105,7 @@ import Testing
             try mount.encrypt("x\n\(Self.uri)&period=2\n", "work/s.gpg")
             try mount.encrypt("x\n", "work/none.gpg")
             try mount.encrypt("x\notpauth://totp/x?secret=1\n", "work/bad.gpg")
+            try mount.encrypt("x\notpauth://motp/x?secret=GE\n", "work/other.gpg")
             // A code that is given is still the right one a second later.
             for _ in 0..<6 {
                 let before = FileTime.now.seconds + 1
@@ -119,9 +120,11 @@ import Testing
             }
             #expect(mount.failure { () throws(Errno) in try mount.read(".passdir/otp/work/none") } == .noData)
             #expect(try mount.attribute("error", of: ".passdir/otp/work/none") == "it has no otpauth URI")
-            #expect(
-                mount.failure { () throws(Errno) in try mount.read(".passdir/otp/work/bad") }
-                    == .invalidArgument)
+            for name in ["bad", "other"] {
+                #expect(
+                    mount.failure { () throws(Errno) in try mount.read(".passdir/otp/work/\(name)") }
+                        == .invalidArgument, "\(name)")
+            }
         }
     }
 

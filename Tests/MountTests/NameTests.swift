@@ -142,7 +142,8 @@ import Testing
                 })
             let folder = try mount.look("work")
             defer { mount.forget(folder) }
-            let made = try mount.filesystem.makeNode(in: folder.inode, name: name, permissions: 0o600)
+            let made = try mount.filesystem.makeNode(
+                in: folder.inode, name: name, permissions: 0o600, for: mount.caller)
             let found = try mount.filesystem.lookup(in: folder.inode, name: name)
             #expect(made.inode == found.inode)
             mount.forget(made)

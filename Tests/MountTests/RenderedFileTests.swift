@@ -142,7 +142,7 @@ import Testing
         ("passdir://work/a#url", "work/a has no field \"url\""),
         ("passdir://work/a?otp", "work/a has no otpauth URI"),
         ("passdir://work/counted?otp", "work/counted counts its codes"),
-        ("passdir://work/../home/a", "there is no secret"),
+        ("passdir://work/../home/a", "has \"..\" in it"),
         ("passdir://work/.gpg-id", "there is no secret"),
         ("passdir://work", "the reference passdir://work in line 1 names no secret"),
     ]) func aFileWithoutAllValuesIsNone(text: String, sentence: String) throws {

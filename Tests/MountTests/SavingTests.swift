@@ -245,6 +245,7 @@ import Testing
             let folder = try mount.look("third")
             try file.write("new")
             mount.filesystem.remove(store)
+            mount.filesystem.saveEverything(of: store)
             #expect(try mount.decrypt("third/a.gpg") == "new", "what was edited is saved")
             #expect(try mount.entries("").map(\.name.string) == [".", "..", "work", "home"])
             #expect(mount.failure { () throws(Errno) in try mount.look("third") } == .noSuchFileOrDirectory)
@@ -310,7 +311,9 @@ import Testing
                 try filesystem.seek(inode, handle: handle, offset: 0, whence: 3)
             }
             #expect(throws: Errno.staleNFSFileHandle) { try filesystem.lookup(in: inode, name: "a") }
-            #expect(throws: Errno.staleNFSFileHandle) { try filesystem.unlink(in: inode, name: "a") }
+            #expect(throws: Errno.staleNFSFileHandle) {
+                try filesystem.unlink(in: inode, name: "a", for: mount.caller)
+            }
             #expect(throws: Errno.staleNFSFileHandle) { try filesystem.statistics(inode) }
             try filesystem.flush(inode, handle: handle, for: mount.caller)
             filesystem.release(inode, handle: handle, flags: OpenFlags(rawValue: 0))

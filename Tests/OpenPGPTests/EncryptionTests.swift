@@ -145,6 +145,13 @@ import Testing
         let other = try lax.engine
         let error = #expect(throws: OpenPGPError.self) { try other.decrypt(message, limit: 100) }
         #expect(error?.code == .corrupt)
+        // Inside another message whose check passes.
+        let sealed = try SealedPackets(
+            like: try engine.encrypt(secret("x"), to: [recipient(keys.ann)]), try keys.home.engine)
+        let nested = #expect(throws: OpenPGPError.self) {
+            try other.decrypt(sealed.message(message), limit: 100)
+        }
+        #expect(nested?.code == .corrupt, "\(String(describing: nested))")
     }
 
     @Test func theLimitHolds() throws {

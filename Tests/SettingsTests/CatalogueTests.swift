@@ -73,6 +73,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("300", "5min"), ("90", "90s"), ("1s", "1s"), ("500ms", "500ms"), ("1500ms", "1500ms"), ("2h", "2h"),
+        ("90m", "90min"), ("60000ms", "1min"), ("0", "0s"),
+    ])
+    func durationsAreWrittenInTheUnitThatPeopleWrite(_ text: String, _ written: String) {
+        #expect(
+            SettingKind<Duration>.duration.parse(text).map(SettingKind<Duration>.duration.format) == written)
+    }
+
     @Test(
         arguments: [
             ("1", 1), ("64m", 64 << 20), ("64M", 64 << 20), ("64 MiB", 64 << 20), ("1GiB", 1 << 30),

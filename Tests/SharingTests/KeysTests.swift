@@ -158,6 +158,7 @@ import Testing
             #expect(found.output.contains("work/a: not encrypted to bob <bob@example.org>"))
             #expect(found.output.contains("work/b: its recipients are hidden"))
             #expect(found.output.contains("3 secrets, 2 not encrypted to exactly their recipients"))
+            #expect(found.output.contains("passdir recipients check work --fix re-encrypts them"))
             try store.git("commit", "--quiet", "-am", "By hand.")
             // Nobody has agreed to Bob: there is nobody here to ask, and nothing is encrypted to him.
             let refused = try check("--fix", "--yes")

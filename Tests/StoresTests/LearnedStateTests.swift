@@ -55,6 +55,37 @@ import Testing
         }
     }
 
+    /// Each save makes another file: what it replaced stays neither in memory nor in the file.
+    @Test func whatIsForgottenIsWrittenNowhere() throws {
+        try TestHome.with { home in
+            let file = home.path("state.sqlite")
+            let first = try LearnedState(file: file)
+            func another(_ inode: UInt64) -> CiphertextIdentity {
+                CiphertextIdentity(
+                    device: 1, inode: inode, size: 300, modified: identity.modified, changed: identity.changed
+                )
+            }
+            for inode in 2...101 {
+                first.remember(size: 7, of: another(UInt64(inode)), store: "s")
+                if inode > 2 { first.forgetSize(of: another(UInt64(inode - 1))) }
+            }
+            first.close()
+            let second = try LearnedState(file: file)
+            #expect(second.inventory().tables["plaintextSize"] == 1)
+            #expect(second.size(of: another(101)) == 7 && second.size(of: another(100)) == nil)
+            // As its times are after a rename.
+            second.forgetSize(
+                of: CiphertextIdentity(
+                    device: 1, inode: 101, size: 300, modified: identity.modified,
+                    changed: FileTime(seconds: 9, nanoseconds: 0)))
+            #expect(second.size(of: another(101)) == nil)
+            second.close()
+            let third = try LearnedState(file: file)
+            #expect(third.inventory().tables["plaintextSize"] == 0)
+            third.close()
+        }
+    }
+
     /// As a daemon that ends does, whose socket still answers `status`.
     @Test func whoComesAfterTheEndFindsNothing() throws {
         try TestHome.with { home in

@@ -23,6 +23,11 @@ import Testing
         }
     }
 
+    @Test func aListOfRecipientsIsCalledNoPassword() {
+        let message = CommitMessage([(".gpg-id", .added), ("a/.gpg-id", .modified)], renames: [])
+        #expect(message.lines == ["Add .gpg-id to store.", "Edit a/.gpg-id using passdir."])
+    }
+
     @Test func eachSecretItsOwnCommit() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1) { $0.commitsEach = true }[0]

@@ -90,23 +90,74 @@ import Testing
         }
     }
 
+    /// What a power cut leaves of an index that was not on the disk yet.
+    enum Damage: String {
+        case none, cutShort = "cut short", empty, zeros, zerosAtTheEnd = "zeros at the end"
+
+        func apply(to index: FilePath) throws {
+            let file = try FileDescriptor.open(index, .readWrite)
+            defer { try? file.close() }
+            let size = try file.seek(offset: 0, from: .end)
+            let kept: Int64? =
+                switch self {
+                case .none: nil
+                case .cutShort, .zerosAtTheEnd: size / 2
+                case .empty, .zeros: 0
+                }
+            guard let kept else { return }
+            try file.resize(to: kept)
+            if self == .zeros || self == .zerosAtTheEnd { try file.resize(to: size) }
+        }
+    }
+
+    struct KilledCommit: Sendable, CustomTestStringConvertible {
+        var place: String
+        var damage: Damage
+        /// Whether a killed commit of long ago had left a copy of the index.
+        var hasOldCopy = false
+
+        var testDescription: String {
+            "\(place), index \(damage == .none ? "whole" : damage.rawValue)\(hasOldCopy ? ", beside an old copy" : "")"
+        }
+    }
+
+    static let killedCommits: [KilledCommit] = [
+        .init(place: "commit.noted", damage: .none), .init(place: "commit.quiet", damage: .none),
+        .init(place: "commit.before-ref", damage: .none), .init(place: "commit.before-ref", damage: .empty),
+        .init(place: "commit.before-ref", damage: .zerosAtTheEnd),
+        .init(place: "commit.after-ref", damage: .none), .init(place: "commit.after-ref", damage: .cutShort),
+        .init(place: "commit.after-ref", damage: .empty), .init(place: "commit.after-ref", damage: .zeros),
+        .init(place: "commit.after-ref", damage: .zerosAtTheEnd),
+        .init(place: "commit.after-ref", damage: .none, hasOldCopy: true),
+        .init(place: "commit.after-ref", damage: .cutShort, hasOldCopy: true),
+        .init(place: "commit.synchronized", damage: .none),
+        .init(place: "commit.synchronized", damage: .none, hasOldCopy: true),
+    ]
+
     /// What the user has staged and not committed is nowhere but in the index.
-    @Test func whatIsStagedOutlivesAKilledCommit() throws {
+    @Test("what is staged outlives a killed commit", arguments: killedCommits)
+    func whatIsStagedOutlives(_ killed: KilledCommit) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let store = try home.makeStore("work", recipients: [key])
             try store.insert("mail", "old\n")
             try store.insert("other", "same\n")
+            if killed.hasOldCopy {
+                try home.succeed(["cp", "work/.git/index", "work/.git/index.passdir-1-1"])
+            }
             try home.write("one", to: "work/notes.txt")
             try store.git("add", "notes.txt")
             let staged = try store.git("rev-parse", ":notes.txt")
             try home.write("two", to: "work/notes.txt")
             try home.addStores([store])
-            try home.mount(extra: ["PASSDIR_FAULT": "commit.after-ref"])
+            try home.mount(extra: ["PASSDIR_FAULT": killed.place])
             try save(home, "mail", "new\n")
             try home.waitUntil("the fault has killed the daemon") { home.daemons().isEmpty }
             try home.freeMount()
+            try killed.damage.apply(to: store.path.pushing(".git/index"))
             try home.mount()
+            let synced = try home.run(["passdir", "sync"], limit: .seconds(60))
+            #expect(synced.exitCode == 0, "\(synced.errors)")
             try home.unmount()
             let status = try store.git("status", "--porcelain")
             #expect(status == "AM notes.txt")
@@ -116,6 +167,33 @@ import Testing
             try store.git("fsck", "--strict")
             let left = String(decoding: try home.succeed(["ls", "work/.git"]), as: UTF8.self)
             #expect(!left.contains("index.") && !left.contains("passdir-commit"))
+        }
+    }
+
+    /// Without a note of ours nobody knows what to put back. What the sentence says to do is what helps.
+    @Test(arguments: [Damage.cutShort, .empty, .zeros])
+    func aDamagedIndexIsNamed(_ damage: Damage) throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("one@example.org")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("mail", "old\n")
+            try damage.apply(to: store.path.pushing(".git/index"))
+            try home.addStores([store])
+            try home.mount()
+            try save(home, "mail", "new\n")
+            let index = store.path.pushing(".git/index").string
+            let synced = try home.run(["passdir", "sync"], limit: .seconds(60))
+            #expect(synced.exitCode == 1 && synced.errors.contains("git's index \(index) is damaged ("))
+            #expect(
+                synced.errors.contains(
+                    "): remove that file and run git reset in the store's folder, which makes it anew"),
+                "\(synced.errors)")
+            try home.succeed(["rm", index])
+            try store.git("reset")
+            try home.succeed(["passdir", "sync"], limit: .seconds(60))
+            try home.unmount()
+            #expect(try store.git("status", "--porcelain") == "")
+            #expect(try store.show("mail") == Array("new\n".utf8))
         }
     }
 

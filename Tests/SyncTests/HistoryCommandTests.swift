@@ -34,6 +34,50 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - `log --since` tells of commits made since then, in text and in JSON, of one secret, of all stores and with `--ages`.
+    @Test func logBeginsAtATime() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            for (name, hours) in [("old", 48), ("mid", 3), ("new", 1)] {
+                let date = String(
+                    decoding: try home.succeed(["date", "-d", "-\(hours) hours", "+%s"]), as: UTF8.self
+                )
+                .filter { !$0.isNewline }
+                try home.succeed(
+                    ["pass", "insert", "-mf", name], input: Array("text\n".utf8),
+                    extra: [
+                        "PASSWORD_STORE_DIR": store.path.string, "GIT_AUTHOR_DATE": "@\(date) +0000",
+                        "GIT_COMMITTER_DATE": "@\(date) +0000",
+                    ])
+            }
+            // What a rename hides is found, and no more.
+            try store.pass(["mv", "old", "moved"])
+            try home.addStores([store])
+            func told(_ words: String...) throws -> [Substring?] {
+                let done = try home.run(["passdir", "log"] + words)
+                #expect(done.exitCode == 0 && done.errors.isEmpty, "\(words): \(done)")
+                return done.output.split(separator: "\n").map { line in
+                    line.firstMatch(of: /for (\w+) to store|(Rename)|  (\w+)$/).map {
+                        $0.1 ?? $0.2 ?? $0.3 ?? ""
+                    }
+                }
+            }
+            #expect(try told("--since", "2h") == ["Rename", "new"])
+            #expect(try told("work", "--since=4h") == ["Rename", "new", "mid"])
+            #expect(try told("work", "--since", "4h", "-n", "2") == ["Rename", "new"])
+            #expect(try told("work/moved", "--since", "2h") == ["Rename"])
+            #expect(try told("work/moved", "--since", "3 days ago") == ["Rename", "old"])
+            #expect(try told("work/new", "--since", "30m") == [])
+            #expect(try told("--ages", "--since", "4h") == ["mid", "new"])
+            let json = try home.passdir("log", "work/mid", "--json", "--since", "4h")
+            #expect(json.output.contains(#""subject":"Add given password for mid to store.""#), "\(json)")
+            #expect(try home.passdir("log", "work/mid", "--json", "--since", "2h").output == "[]\n")
+            #expect(try home.passdir("log", "work/none", "--since", "2h").exitCode == 1)
+            #expect(try home.passdir("log", "--since", "nothing").exitCode == 64)
+        }
+    }
+
     /// Each line is there as soon as it is known, and nothing is read behind the last one that is wanted.
     @Test func theFirstLinesWaitForNoOthers() throws {
         try TestHome.with { home in
@@ -127,6 +171,40 @@ import Testing
         }
     }
 
+    /// A place is named as for every command: without its store, by its path in the mount, or relative to the working folder.
+    @Test func conflictsAndTheRemovedAreFoundAsTyped() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("one@example.org")
+            let stores = try ["work", "other"].map { try home.makeStore($0, recipients: [key]) }
+            let conflict = "b.conflict-host-20260102T030405Z"
+            for name in ["b", "gone"] { try stores[0].insert("a/\(name)", "theirs\n") }
+            try stores[0].pass(["rm", "-f", "a/gone"])
+            try home.addStores(stores)
+            try home.mount()
+            let identifier = try home.succeed(["passdir", "store", "show", "work", "--json"])
+            let id = try #require(
+                String(decoding: identifier, as: UTF8.self).firstMatch(of: /"id":"([^"]+)"/)?.1)
+            let mount = home.mountPoint
+            for (typed, folder) in [
+                ("a/\(conflict)", home.folder), (conflict, mount.pushing("work/a")),
+                ("./\(conflict)", mount.pushing("work/a")), ("\(id):a/\(conflict)", home.folder),
+                (mount.pushing(FilePath("work/a/\(conflict)")).string, home.folder),
+            ] as [(String, FilePath)] {
+                try stores[0].insert("a/\(conflict)", "ours \(typed)\n")
+                try home.succeed(
+                    ["passdir", "conflicts", "settle", typed, "--keep", "conflict"], in: folder)
+                #expect(try stores[0].show("a/b") == Array("ours \(typed)\n".utf8), "\(typed)")
+                #expect(try lines(home, "conflicts") == [], "\(typed)")
+            }
+            let wrong = try home.passdir("conflicts", "settle", "a/b", "--keep", "named")
+            #expect(wrong.exitCode == 1 && wrong.errors.contains("a/b is not a conflict"), "\(wrong)")
+            // What was removed, too.
+            let log = try home.run(["passdir", "log", "gone"], in: mount.pushing("work/a"))
+            #expect(log.output.split(separator: "\n").count == 2, "\(log)")
+            try home.unmount()
+        }
+    }
+
     @Test func whatIsLeftOfAConflictIsKept() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
@@ -152,7 +230,9 @@ import Testing
             try home.succeed(["rm", "-rf", bare.path.appending(".git").string])
             try home.addStores([bare, store])
             let result = try home.run(["passdir", "log"])
-            #expect(result.exitCode == 1 && result.errors.contains("\"bare\" has no history"), "\(result)")
+            // As with `sync`, that is no failure: the store was made so.
+            #expect(result.exitCode == 0 && result.errors.contains("\"bare\" has no history"), "\(result)")
+            #expect(try home.passdir("log", "bare").exitCode == 1)
             #expect(result.output.contains("Add given password for a to store."), "\(result)")
         }
     }

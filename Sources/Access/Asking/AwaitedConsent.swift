@@ -58,6 +58,15 @@ public final class AwaitedConsent: Sendable {
         }
     }
 
+    /// The answer, where it has come already: then nobody need wait for it.
+    func takeAnswer() -> Bool? {
+        state.withLock { state in
+            guard case .answered(let answer) = state else { return nil }
+            state = .over
+            return answer
+        }
+    }
+
     /// The answer has come.
     func give(_ isAllowed: Bool) {
         let body: (@Sendable (Bool) -> Void)? = state.withLock { state in

@@ -6,6 +6,8 @@ import SystemPackage
 enum QuestionTopic: Hashable, Sendable {
     /// Whether a program may read, by a rule that asks.
     case rule(PlacedRule)
+    /// Whether a program may change a list of recipients, and so who can read, by a rule that asks.
+    case change(PlacedRule)
     /// Whether a store that is locked may be read again, by every program that its rules let.
     case unlock(store: String)
 }
@@ -20,12 +22,19 @@ struct QuestionText: Sendable, Equatable {
     private static let nameLimit = 160
 
     /// - Parameters:
-    ///   - secret: the one that was opened.
+    ///   - secret: the one that was opened, or the list that is to change.
     ///   - hasChanged: whether the program's file is another one than when it was last asked about.
     init(_ secret: String, _ reader: Reader, _ topic: QuestionTopic, hasChanged: Bool) {
         var text = ["\"\(Self.shown(reader.title))\" wants to read \"\(Self.shown(secret))\"."]
+        if case .change = topic {
+            let folder = Self.shown(Deed.folder(of: secret))
+            text = [
+                "\"\(Self.shown(reader.title))\" wants to change who can read everything in \"\(folder)\", by "
+                    + "its list of recipients."
+            ]
+        }
         switch topic {
-        case .rule(let placed) where secret != placed.place:
+        case .rule(let placed) where secret != placed.place, .change(let placed):
             text.append("The answer applies to everything in \(Self.shown(placed.place)).")
         case .rule: break
         case .unlock(let store):
@@ -54,7 +63,7 @@ struct QuestionText: Sendable, Equatable {
         case .unlock:
             agreed = "Unlock"
             hasOnce = false
-        case .rule(let placed):
+        case .rule(let placed), .change(let placed):
             switch placed.rule.outcome {
             case .ask(.everyTime), .allow, .deny:
                 agreed = "Allow this run"

@@ -9,6 +9,15 @@ public struct DroppedLines: Sendable, Equatable {
     /// When the last of them was last read, in seconds since 1970.
     public let last: Int64
 
+    /// Counts them with those of the program before.
+    func add(to database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO dropped VALUES (?, ?, ?)
+                    ON CONFLICT DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
+                """, arguments: [program, count, last])
+    }
+
     static func all(_ database: Database) throws -> [DroppedLines] {
         try Row.fetchAll(database, sql: "SELECT program, count, last FROM dropped ORDER BY last").map {
             DroppedLines(program: $0["program"], count: $0["count"], last: $0["last"])

@@ -18,12 +18,17 @@ public final class AccessDatabase: Sendable {
         self.bounds = bounds
         do {
             queue = try Self.open(file)
-        } catch is DatabaseError {
+        } catch let error as DatabaseError where Self.isDamage(error) {
             for suffix in ["", "-wal", "-shm"] {
                 try? FilePath(file.string + suffix).rename(to: FilePath(file.string + ".damaged" + suffix))
             }
             queue = try Self.open(file)
         }
+    }
+
+    /// Whether an error says that the file holds no log. One that another program holds is only held.
+    private static func isDamage(_ error: DatabaseError) -> Bool {
+        ![.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM].contains(error.resultCode)
     }
 
     private static func open(_ file: FilePath) throws -> DatabaseQueue {
@@ -34,7 +39,9 @@ public final class AccessDatabase: Sendable {
         configuration.label = "passdir.access"
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase {
-            try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            // Its pages in memory: SQLite would keep up to 2 MiB in a daemon that only adds lines.
+            try $0.execute(
+                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -512")
         }
         let queue = try DatabaseQueue(path: file.string, configuration: configuration)
         var migrator = DatabaseMigrator()
@@ -83,8 +90,25 @@ public final class AccessDatabase: Sendable {
     }
 
     /// Adds lines; those that are like one of the last minute raise its count.
-    func add(_ lines: [AccessLine], keeping time: Duration) {
-        try? queue.write { database in
+    /// - Parameter dropped: lines that could not wait for the file, by their programs.
+    /// - Returns: false where the file cannot be written now, and nothing was added.
+    @discardableResult
+    func add(
+        _ lines: [AccessLine], dropped: [String: DroppedLines] = [:], keeping time: Duration
+    ) -> Bool {
+        do {
+            try write(lines, dropped, keeping: time)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func write(
+        _ lines: [AccessLine], _ dropped: [String: DroppedLines], keeping time: Duration
+    ) throws {
+        try queue.write { database in
+            for one in dropped.values { try one.add(to: database) }
             var revision = try Int64.fetchOne(database, sql: "SELECT max(revision) FROM read") ?? 0
             var counts: [AccessLine.Kind: (line: AccessLine, count: Int, last: Int64)] = [:]
             var order: [AccessLine.Kind] = []

@@ -13,19 +13,42 @@ public final class AccessLog: Sendable {
         var options = AccessOptions()
         var events: [Event] = []
         var hasThread = false
-        /// How many are in the file, of all that came.
-        var (written, added) = (0, 0)
+        /// Reads for which there was no room in `events`, by their programs, and when the last was.
+        var dropped: [String: (count: Int, last: Int64)] = [:]
+        /// How often all that had come was taken to be written, and how many of these times are over.
+        var (begun, ended) = (0, 0)
         var isFlushing = false
         var isClosed = false
     }
 
-    /// A read, as it happened.
+    /// A read, as it happened, and those like it that came right behind it.
     private struct Event {
         let reader: Reader
         let secret: String
         let decision: Decision
         let outcome: AccessOutcome
-        let time: Int64
+        let first: Int64
+        var last: Int64
+        var count = 1
+        /// Whether it goes into the file, by the options of that time: another program may end the log a moment later.
+        let isKept: Bool
+
+        init(
+            _ reader: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome,
+            at time: Int64,
+            isKept: Bool
+        ) {
+            (self.reader, self.secret, self.decision, self.outcome) = (reader, secret, decision, outcome)
+            (first, last, self.isKept) = (time, time, isKept)
+        }
+
+        func isLike(
+            _ other: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome, isKept: Bool
+        ) -> Bool {
+            reader.process == other.process && reader.startTime == other.startTime && self.outcome == outcome
+                && self.isKept == isKept && reader.program == other.program && self.secret == secret
+                && self.decision == decision
+        }
     }
 
     /// What all events have alike that make one line.
@@ -43,7 +66,9 @@ public final class AccessLog: Sendable {
     }
 
     /// More than this waits for no disk: the memory is not the log's.
-    private static let mostWaiting = 10_000
+    private let mostWaiting: Int
+    /// How long lines wait that another program's hold on the file kept out, in seconds.
+    private static let retry = 1.0
     /// How long reads gather, so that a program that reads much is written in few steps.
     private static let pause = Duration.milliseconds(100)
 
@@ -53,8 +78,11 @@ public final class AccessLog: Sendable {
     private let notices: AccessNotices
     private let opened = Mutex<AccessDatabase?>(nil)
 
-    init(file: FilePath, notify: @escaping @Sendable (_ title: String, _ body: String) -> Void) {
-        self.file = file
+    init(
+        file: FilePath, mostWaiting: Int = 10_000,
+        notify: @escaping @Sendable (_ title: String, _ body: String) -> Void
+    ) {
+        (self.file, self.mostWaiting) = (file, mostWaiting)
         notices = AccessNotices(notify)
     }
 
@@ -69,10 +97,22 @@ public final class AccessLog: Sendable {
         guard isNoting.load(ordering: .acquiring) else { return }
         let time = FileTime.now.seconds
         let isFirst = queue.withLock { queue in
-            guard queue.events.count < Self.mostWaiting, !queue.isClosed else { return false }
-            queue.events.append(
-                Event(reader: reader, secret: secret, decision: decision, outcome: outcome, time: time))
-            queue.added += 1
+            guard !queue.isClosed else { return false }
+            let isKept = queue.options.isLogging || queue.options.notifiesFirstReads
+            if let index = queue.events.indices.last,
+                queue.events[index].isLike(reader, secret, decision, outcome, isKept: isKept)
+            {
+                queue.events[index].count += 1
+                queue.events[index].last = time
+                return false
+            }
+            guard queue.events.count < mostWaiting else {
+                guard isKept else { return false }
+                queue.dropped[reader.title, default: (0, 0)].count += 1
+                queue.dropped[reader.title]?.last = time
+                return false
+            }
+            queue.events.append(Event(reader, secret, decision, outcome, at: time, isKept: isKept))
             return queue.events.count == 1
         }
         guard isFirst else { return }
@@ -94,16 +134,18 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Returns when all that was noted so far is written.
+    /// Returns when all that was noted so far is written, or waits as another program holds the file.
     func flush() {
-        let goal = queue.withLock { queue in
+        let goal: Int? = queue.withLock { queue in
+            guard queue.hasThread, !queue.isClosed else { return nil }
             queue.isFlushing = true
-            return queue.added
+            return queue.begun + 1
         }
+        guard let goal else { return }
         queue.broadcast()
+        let end = MonotonicTime(secondsFromNow: 5)
         queue.waiting { queue, timeIsOver in
-            queue.written >= goal || !queue.hasThread || timeIsOver
-                ? .done(()) : .wait(until: MonotonicTime(secondsFromNow: 5))
+            queue.ended >= goal || timeIsOver ? .done(()) : .wait(until: end)
         }
     }
 
@@ -114,24 +156,34 @@ public final class AccessLog: Sendable {
     }
 
     private func work() {
-        while true {
-            let goesOn = queue.waiting { queue, _ in
-                queue.events.isEmpty ? queue.isClosed ? .done(false) : .wait(until: nil) : .done(true)
-            }
-            guard goesOn else { return }
+        var waiting = WaitingLines(most: mostWaiting)
+        while waitForWork(waiting) {
             gather()
-            let (events, options) = queue.withLock { queue in
+            let (events, dropped, options) = queue.withLock { queue in
                 defer {
-                    queue.events = []
+                    (queue.events, queue.dropped) = ([], [:])
                     queue.isFlushing = false
+                    queue.begun += 1
                 }
-                return (queue.events, queue.options)
+                return (queue.events, queue.dropped, queue.options)
             }
-            let lines = Self.lines(of: events)
-            notices.tell(lines.filter { !$0.outcome.isRead }, firsts: [])
-            write(lines, options)
-            queue.withLock { $0.written += events.count }
+            notices.tell(Self.lines(of: events).filter { !$0.outcome.isRead }, firsts: [])
+            waiting.add(Self.lines(of: events.filter(\.isKept)))
+            for (program, gone) in dropped { waiting.drop(gone.count, of: program, last: gone.last) }
+            write(&waiting, options)
+            queue.withLock { $0.ended += 1 }
             queue.broadcast()
+        }
+        write(&waiting, queue.withLock(\.options))
+    }
+
+    /// Returns false when the log is closed.
+    private func waitForWork(_ waiting: WaitingLines) -> Bool {
+        let end = waiting.isEmpty ? nil : MonotonicTime(secondsFromNow: Self.retry)
+        return queue.waiting { queue, timeIsOver in
+            if !queue.events.isEmpty || queue.isFlushing { return .done(true) }
+            if queue.isClosed { return .done(false) }
+            return timeIsOver ? .done(true) : .wait(until: end)
         }
     }
 
@@ -142,13 +194,15 @@ public final class AccessLog: Sendable {
         for event in events {
             let alike = Alike(event)
             if let known = known[alike], known.decision == event.decision {
-                lines[known.line].count += 1
-                lines[known.line].last = event.time
+                lines[known.line].count += event.count
+                lines[known.line].last = event.last
                 continue
             }
             known[alike] = (lines.count, event.decision)
-            lines.append(
-                AccessLine(event.reader, event.secret, event.decision, event.outcome, at: event.time))
+            var line = AccessLine(
+                event.reader, event.secret, event.decision, event.outcome, at: event.first)
+            (line.count, line.last) = (event.count, event.last)
+            lines.append(line)
         }
         return lines
     }
@@ -160,10 +214,11 @@ public final class AccessLog: Sendable {
         }
     }
 
-    private func write(_ lines: [AccessLine], _ options: AccessOptions) {
-        guard options.isLogging || options.notifiesFirstReads, let database = database() else { return }
-        let firsts = options.notifiesFirstReads ? database.firstReads(in: lines) : []
-        database.add(lines, keeping: options.keep)
+    private func write(_ waiting: inout WaitingLines, _ options: AccessOptions) {
+        guard !waiting.isEmpty, let database = database() else { return }
+        let firsts = options.notifiesFirstReads ? database.firstReads(in: waiting.lines) : []
+        guard database.add(waiting.lines, dropped: waiting.dropped, keeping: options.keep) else { return }
+        waiting.clear()
         notices.tell([], firsts: firsts)
     }
 

@@ -18,7 +18,7 @@ final class AccessNotices: Sendable {
             let why: String
             switch line.outcome {
             case .denied: why = "the rule \"\(line.rule ?? "")\" denies it"
-            case .unanswered: why = "nobody answered the question"
+            case .unanswered: why = "nobody could be asked, or nobody answered"
             // Whoever refused or interrupted it knows.
             case .declined, .interrupted, .locked, .allowed, .agreed: continue
             }

@@ -6,7 +6,7 @@ public struct Reader: Sendable, Equatable {
         public var process: Int32
         /// What it runs; nil where that may not be known.
         public var program: Program?
-        /// What it says that it is: its name, and the last parts of its first two words.
+        /// What it says that it is; see `SaidNames`.
         public var saidNames: [String]
 
         /// A process of these parts.

@@ -38,13 +38,15 @@ extension Reader {
         // A parent that ended meanwhile was followed by another.
         guard let after = ProcessFacts(of: folder) else { return .unknown }
         guard after.parent == facts.parent else { return nil }
-        let words = words(of: folder)
+        let (program, command) = (Program(of: folder), CommandWords(of: folder))
         return Reader(
-            process: process, startTime: facts.startTime, program: Program(of: folder),
-            saidNames: names(facts, words), ancestors: ancestors, leaders: leaders,
+            process: process, startTime: facts.startTime, program: program,
+            saidNames: SaidNames.of(facts.name, command, running: program), ancestors: ancestors,
+            leaders: leaders,
             units: units(folder.bytes(of: "cgroup", atMost: 65_536) ?? []),
             hasTerminal: facts.terminalNumber != 0, terminal: facts.terminal,
-            folder: folder.target(of: "cwd").map { String(decoding: $0, as: UTF8.self) }, words: words,
+            folder: folder.target(of: "cwd").map { String(decoding: $0, as: UTF8.self) },
+            words: command.shown,
             ancestorsInSession: facts.session == process
                 ? 0 : ancestors.firstIndex { $0.process == facts.session }.map { $0 + 1 } ?? 0)
     }
@@ -57,28 +59,14 @@ extension Reader {
             guard found.count < mostAncestors, let folder = ProcessFolder(process),
                 let facts = ProcessFacts(of: folder)
             else { return nil }
-            let words = words(of: folder)
+            let program = Program(of: folder)
             found.append(
-                Ancestor(process: process, program: Program(of: folder), saidNames: names(facts, words)))
+                Ancestor(
+                    process: process, program: program,
+                    saidNames: SaidNames.of(facts.name, CommandWords(of: folder), running: program)))
             process = facts.parent
         }
         return found
-    }
-
-    /// The first two words of a command.
-    private static func words(of folder: borrowing ProcessFolder) -> [String] {
-        guard let bytes = folder.beginning(of: "cmdline", limit: 4096) else { return [] }
-        return bytes.split(separator: 0, omittingEmptySubsequences: false).prefix(2)
-            .map { String(decoding: $0.prefix(256), as: UTF8.self) }.filter { !$0.isEmpty }
-    }
-
-    private static func names(_ facts: ProcessFacts, _ words: [String]) -> [String] {
-        var names = [facts.name]
-        for word in words {
-            let last = FilePath(word).lastComponent?.string ?? word
-            if !names.contains(last) { names.append(last) }
-        }
-        return names
     }
 
     private static func number(_ key: String, in status: [UInt8]) -> Int32? {

@@ -32,7 +32,8 @@ extension AccessRule {
         if under.contains(where: { name in lineage.contains { runs($0, name) } }) { return .yes }
         // A script, and a program of another user, are known only by what they say of themselves.
         let names = under.map { FilePath($0).lastComponent?.string ?? $0 }
-        let isSaid = lineage.contains { one in names.contains { one.saidNames.contains($0) } }
+        let said = names + [SaidNames.further]
+        let isSaid = lineage.contains { one in said.contains { one.saidNames.contains($0) } }
         let isInUnit = reader.units.contains { unit in names.contains { Self.isNamed(unit, after: $0) } }
         return isSaid || isInUnit ? .unsure : .no
     }

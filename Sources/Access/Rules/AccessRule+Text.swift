@@ -8,7 +8,7 @@ struct RuleObjection: Error {
 extension AccessRule {
     /// Reads a rule as the configuration file has it: `allow`, `ask` or `deny`, and words: a program's path, `under A,B`,
     /// `unit U`, `when terminal` or `when none`, and for `ask` also `for TIME` or `every-time`. Words with spaces in them
-    /// stand in single quotes.
+    /// stand in single quotes, and a quote in them twice.
     init(key: String, text: String) throws(RuleObjection) {
         switch key {
         case "allow": self.init(.allow)
@@ -37,13 +37,15 @@ extension AccessRule {
         switch word {
         case "under":
             try once(!under.isEmpty)
-            under = try next().split(separator: ",").map(String.init)
+            under = Self.programs(try next())
             if under.isEmpty {
                 throw RuleObjection(message: "'under' must be followed by programs, such as claude,codex")
             }
         case "unit":
             try once(unit != nil)
-            unit = try next()
+            let name = try next()
+            if name.isEmpty { throw RuleObjection(message: "the name behind 'unit' is empty") }
+            unit = name
         case "when":
             try once(hasTerminal != nil)
             switch try next() {
@@ -67,7 +69,7 @@ extension AccessRule {
                     message: "'every-time' needs an ask rule and cannot be combined with 'for'")
             }
             outcome = .ask(.everyTime)
-        case let path where path.hasPrefix("/"):
+        case let path where path.utf8.first == UInt8(ascii: "/"):
             try once(program != nil)
             program = path
         default:
@@ -76,23 +78,36 @@ extension AccessRule {
         }
     }
 
+    /// The programs of a list with commas between them.
+    public static func programs(_ list: String) -> [String] {
+        list.unicodeScalars.split(separator: ",").map { String($0) }
+    }
+
+    /// By scalars: to `Character` a quote with a combining mark behind it is another one.
     private static func words(_ text: String) throws(RuleObjection) -> [String] {
         var words: [String] = []
-        var word: String?
+        var word: String.UnicodeScalarView?
         var isQuoted = false
-        for character in text {
-            switch character {
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "'" where isQuoted && rest.first == "'":
+                rest.removeFirst()
+                word?.append(scalar)
             case "'":
                 isQuoted.toggle()
-                word = word ?? ""
+                word = word ?? String.UnicodeScalarView()
             case " " where !isQuoted, "\t" where !isQuoted:
-                if let whole = word { words.append(whole) }
+                if let whole = word { words.append(String(whole)) }
                 word = nil
-            default: word = (word ?? "") + String(character)
+            default:
+                var longer = word ?? String.UnicodeScalarView()
+                longer.append(scalar)
+                word = longer
             }
         }
         guard !isQuoted else { throw RuleObjection(message: "unclosed quote") }
-        if let whole = word { words.append(whole) }
+        if let whole = word { words.append(String(whole)) }
         return words
     }
 
@@ -123,8 +138,17 @@ extension AccessRule {
     public var text: String { words.isEmpty ? key : "\(key) \(words)" }
 
     private static func quoted(_ word: String) -> String {
-        word.contains(" ") || word.contains("\t") ? "'\(word)'" : word
+        // Control characters, too: the file drops some of them at its lines' ends.
+        let isPlain = word.unicodeScalars.allSatisfy { $0 > " " && $0 != "'" && $0 != "\u{7F}" }
+        guard !isPlain || word.isEmpty else { return word }
+        var text = String.UnicodeScalarView("'".unicodeScalars)
+        for scalar in word.unicodeScalars { text += scalar == "'" ? [scalar, scalar] : [scalar] }
+        text.append("'")
+        return String(text)
     }
+
+    /// Whether its words say the same rule.
+    var isReadBack: Bool { (try? AccessRule(key: key, text: words)) == self }
 
     /// As the configuration file has it.
     public var item: AccessSection.Item { AccessSection.Item(key: key, value: words) }

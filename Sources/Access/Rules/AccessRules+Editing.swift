@@ -3,10 +3,13 @@ public import Settings
 extension AccessRules {
     /// The rules of a place with one more: it takes the place of one for the same readers. One that denies goes before the
     /// others, one for every reader behind them.
-    /// - Throws: `.value` for rules that cannot be read.
+    /// - Throws: `.value` for rules that cannot be read, and for one that would not be read back as it is.
     public static func adding(
         _ rule: AccessRule, to items: [AccessSection.Item], at place: String
     ) throws(SettingsError) -> [AccessSection.Item] {
+        guard rule.isReadBack else {
+            throw SettingsError(code: .value, message: "no rule can be written that says '\(rule.text)'")
+        }
         let rules = try read(items, place)
         if let index = rules.firstIndex(where: { $0.isForSameReaders(as: rule) }) {
             var kept = items

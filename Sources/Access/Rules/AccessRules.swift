@@ -99,6 +99,14 @@ public struct AccessRules: Sendable, Equatable {
         }
     }
 
+    /// Whether other rules hold at one place than at another, or below them.
+    func differ(_ place: String, _ other: String) -> Bool {
+        guard !isEmpty else { return false }
+        let (one, two) = (governing(place), governing(other))
+        return one != two || one == place || two == other || !places(below: place).isEmpty
+            || !places(below: other).isEmpty
+    }
+
     /// What is decided for a reader, at a place and in all above it.
     /// - Parameter place: the secret, or the longest place with rules that holds it.
     public func decide(_ reader: Reader, at place: String) -> Decision {

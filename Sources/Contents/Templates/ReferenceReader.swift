@@ -138,6 +138,10 @@ struct ReferenceReader {
             place.index(after: slash) < place.endIndex
         else { throw wrong("names no secret: it wants a store, a slash and a path") }
         guard !place.utf8.contains(0) else { throw wrong("holds a NUL") }
+        // As for a place that is typed for a command.
+        guard !place.split(separator: "/").contains("..") else {
+            throw wrong("has \"..\" in it, which leads nowhere in a store")
+        }
         let part: TemplateReference.Part
         if mark == inside.upperBound {
             part = .whole

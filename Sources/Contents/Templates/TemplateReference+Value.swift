@@ -24,7 +24,7 @@ extension TemplateReference.Part {
             guard let field = secret.field(named: key) else {
                 throw ContentsError(
                     .missing,
-                    "\(name) has no field \"\(key)\"" + (tellsFields ? "; it has: \(Self.names(secret))" : "")
+                    "\(name) has no field \"\(key)\"" + (tellsFields ? "; it has\(Self.names(secret))" : "")
                 )
             }
             range = field.value
@@ -42,6 +42,6 @@ extension TemplateReference.Part {
     /// Names are shown in the mount, too, and values are not.
     private static func names(_ text: SecretText) -> String {
         let names = text.fields.prefix(20).map(\.name).joined(separator: ", ")
-        return names.isEmpty ? "none" : VisibleText.cut(names, atMost: 200)
+        return names.isEmpty ? " no fields" : ": " + VisibleText.cut(names, atMost: 200)
     }
 }

@@ -31,6 +31,7 @@ public enum AccessPlace {
 
     /// - Throws: one sentence where it lies in no store.
     public static func named(_ text: String, environment: [String: String]) throws(DaemonError) -> String {
+        try TypedPlace.refuseSteppingUp(text)
         let opener = try StoreOpener(environment: environment)
         let words = FilePath(text).lexicallyNormalized().string
         // Also of a store that is no longer there.

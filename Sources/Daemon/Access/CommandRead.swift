@@ -7,7 +7,7 @@ import Sync
 import System
 import SystemPackage
 
-/// Judges what a command prints of a secret: who started the command reads, not the command.
+/// Judges what a command prints of a secret, or whom it encrypts secrets to: who started the command reads, not the command.
 public enum CommandRead {
     /// Who has what a command prints: the process that started it. One that has ended, and is known by whoever adopted the
     /// command, has left it in its session: then it is the command that is judged, by its group, session and unit.
@@ -42,6 +42,21 @@ public enum CommandRead {
             "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
     }
 
+    /// Why whoever started this command may not change whom a folder is encrypted to, as a sentence without a full stop; nil where
+    /// it may: they must be one who may read all that lies below. Waits while a person is asked.
+    ///
+    /// - Parameter folder: as the mount shows it; empty for the store.
+    /// - Throws: why nothing can be said.
+    static func objection(
+        toChangingRecipientsOf folder: FilePath, ofStore store: String, environment: [String: String]
+    ) throws -> String? {
+        let place = folder.isEmpty ? store : "\(store)/\(folder)"
+        let list = "\(place)/\(Store.recipientFileName)"
+        if try isAllowed(list, changes: true, environment: environment) { return nil }
+        return
+            "the access rules refuse changing who can read \(place): passdir access log \(ShellWord.quoted(place)) says why"
+    }
+
     /// That a store is locked, as a sentence without a full stop; nil where it is not.
     static func lockObjection(ofStore store: String, environment: [String: String]) -> String? {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
@@ -49,17 +64,19 @@ public enum CommandRead {
         return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
     }
 
-    /// Whether a process may be shown a secret; waits while a person is asked. Without a daemon the configuration's rules are
+    /// Whether who started this command may be shown a secret, or change a list of recipients; waits while a person is asked. Without a daemon the configuration's rules are
     /// asked, and no earlier answer counts.
     ///
-    /// - Parameter secret: STORE/PATH, as the mount shows it.
+    /// - Parameters:
+    ///   - secret: STORE/PATH, as the mount shows it.
+    ///   - changes: whether it is a list of recipients, and is changed.
     /// - Throws: why nothing can be said.
     private static func isAllowed(
-        _ secret: String, environment: [String: String]
+        _ secret: String, changes: Bool = false, environment: [String: String]
     ) throws -> Bool {
         do throws(ControlError) {
             return try ControlClient(socket: Daemon.controlSocket(environment: environment))
-                .mayRead(secret)
+                .mayRead(secret, changes: changes)
         } catch {
             guard error.code == .noDaemon else { throw error }
         }
@@ -70,6 +87,7 @@ public enum CommandRead {
         gate.use(options)
         defer { gate.close() }
         let process = reader(of: own)
+        if changes { return gate.judgeAndWait(process, changing: secret) }
         return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
     }
 }

@@ -41,8 +41,11 @@ public struct ControlClient: Sendable {
         let reply = try call(
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
             returning: Reply.self)
-        // The answer is its last act but for letting go of what it holds.
-        if daemon >= 0 { _ = try? Poll.wait(for: POLLIN, on: daemon, until: deadline) }
+        // The answer is its last act but for letting go of what it holds. The kernel lets none go that waits for a disk which
+        // has begun to answer.
+        if daemon >= 0 {
+            _ = try? Poll.wait(for: POLLIN, on: daemon, until: min(deadline, .now + .seconds(20)))
+        }
         return reply.left ?? []
     }
 
@@ -131,16 +134,20 @@ public struct ControlClient: Sendable {
 
     /// Has the daemon judge a read of a secret by whoever started this command; waits while a person is asked.
     ///
-    /// - Parameter secret: STORE/PATH, as the mount shows it.
+    /// - Parameters:
+    ///   - secret: STORE/PATH, as the mount shows it.
+    ///   - changes: whether it is a list of recipients that is to be changed, so that all below it could be read.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
     public func mayRead(
-        _ secret: String, limit: Duration = .seconds(3600)
+        _ secret: String, changes: Bool = false, limit: Duration = .seconds(3600)
     ) throws(ControlError) -> Bool {
         struct Parameters: Encodable {
             var secret: String
+            var changesRecipients: Bool?
         }
         return try call(
-            ControlInterface.judgeRead, Parameters(secret: secret), limit: limit,
+            ControlInterface.judgeRead, Parameters(secret: secret, changesRecipients: changes ? true : nil),
+            limit: limit,
             returning: [String: Bool].self)["isAllowed"] ?? false
     }
 

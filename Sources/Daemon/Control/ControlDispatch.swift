@@ -134,12 +134,16 @@ struct ControlDispatch: Sendable {
     private func judgeRead(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {
         struct Parameters: Decodable {
             let secret: String
+            let changesRecipients: Bool?
         }
         guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
             return error(ControlInterface.invalidParameter, ["parameter": "secret"])
         }
         // Who asks is what the kernel says, not what is said: else anybody could pass for another program.
-        let isAllowed = service.mayRead(call.parameters.secret, command: peer)
+        let secret = call.parameters.secret
+        let isAllowed =
+            call.parameters.changesRecipients == true
+            ? service.mayChange(list: secret, command: peer) : service.mayRead(secret, command: peer)
         return result(["isAllowed": isAllowed])
     }
 

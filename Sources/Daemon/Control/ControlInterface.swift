@@ -37,15 +37,18 @@ enum ControlInterface {
         # The mount: its place, the daemon's process, since when it answers (ISO 8601, UTC), the stores that are hidden in
         # it, and what is wrong with the daemon as a whole, such as plaintext that could not be locked in memory.
         # `isUnmounted`: the mount has ended, and the daemon keeps running for programs that work in it or have files in it
-        # open. `isFinishing`: it runs for those no more, and saves, commits and pushes what waits.
+        # open. `isFinishing`: it runs for those no more, and saves, commits and pushes what waits. `device`: the number of
+        # the mount's device, "major:minor". `filesFor`: the processes that `passdir run --files` gave files to.
         type Mount (
           path: string,
           pid: int,
           since: string,
+          device: ?string,
           isUnmounted: ?bool,
           isFinishing: ?bool,
           hidden: ?[]string,
-          warnings: ?[]string
+          warnings: ?[]string,
+          filesFor: ?[]int
         )
 
         type Commit (id: string, subject: string, time: string)
@@ -84,6 +87,8 @@ enum ControlInterface {
           name: string,
           path: string,
           state: (starting, ready, noCommits, waiting, failed),
+          readOnly: ?bool,
+          canSave: ?bool,
           branch: ?string,
           pendingChanges: int,
           unpushedCommits: int,
@@ -160,8 +165,9 @@ enum ControlInterface {
         method Access() -> (rules: []AccessRule, locked: []string, isLogging: bool, problem: ?string)
 
         # Judges a read of a secret (STORE/PATH) by a process, as the mount does: for a command that prints it on behalf of who
-        # started it. Replies when a person has answered, where one is asked.
-        method JudgeRead(secret: string) -> (isAllowed: bool)
+        # started it. With `changesRecipients` it is a list of recipients (STORE/FOLDER/.gpg-id) that is to be changed, which
+        # is judged as a read of all below its folder. Replies when a person has answered, where one is asked.
+        method JudgeRead(secret: string, changesRecipients: ?bool) -> (isAllowed: bool)
 
         # A file with the value of a reference (passdir://STORE/PATH#field).
         type HeldFile (name: string, reference: string)

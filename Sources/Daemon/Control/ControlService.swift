@@ -66,6 +66,11 @@ public protocol ControlService: Sendable {
     /// - Parameter secret: STORE/PATH, as the mount shows it.
     func mayRead(_ secret: String, command: Int32) -> Bool
 
+    /// Judges a change of a list of recipients by a process, as a read of all below its folder; waits while a person is asked.
+    ///
+    /// - Parameter list: STORE/FOLDER/.gpg-id.
+    func mayChange(list: String, command: Int32) -> Bool
+
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
     /// - Parameters:
@@ -98,6 +103,8 @@ extension ControlService {
     }
     /// A service without stores has no rules.
     public func mayRead(_ secret: String, command: Int32) -> Bool { true }
+    /// A service without stores has no rules.
+    public func mayChange(list: String, command: Int32) -> Bool { true }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?

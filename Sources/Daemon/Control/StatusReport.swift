@@ -21,6 +21,8 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var version: String?
     /// When the mount began to answer.
     public var since: Timestamp
+    /// The number of its device, `major:minor`, by which what programs hold of it is found; absent where it is not known.
+    public var device: String?
     /// Whether the mount has ended and the daemon goes on only for programs that work in it or have files in it open; absent
     /// when it has not.
     public var isUnmounted: Bool?
@@ -33,22 +35,26 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var warnings: [String]?
     /// The rendered files that could not be made when they were opened last; absent when there is none.
     public var rendered: [RenderingReport]?
+    /// The processes of the commands that `passdir run --files` gave files to and that still run; absent when there is none.
+    public var filesFor: [Int32]?
 
     /// A mount by its place, its process and its beginning.
     public init(
-        path: String, pid: Int32, version: String? = nil, since: Timestamp, isUnmounted: Bool = false,
-        isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = [],
-        rendered: [RenderingReport] = []
+        path: String, pid: Int32, version: String? = nil, since: Timestamp, device: String? = nil,
+        isUnmounted: Bool = false, isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = [],
+        rendered: [RenderingReport] = [], filesFor: [Int32] = []
     ) {
         self.path = path
         self.pid = pid
         self.version = version
         self.since = since
+        self.device = device
         self.isUnmounted = isUnmounted ? true : nil
         self.isFinishing = isFinishing ? true : nil
         self.hidden = hidden.isEmpty ? nil : hidden
         self.warnings = warnings.isEmpty ? nil : warnings
         self.rendered = rendered.isEmpty ? nil : rendered
+        self.filesFor = filesFor.isEmpty ? nil : filesFor
     }
 }
 
@@ -74,6 +80,11 @@ public struct StoreReport: Sendable, Equatable {
     public var path: String
     /// How the store is doing.
     public var state: StoreState
+    /// Whether the configuration says that nothing is saved to it.
+    public var isReadOnly = false
+    /// Whether saving works in all of it: not where it is read-only, where no `.gpg-id` says for whom to encrypt, and where
+    /// one names somebody whom you have not approved. Nil where that is not known.
+    public var canSave: Bool?
     /// The branch that commits go to; nil where there is no git repository or HEAD is detached.
     public var branch: String?
     /// Where its commits are pushed to: a URL without a password, or a path; nil where there is no remote.
@@ -117,12 +128,13 @@ public struct StoreReport: Sendable, Equatable {
 }
 
 extension StoreReport: Codable {
-    private enum CodingKeys: CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case name, path, state, branch, remote, pendingChanges, unpushedCommits, lastCommit, lastPush,
             lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, lost, beingWritten, openForWriting
-        case recipientChanges, reencryption, credentials, locked
+        case recipientChanges, reencryption, credentials, locked, canSave
+        case isReadOnly = "readOnly"
     }
 
     /// What `encode(to:)` wrote.
@@ -131,6 +143,8 @@ extension StoreReport: Codable {
         name = try container.decode(String.self, forKey: .name)
         path = try container.decode(String.self, forKey: .path)
         state = try container.decode(StoreState.self, forKey: .state)
+        isReadOnly = try container.decodeIfPresent(Bool.self, forKey: .isReadOnly) ?? false
+        canSave = try container.decodeIfPresent(Bool.self, forKey: .canSave)
         branch = try container.decodeIfPresent(String.self, forKey: .branch)
         remote = try container.decodeIfPresent(String.self, forKey: .remote)
         pendingChanges = try container.decode(Int.self, forKey: .pendingChanges)
@@ -160,6 +174,8 @@ extension StoreReport: Codable {
         try container.encode(name, forKey: .name)
         try container.encode(path, forKey: .path)
         try container.encode(state, forKey: .state)
+        try container.encode(isReadOnly, forKey: .isReadOnly)
+        try container.encode(canSave, forKey: .canSave)
         try container.encode(branch, forKey: .branch)
         try container.encode(pendingChanges, forKey: .pendingChanges)
         try container.encode(unpushedCommits, forKey: .unpushedCommits)

@@ -61,10 +61,7 @@ public enum StatusJSON {
     public static func line(_ report: StatusReport) throws(ControlError) -> String {
         var report = report
         // For people who look right now; programs get what they can rely on.
-        for index in report.stores.indices {
-            report.stores[index].lastFetch = nil
-            report.stores[index].activity = nil
-        }
+        for index in report.stores.indices { report.stores[index].activity = nil }
         return String(decoding: try VarlinkMessage.encode(report), as: UTF8.self)
     }
 

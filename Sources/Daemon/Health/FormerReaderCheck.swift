@@ -20,48 +20,73 @@ struct FormerReaderCheck {
 
     /// Brings the list up to date: what was changed is marked, and who knows nothing any more is left out.
     func review(_ list: inout FormerReaderList) {
-        let places = Dictionary(
-            (present ?? [:]).map { ($0.value, $0.key) }, uniquingKeysWith: { $0.string < $1.string ? $0 : $1 }
-        )
+        let places = Dictionary(grouping: (present ?? [:]).sorted { $0.key.string < $1.key.string }) {
+            $0.value
+        }
+        .mapValues { $0.map(\.key) }
         // Several lost the same secrets at once.
-        var known: [FormerReader.Secret: FormerReader.Secret] = [:]
+        var known: [FormerReader.Secret: Finding] = [:]
         for reader in list.readers.indices {
+            // Each place counts once, whatever else holds the same password.
+            var taken = Set(list.readers[reader].secrets.filter { !$0.isChanged }.map(\.path))
+            var copies: [FormerReader.Secret] = []
             for index in list.readers[reader].secrets.indices {
                 let secret = list.readers[reader].secrets[index]
                 guard !secret.isChanged, cancellation?.isCancelled != true else { continue }
-                let now = known[secret] ?? reviewed(secret, places)
+                let now = known[secret] ?? finding(secret)
                 known[secret] = now
-                list.readers[reader].secrets[index] = now
+                var found = secret
+                switch now {
+                case .same(let content): found.content = content
+                case .elsewhere(let mark):
+                    let place = places[mark]?.first { !taken.contains($0.string) }
+                    found.isChanged = place == nil
+                    if let place { found.move(to: place, in: store) }
+                    taken.insert(found.path)
+                case .changed: found.isChanged = true
+                case .unknown: continue
+                }
+                list.readers[reader].secrets[index] = found
+                guard !found.isChanged, let mark = present?[FilePath(found.path)] else { continue }
+                for place in places[mark] ?? [] where taken.insert(place.string).inserted {
+                    var copy = found
+                    copy.move(to: place, in: store)
+                    copies.append(copy)
+                }
             }
+            // Who knows a password knows its copies.
+            list.readers[reader].secrets += copies
         }
         list.readers.removeAll { $0.secrets.allSatisfy(\.isChanged) }
     }
 
-    private func reviewed(
-        _ secret: FormerReader.Secret, _ places: [PasswordMarks.Mark: FilePath]
-    ) -> FormerReader.Secret {
-        var secret = secret
+    /// What became of a secret since somebody lost it.
+    private enum Finding {
+        /// It has the password from then, in this ciphertext.
+        case same(content: String)
+        /// It has another one, or is gone; the one from then, of this mark, lies under another name.
+        case elsewhere(PasswordMarks.Mark)
+        case changed
+        /// Nothing was decrypted that would tell.
+        case unknown
+    }
+
+    private func finding(_ secret: FormerReader.Secret) -> Finding {
         let file = FilePath(secret.path)
         let content = store.contentID(of: file)
-        guard content != secret.content, let present else { return secret }
+        if content == secret.content { return .same(content: secret.content) }
+        guard let present else { return .unknown }
         guard let old = text(of: secret) else {
             // Neither git nor anything else has the text from then.
-            secret.isChanged = content == nil || (ages.saved(file) ?? 0) > secret.since
-            return secret
+            return content == nil || (ages.saved(file) ?? 0) > secret.since ? .changed : .unknown
         }
         guard let old = try? old.get(), let mark = try? HealthLook.wholeMark(of: old, marks) else {
-            return secret
+            return .unknown
         }
-        if present[file] == mark {
-            secret.content = content ?? secret.content
-        } else if let place = places[mark] {
-            secret.path = place.string
-            secret.content = store.contentID(of: place) ?? secret.content
-        } else {
-            // One that was not looked at may have any password.
-            secret.isChanged = content == nil || present[file] != nil
-        }
-        return secret
+        if present[file] == mark { return .same(content: content ?? secret.content) }
+        if present.values.contains(mark) { return .elsewhere(mark) }
+        // One that was not looked at may have any password.
+        return content == nil || present[file] != nil ? .changed : .unknown
     }
 
     /// The text from then; nil where git does not have it, a failure where it cannot be decrypted.
@@ -76,6 +101,14 @@ struct FormerReaderCheck {
         } catch {
             return .failure(error)
         }
+    }
+}
+
+extension FormerReader.Secret {
+    /// The same password, under another name.
+    fileprivate mutating func move(to place: FilePath, in store: Store) {
+        path = place.string
+        content = store.contentID(of: place) ?? content
     }
 }
 

@@ -62,10 +62,11 @@ extension HealthCheck {
             }
             return !reader.canRead(ids)
         }
+        let exposed = Set(known.map(name))
         return HealthReport.FormerReader(
             store: store.name, key: reader.key, name: reader.name,
-            removed: reader.secrets.map(\.since).max() ?? 0, exposed: Set(known.map(name)).sorted(),
-            rotated: Set(reader.secrets.filter(\.isChanged).map(name)).sorted())
+            removed: reader.secrets.map(\.since).max() ?? 0, exposed: exposed.sorted(),
+            rotated: Set(reader.secrets.filter(\.isChanged).map(name)).subtracting(exposed).sorted())
     }
 
     /// Keeps until when passwords serve, for the notices of a daemon. What was not read keeps what was known of it.

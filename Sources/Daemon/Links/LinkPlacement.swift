@@ -50,7 +50,7 @@ public struct LinkPlacement {
         }
         let place: SecretPlace
         do throws(DaemonError) {
-            place = try SecretSearch(environment: environment).existing(text, for: .reading)
+            place = try SecretSearch(environment: environment) { _ in }.existing(text, for: .reading)
         } catch {
             throw DaemonError(
                 message: text.contains("/") ? error.message : "there is no template \"\(text)\": \(error)")

@@ -62,7 +62,7 @@ final class StoreLocking: Sendable {
         filesystem.unlock(stores)
         log.notice("unlocked: \(Set(wanted.map(\.name)).sorted().joined(separator: ", "))")
         // A list of recipients that was saved meanwhile could not take effect.
-        filesystem.retryFailedSaves()
+        self.stores.retryFailedSaves()
     }
 
     /// Since when a store is locked, and why; nil where it is not.

@@ -15,10 +15,10 @@ public enum MountedFile {
             report = try client.status()
         } catch {
             guard error.code == .noDaemon else { throw DaemonError(wrapping: error) }
+            let other = OtherDaemon.find(environment: environment)?.sentence
             throw DaemonError(
-                message:
-                    "a secret is edited in the mount, and nothing is mounted: passdir mount mounts your stores"
-            )
+                message: "a secret is edited in the mount, and "
+                    + (other ?? "nothing is mounted: passdir mount mounts your stores"))
         }
         guard report.mount.isUnmounted != true, report.stores.contains(where: { $0.name == place.store.name })
         else {

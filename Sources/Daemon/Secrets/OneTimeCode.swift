@@ -49,7 +49,7 @@ public enum OneTimeCode {
         for _ in 0..<16 {
             let turn = try turn(for: "\(place.store.name)/\(place.file)", environment)
             let disk = try? place.store.root.status(of: place.file)
-            if let disk, disk.isSameContent(as: plaintext.status) {
+            if let disk, disk.isUnchanged(since: plaintext.status) {
                 return try withExtendedLifetime(turn) { () throws(DaemonError) in
                     try counted(place, plaintext, environment)
                 }

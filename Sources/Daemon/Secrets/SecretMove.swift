@@ -90,7 +90,11 @@ public struct SecretMove {
         let verb = isCopy ? "Copy" : "Rename"
         let message = "\(verb) \(source.passName) to \(target.passName)."
         if !isCopy, isInOneStore, replaced.isEmpty, try renameOnDisk(message) { return [] }
-        if source.kind == .folder { try checkLists() }
+        if source.kind == .folder {
+            try checkLists()
+            // It is moved whole or not at all: what may not be read is found before anything is changed.
+            for step in steps { _ = try step.from.judged(environment: environment) }
+        }
         // Whatever lies there now must be in the history before it gives way.
         try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file), losing: loss)
         // Its text lives on at the target.
@@ -147,6 +151,7 @@ public struct SecretMove {
         let lists = try DaemonError.wrapping {
             try source.kind == .folder ? store.recipientFiles(below: from) : []
         }
+        if !lists.isEmpty { try target.checkMayChangeRecipients(of: to, environment: environment) }
         _ = try source.unkept(steps.map(\.from.file) + lists)
         try DaemonError.wrapping {
             var folder = FilePath()

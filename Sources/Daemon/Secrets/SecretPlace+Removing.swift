@@ -38,6 +38,9 @@ extension SecretPlace {
         let known = try found.removable.map { (path) throws(DaemonError) in
             (path, try secret(at: path).status())
         }
+        for list in found.lists {
+            try checkMayChangeRecipients(of: list.removingLastComponent(), environment: environment)
+        }
         try keepInHistory(found.removable + found.lists, losing: loss)
         for case (let path, let status?) in known { try secret(at: path).removeFile(status) }
         var gone = found.removable
@@ -50,9 +53,23 @@ extension SecretPlace {
         try commit([], also: gone, message: "Remove \(passName) from store.")
     }
 
+    /// Refuses to give a folder of the store a list of recipients, or to take its list away, for whoever may not read what lies there.
+    func checkMayChangeRecipients(
+        of folder: FilePath, environment: [String: String]
+    ) throws(DaemonError) {
+        let objection = try DaemonError.wrapping {
+            try CommandRead.objection(
+                toChangingRecipientsOf: folder, ofStore: store.name, environment: environment)
+        }
+        if let objection { throw DaemonError(message: objection) }
+    }
+
     /// Removes the file that was looked at. One that another program has put in its place since stays.
     func removeFile(_ known: FileStatus) throws(DaemonError) {
         do throws(Errno) {
+            guard try store.root.status(of: file).isUnchanged(since: known) else {
+                throw .staleNFSFileHandle
+            }
             // Under another name nobody replaces it any more; whoever kills us here finds it as a conflict of that secret.
             let aside = try store.freeConflictPath(beside: file)
             try store.root.rename(file, to: aside, flags: .noReplace)

@@ -100,6 +100,10 @@ extension SecretPlace {
                 let staged = try store.stage(text, for: file)
                 hasNewFolder = try makeFolders() || hasNewFolder
                 let own = ours
+                // What was written into it in place meanwhile is not replaced, either; looked at here, as the exchange changes
+                // the ctime.
+                let seen = try store.root.statusIfPresent(of: file)
+                let known = known.flatMap { seen?.isUnchanged(since: $0) == false ? nil : $0 }
                 let published = try staged.publish(as: file) { status, _ in
                     known.map { status.isSameContent(as: $0) } ?? false
                         || own.map { status.isSameContent(as: $0) } ?? false

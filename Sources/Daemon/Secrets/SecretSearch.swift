@@ -18,17 +18,22 @@ public struct SecretSearch {
 
     private let opener: StoreOpener
     private let environment: [String: String]
+    private let complain: (String) -> Void
 
     /// Reads the configuration.
-    public init(environment: [String: String]) throws(DaemonError) {
+    /// - Parameter complain: is told, in one sentence, of each store that cannot be looked in as its disk does not answer.
+    public init(
+        environment: [String: String], complain: @escaping (String) -> Void
+    ) throws(DaemonError) {
         opener = try StoreOpener(environment: environment)
         self.environment = environment
+        self.complain = complain
     }
 
     /// The place of a secret or folder that is there.
     /// - Throws: one sentence where there is none, or where several stores have one.
     public func existing(_ typed: String, for use: StoreUse) throws(DaemonError) -> SecretPlace {
-        let text = asInStore(typed)
+        let text = try asInStore(typed)
         var objection: DaemonError
         do {
             let place = try named(text, for: use)
@@ -58,7 +63,7 @@ public struct SecretSearch {
     /// The place of what is there, or was once, for what git knows of it.
     /// - Throws: one sentence where there was none, or where it was in several stores.
     public func past(_ typed: String, for use: StoreUse) throws(DaemonError) -> StoreAccess {
-        let text = asInStore(typed)
+        let text = try asInStore(typed)
         let names = try opener.definitions().map(\.name)
         if let path = relativePath(text), !names.contains(path.components.first?.string ?? "") {
             let objection: DaemonError
@@ -67,6 +72,12 @@ public struct SecretSearch {
                 return try StoreAccess.open(place.name, for: use, environment: environment)
             } catch {
                 objection = error
+            }
+            // The folder that the command runs in may be one of a store or of the mount.
+            if let here = try? TypedPlace(text, in: opener.registry, environment: environment),
+                had(here.path, inStore: here.store.name)
+            {
+                return try StoreAccess.open(here, opener, for: use)
             }
             let found = names.filter { had(path, inStore: $0) }
             if found.count == 1 {
@@ -96,7 +107,9 @@ public struct SecretSearch {
     }
 
     /// What hands type that know pass: `/mail/imap` and `./mail/imap` are in the store where no such file can be meant.
-    private func asInStore(_ text: String) -> String {
+    /// - Throws: one sentence where a name in it is `..`.
+    private func asInStore(_ text: String) throws(DaemonError) -> String {
+        try TypedPlace.refuseSteppingUp(text)
         guard TypedPlace.isPath(text),
             (try? TypedPlace(text, in: opener.registry, environment: environment)) == nil
         else { return text }
@@ -113,7 +126,7 @@ public struct SecretSearch {
     /// share a store choose the names there.
     /// - Throws: one sentence where the text is no place for a secret, or where several stores have it.
     public func target(_ typed: String) throws(DaemonError) -> Target {
-        let text = asInStore(typed)
+        let text = try asInStore(typed)
         let names = try opener.definitions().map(\.name)
         guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
             return .place(try named(text, for: .writing).besideFolder)
@@ -141,7 +154,7 @@ public struct SecretSearch {
 
     /// The place of a secret in a store that was chosen for it.
     public func place(_ typed: String, inStore name: String) throws(DaemonError) -> SecretPlace {
-        let text = asInStore(typed)
+        let text = try asInStore(typed)
         let access = try StoreAccess.open(name, for: .writing, environment: environment)
         let path = relativePath(text) ?? FilePath(text)
         return SecretPlace(access, path, namesFolder: text.hasSuffix("/"))
@@ -154,7 +167,7 @@ public struct SecretSearch {
 
     /// The place that is meant beside another one: without a store's name it is one in the same store.
     public func place(_ typed: String, beside other: SecretPlace) throws(DaemonError) -> SecretPlace {
-        let text = asInStore(typed)
+        let text = try asInStore(typed)
         let names = try opener.definitions().map(\.name)
         guard let path = relativePath(text), !names.contains(path.components.first?.string ?? "") else {
             return try named(text, for: .writing)
@@ -206,9 +219,12 @@ public struct SecretSearch {
         guard let path = relativePath(text) else { return nil }
         let namesFolder = text.hasSuffix("/")
         let found = try opener.definitions().filter { store in
-            guard store.isInMount, let root = try? store.root(for: .reading, environment: environment) else {
+            guard store.isInMount else { return false }
+            guard DiskLook.at(store.path).answers else {
+                complain(store.silentDisk)
                 return false
             }
+            guard let root = try? store.root(for: .reading, environment: environment) else { return false }
             let kind = SecretPlace.look(at: path, namesFolder: namesFolder, in: root).kind
             return kind != .nothing && (folders || kind != .folder)
         }

@@ -6,6 +6,8 @@ import SystemPackage
 public struct PlannedFix: Sendable {
     /// `STORE/FOLDER`.
     public var place: String
+    /// The folder, relative to the store.
+    let folder: FilePath
     /// The secrets.
     public var secrets: [DifferingSecret]
     /// By list, the keys that nobody here has agreed to.

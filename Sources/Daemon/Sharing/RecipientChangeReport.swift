@@ -75,11 +75,18 @@ extension RecipientChangeReport {
         (try? store.engine.keys(matching: [fingerprint], secretOnly: false))?.first?.title
     }
 
-    /// Takes out what was added; restores the list where that would not do.
+    /// Takes out what was added, but for own keys; restores the list where that would not do.
     private static func refusal(of change: ForeignRecipients, _ store: Store) -> String? {
+        let foreign = change.added.filter { fingerprint in
+            let own = try? store.engine.keys(matching: [fingerprint], secretOnly: true)
+            return own?.isEmpty ?? true
+        }
+        // Who adds a key of yours, and changes nothing else, is hardly to be refused.
+        let isOwn = !change.added.isEmpty && foreign.isEmpty
+        if isOwn, change.removed.isEmpty, change.unknown.isEmpty, change.problem == nil { return nil }
         let folder = change.file.removingLastComponent()
         let place = folder.isEmpty ? store.name : "\(store.name)/\(folder.string)"
-        let names = change.unknown.map(\.name) + change.added
+        let names = change.unknown.map(\.name) + foreign
         if change.problem == nil, change.removed.isEmpty, change.keptCount > 0,
             names.reduce(0, { $0 + $1.utf8.count }) < longestCommand
         {

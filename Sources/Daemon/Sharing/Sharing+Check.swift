@@ -51,6 +51,7 @@ extension Sharing {
     /// Works out what `fix` would do; changes nothing.
     public func planFix(_ path: String) throws(DaemonError) -> PlannedFix {
         let place = try place(path, for: .writing)
+        try checkUnlocked(place.store)
         let found = try drift(place).drift.filter { $0.match == .different }
         var unagreed: [FilePath: [Recipient]] = [:]
         for drift in found {
@@ -67,7 +68,8 @@ extension Sharing {
             }
         }
         return PlannedFix(
-            place: place.title, secrets: secrets, unagreed: unagreed.filter { !$0.value.isEmpty },
+            place: place.title, folder: place.folder, secrets: secrets,
+            unagreed: unagreed.filter { !$0.value.isEmpty },
             lists: Dictionary(
                 found.map { ($0.secret, RecipientList(file: $0.file, recipients: $0.recipients)) },
                 uniquingKeysWith: { $1 }), store: place.store)
@@ -83,6 +85,7 @@ extension Sharing {
         let store = planned.store
         guard !planned.secrets.isEmpty else { return (0, ChangeOutcome(place: planned.place)) }
         try checkUnlocked(store)
+        try checkMayChange(planned.folder, store)
         return try DaemonError.wrapping {
             for (secret, list) in planned.lists where try store.list(for: secret) != list {
                 throw StoreError(
@@ -175,6 +178,8 @@ extension Sharing {
     /// Agrees to what was shown, and to nothing that came meanwhile.
     public func confirm(_ shown: Unconfirmed, store name: String) throws(DaemonError) {
         let store = try store(named: name, for: .reading)
+        let folders = shown.changes.map { FilePath($0.file).removingLastComponent() }
+        for folder in shown.isLost ? [FilePath()] : folders { try checkMayChange(folder, store) }
         try DaemonError.wrapping {
             guard try store.snapshot(alsoFor: shown.waiting) == shown.snapshot else {
                 throw StoreError(

@@ -49,6 +49,8 @@ extension Sharing {
                 message: "\(store.name)/\(secret) is a secret, and recipients are those of a folder: name "
                     + place.title)
         }
+        // Before anybody is shown a plan that would be refused.
+        if use == .writing { try checkUnlocked(store) }
         return try DaemonError.wrapping {
             if use == .writing { try Reencryption.checkNoneUnderWay(in: store) }
             // Before the file is read that the new one is made from: what changes afterwards is noticed.
@@ -114,6 +116,7 @@ extension Sharing {
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
         try checkUnlocked(planned.store)
+        try checkMayChange(planned.change.folder, planned.store)
         return try DaemonError.wrapping {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
@@ -170,6 +173,7 @@ extension Sharing {
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
         try checkUnlocked(change.store)
+        try checkMayChange(change.rest.folder ?? FilePath(), change.store)
         return try DaemonError.wrapping {
             try run(change.work, change.store, change.place, cancellation, progress)
         }
@@ -220,6 +224,15 @@ extension Sharing {
             return
         }
         throw DaemonError(message: objection)
+    }
+
+    /// Whoever decides who reads what lies below a folder must be one who may read it.
+    func checkMayChange(_ folder: FilePath, _ store: Store) throws(DaemonError) {
+        let objection = try DaemonError.wrapping {
+            try CommandRead.objection(
+                toChangingRecipientsOf: folder, ofStore: store.name, environment: environment)
+        }
+        if let objection { throw DaemonError(message: objection) }
     }
 
     private static func noChange(_ name: String) -> StoreError {

@@ -10,6 +10,8 @@ extension Sharing {
         public var listCount = 0
         /// Of each list for which none could, why, as a sentence.
         public var complaints: [String] = []
+        /// Whether the store may be read again: who has no key for it is asked for none, and what nobody can read needs no lock.
+        public var isOpen: Bool { listCount > 0 || complaints.isEmpty }
     }
 
     /// How many secrets of a list are tried: others may push any number that are damaged.
@@ -53,6 +55,11 @@ extension Sharing {
 extension StoreError {
     /// As a sentence that names the store.
     fileprivate func whileUnlocking(_ store: Store) -> StoreError {
-        StoreError(code, "\(store.name) cannot be unlocked: \(message)")
+        // Whoever types `passdir unlock` is not told to do so.
+        let reason =
+            code == .openPGP(.noPinentry)
+            ? "the passphrase prompt could not be opened, or ended without an answer; try again in a terminal"
+            : message
+        return StoreError(code, "\(store.name) cannot be unlocked: \(reason)")
     }
 }

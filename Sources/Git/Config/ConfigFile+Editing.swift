@@ -8,6 +8,7 @@ extension ConfigFile {
     /// `path` stays, its target is replaced.
     /// - Throws: `.locked` when another process edits the file now, `.invalid` for an impossible name.
     public func edit(_ edits: [Edit]) throws(ConfigFileError) {
+        for edit in edits { try checkName(edit) }
         let replacement = try ConfigReplacement(of: path)
         for edit in edits {
             switch edit {
@@ -37,6 +38,23 @@ extension ConfigFile {
         }
         try replacement.commit()
         try reload()
+    }
+
+    /// Refuses a name that would make the file one that nobody can read: a header ends with its line.
+    private func checkName(_ edit: Edit) throws(ConfigFileError) {
+        let name: String? =
+            switch edit {
+            case .set(let name, _): name
+            case .setValues(_, let subsection, _): subsection
+            case .renameSection(_, _, let to): to
+            case .delete, .removeSection, .moveSection: nil
+            }
+        guard let name, name.unicodeScalars.contains(where: { ["\n", "\r", "\0"].contains($0) }) else {
+            return
+        }
+        throw ConfigFileError(
+            code: .invalid, message: "'\(name)' contains a line break, which no name in this file may",
+            file: path)
     }
 
     /// Every line of it.

@@ -62,7 +62,7 @@ public final class ConfigFile {
     public struct Value: Sendable, Equatable {
         /// The key.
         public var key: String
-        /// The value, in one line.
+        /// The value.
         public var value: String
 
         /// A variable of these parts.

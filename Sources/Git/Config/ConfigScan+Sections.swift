@@ -6,8 +6,7 @@ extension ConfigScan {
         for (section, header) in zip(sections, headers)
         where section.name == name && section.subsection == from {
             result += text[copied..<header.lowerBound]
-            let quoted = to.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            result += Array("[\(section.name) \"\(quoted)\"]".utf8)
+            result += Array("[\(section.name) \"\(Self.escaped(to))\"]".utf8)
             copied = header.upperBound
         }
         return result + text[copied...]

@@ -21,8 +21,7 @@ extension ConfigScan {
             let index = emptied.sections.firstIndex(where: { $0.name == name && $0.subsection == subsection })
         else {
             if let last = result.last, last != UInt8(ascii: "\n") { result.append(UInt8(ascii: "\n")) }
-            let place = subsection.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            return result + Array("[\(name) \"\(place)\"]\n".utf8) + lines
+            return result + Array("[\(name) \"\(Self.escaped(subsection))\"]\n".utf8) + lines
         }
         var place = emptied.lineEnd(emptied.headers[index].upperBound)
         if place == result.count, result.last != UInt8(ascii: "\n") {
@@ -46,9 +45,23 @@ extension ConfigScan {
         text[place...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? text.count
     }
 
+    /// What stands between quotes. By scalars: to `Character` a quote with a combining mark behind it is another one, and a carriage
+    /// return with a line feed is none of both.
+    static func escaped(_ text: String) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\", "\"": escaped += ["\\", scalar]
+            case "\n": escaped += ["\\", "n"]
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
+    }
+
     /// A value as it is written: what would be read as something else is quoted.
     private static func quoted(_ value: String) -> String {
-        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        let escaped = escaped(value)
         let isPlain =
             value == escaped && value.utf8.allSatisfy { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: ";") }
             && value.first != " " && value.last != " "

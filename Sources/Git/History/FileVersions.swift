@@ -12,7 +12,8 @@ public struct FileVersion: Sendable, Equatable {
 
 extension Repository {
     /// For every file at or below a folder its versions, newest first, in one walk through the history. As `lastChanges`, it
-    /// follows files that were only renamed, and passes over merges.
+    /// follows files that were only renamed, and passes over merges. What a file held before it was removed is a version of the
+    /// one that has its name now.
     /// - Parameter isLeftOut: whether a commit changes nothing that counts in the files that were there before.
     public func versions(
         below folder: FilePath, from tip: ObjectID, leavingOut isLeftOut: (CommitInfo) -> Bool
@@ -23,7 +24,9 @@ extension Repository {
             open[difference.path] = difference.path
         }
         var found: [FilePath: [FileVersion]] = [:]
-        for commit in try log(from: tip) where !open.isEmpty {
+        // What was added, and may have been removed before.
+        var added: [FilePath: FilePath] = [:]
+        for commit in try log(from: tip) where !open.isEmpty || !added.isEmpty {
             guard commit.parents.count < 2 else { continue }
             let differences = try differences(from: commit.parents.first, to: commit.id)
             let isLeftOut = isLeftOut(commit)
@@ -34,12 +37,17 @@ extension Repository {
                     open[difference.path] = nil
                     if let older = gone.removeValue(forKey: new.id), open[older] == nil {
                         open[older] = now
+                        added[older] = nil
                         continue
                     }
+                    added[difference.path] = now
                 }
                 found[now, default: []].append(
                     FileVersion(
                         id: new.id, time: commit.author.time, isLeftOut: isLeftOut && difference.old != nil))
+            }
+            for path in added.isEmpty ? [] : Array(differences.removed.keys) {
+                if let now = added.removeValue(forKey: path) { open[path] = now }
             }
         }
         return found

@@ -15,31 +15,43 @@ extension Repository {
     /// The commits that changed a path, or anything below a folder, newest first; merges that only took one side's
     /// version are left out. A file is followed through renames that left its content as it was.
     /// - Parameters:
+    ///   - moment: those whose author made them before are left out, in seconds since 1970.
     ///   - limit: how many at most, one or more.
     ///   - isOver: asked before each commit; true ends the walk with `.cancelled`.
     ///   - body: is handed each as soon as it is found: a long history takes long.
     public func visitHistory(
-        of path: FilePath, from tip: ObjectID, limit: Int = .max, until isOver: () -> Bool = { false },
-        _ body: (PathChange) throws(GitError) -> Void
+        of path: FilePath, from tip: ObjectID, since moment: Int64? = nil, limit: Int = .max,
+        until isOver: () -> Bool = { false }, _ body: (PathChange) throws(GitError) -> Void
     ) throws(GitError) {
         if !path.isEmpty { try checkedPath(path) }
         var path = path
         var count = 0
         var seen: Set<ObjectID> = []
+        // What commits hold that are still to come: each tree is read once, as parent.
+        var known: [ObjectID: ObjectID?] = [:]
         try visitLog(from: tip) { commit throws(GitError) in
             if isOver() { throw GitError(code: .cancelled, message: "the walk was ended") }
+            // They come in the order of their times, but for clocks that are wrong by less than a day.
+            if let moment, commit.committer.time < moment - 86_400 { return false }
             guard seen.insert(commit.id).inserted else { return true }
-            let item = try object(at: path, in: commit.id)
+            let item =
+                if let item = known.removeValue(forKey: commit.id) { item } else {
+                    try object(at: path, in: commit.id)
+                }
             var isChanged = true
-            for parent in commit.parents where isChanged {
-                isChanged = try object(at: path, in: parent) != item
+            for parent in commit.parents {
+                let older = if let older = known[parent] { older } else { try object(at: path, in: parent) }
+                known[parent] = .some(older)
+                isChanged = isChanged && older != item
             }
             guard isChanged, item != nil || !commit.parents.isEmpty else { return true }
-            count += 1
-            try body(
-                PathChange(
-                    commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id),
-                    path: path))
+            if commit.author.time >= moment ?? .min {
+                count += 1
+                try body(
+                    PathChange(
+                        commit: commit, item: path.isEmpty ? nil : try self.item(at: path, in: commit.id),
+                        path: path))
+            }
             if let item, let parent = commit.parents.first, !path.isEmpty,
                 try object(at: path, in: parent) == nil,
                 let older = try differences(from: parent, to: commit.id).first(where: {
@@ -47,6 +59,7 @@ extension Repository {
                 })
             {
                 path = older.path
+                known = [:]
             }
             return count < limit
         }
@@ -69,11 +82,14 @@ extension Repository {
     }
 
     /// For every file at or below a folder the commit that changed it last. A file that was only renamed is followed to
-    /// what changed it before that.
-    /// - Parameter isLeftOut: whether a commit changes nothing that counts in the files that were there before.
+    /// what changed it before that, and so is one that was removed and put back with the same content.
+    /// - Parameters:
+    ///   - isLeftOut: whether a commit changes nothing that counts in the files that were there before.
+    ///   - origin: the name of the commit whose files a commit put back, encrypted anew, so that their contents differ.
     public func lastChanges(
         below folder: FilePath, from tip: ObjectID,
-        leavingOut isLeftOut: (CommitInfo) -> Bool = { _ in false }
+        leavingOut isLeftOut: (CommitInfo) -> Bool = { _ in false },
+        restoredFrom origin: (CommitInfo) -> String? = { _ in nil }
     ) throws(GitError) -> [(path: FilePath, commit: CommitInfo)] {
         // What a file is called at the commit that is looked at, and what it is called now.
         var open: [FilePath: FilePath] = [:]
@@ -81,25 +97,47 @@ extension Repository {
             open[difference.path] = difference.path
         }
         var found: [(path: FilePath, commit: CommitInfo)] = []
-        for commit in try log(from: tip) where !open.isEmpty {
+        // What was added, which changes nothing where an older commit removed the same.
+        var added: [FilePath: (now: FilePath, commit: CommitInfo, contents: [ObjectID])] = [:]
+        for commit in try log(from: tip) where !open.isEmpty || !added.isEmpty {
             // What a merge took from one side was changed there.
             guard commit.parents.count < 2 else { continue }
             let differences = try differences(from: commit.parents.first, to: commit.id)
             let isLeftOut = isLeftOut(commit)
             var gone = differences.goneByContent
             for difference in differences {
-                guard let now = open[difference.path], difference.old == nil || !isLeftOut else { continue }
+                // What goes here under a name that is open was renamed in this very commit.
+                guard let now = open[difference.path], let new = difference.new,
+                    difference.old == nil || !isLeftOut
+                else { continue }
                 open[difference.path] = nil
-                if difference.old == nil,
-                    let older = difference.new.flatMap({ gone.removeValue(forKey: $0.id) }),
-                    open[older] == nil
-                {
-                    open[older] = now
-                } else {
+                guard difference.old == nil else {
                     found.append((now, commit))
+                    continue
+                }
+                if let older = gone.removeValue(forKey: new.id), open[older] == nil {
+                    open[older] = now
+                    // What had that name before is this file.
+                    if let other = added.removeValue(forKey: older) {
+                        found.append((other.now, other.commit))
+                    }
+                } else {
+                    let restored = origin(commit).flatMap { name in
+                        try? item(at: difference.path, in: self.commit(named: name))?.id
+                    }
+                    added[difference.path] = (now, commit, [new.id, restored].compactMap(\.self))
+                }
+            }
+            for (path, content) in added.isEmpty ? [:] : differences.removed {
+                guard let file = added.removeValue(forKey: path) else { continue }
+                if file.contents.contains(content) {
+                    open[path] = file.now
+                } else {
+                    found.append((file.now, file.commit))
                 }
             }
         }
+        found += added.values.map { ($0.now, $0.commit) }
         // What only a merge made.
         if !open.isEmpty {
             let last = try commitInfo(tip)

@@ -25,13 +25,16 @@ struct ExcusedAbsences: ~Copyable {
     /// Over the bytes: no entry becomes an object, and libgit2 reads no index without a checksum (`index.skipHash`). One of
     /// a version that nobody knows yet excuses nothing: no commit gets into it either.
     private static func read(_ index: FilePath) throws(GitError) -> Set<[UInt8]> {
-        try IndexSource.read(index).withBytes { bytes throws(GitError) in
-            guard var scan = try IndexScan(bytes) else { return [] }
-            var names: Set<[UInt8]> = []
-            while let entry = try scan.next() {
-                if entry.isAbsenceExcused, entry.stage == 0 { names.insert(Array(entry.name)) }
+        let source = try IndexSource.read(index)
+        return try IndexSource.namingDamage(of: index) { () throws(GitError) in
+            try source.withBytes { bytes throws(GitError) in
+                guard var scan = try IndexScan(bytes) else { return [] }
+                var names: Set<[UInt8]> = []
+                while let entry = try scan.next() {
+                    if entry.isAbsenceExcused, entry.stage == 0 { names.insert(Array(entry.name)) }
+                }
+                return names
             }
-            return names
         }
     }
 }

@@ -203,6 +203,7 @@ struct IndexPatch {
                 // What begins with a capital can be left out: offsets into the old index (EOIE, IEOT), which files a
                 // monitor has seen unchanged (FSMN), of which an edited one must not be, and the trees of folders
                 // (TREE), which git finds out again: for 100,000 files a tenth of what a `git status` takes.
+                guard bytes[position] != 0 else { throw IndexScan.damaged("it is truncated") }
                 guard UInt8(ascii: "A")...UInt8(ascii: "Z") ~= bytes[position] else {
                     throw Self.unsupported(GitError.adviceForIndex(extension: signature))
                 }

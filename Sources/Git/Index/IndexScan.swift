@@ -60,12 +60,8 @@ struct IndexScan: ~Copyable {
         guard 2...4 ~= version else { return nil }
     }
 
-    /// The sentence for an index that cannot be read.
-    static func damaged(_ why: String) -> GitError {
-        GitError(
-            code: .corrupt,
-            message: "git's index is damaged (\(why)): remove .git/index and run `git reset`")
-    }
+    /// Why an index cannot be read; `IndexSource.namingDamage` makes the sentence of it.
+    static func damaged(_ why: String) -> GitError { GitError(code: .corrupt, message: why) }
 
     /// The next entry; nil behind the last one.
     mutating func next() throws(GitError) -> Entry? {

@@ -39,6 +39,23 @@ final class IndexSource {
         if file >= 0 { close(file) }
     }
 
+    /// Reads an index; where it is damaged, the sentence says which file that is, and how it is made anew: git's own programs
+    /// refuse to work with it until it is gone.
+    static func namingDamage<R: ~Copyable>(
+        of index: FilePath, _ body: () throws(GitError) -> R
+    ) throws(GitError) -> R {
+        do throws(GitError) {
+            return try body()
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            throw GitError(
+                code: .corrupt,
+                message:
+                    "git's index \(index) is damaged (\(error.message)): remove that file and run git reset "
+                    + "in the store's folder, which makes it anew")
+        }
+    }
+
     /// Lends the whole file. A property would not do: an optimised build may let go of what it was read from last.
     func withBytes<R: ~Copyable>(
         _ body: (UnsafeRawBufferPointer) throws(GitError) -> R

@@ -13,18 +13,21 @@ public struct IndexDraft: @unchecked Sendable {
     private let checksum: [UInt8]
 
     fileprivate init(_ index: FilePath, _ edits: [IndexEdit]) throws(GitError) {
-        source = try IndexSource.read(index)
-        if let facts = source.facts {
-            try source.withBytes { bytes throws(GitError) in
-                try IndexChecksum.verify(index, facts, bytes)
-            }
-        }
+        let source = try IndexSource.read(index)
         let written = source.facts.map { IndexTime($0.st_mtim) } ?? IndexTime(IndexTime.clock())
-        patch = try IndexPatch(source.writable, written: written, edits)
+        patch = try IndexSource.namingDamage(of: index) { () throws(GitError) in
+            if let facts = source.facts {
+                try source.withBytes { bytes throws(GitError) in
+                    try IndexChecksum.verify(index, facts, bytes)
+                }
+            }
+            return try IndexPatch(source.writable, written: written, edits)
+        }
+        self.source = source
         checksum = try patch.checksum()
     }
 
-    /// Writes it, durably, beside the index that it is to replace.
+    /// Writes it beside the index that it is to replace; `PreparedIndex.synchronize` brings it onto the disk.
     /// - Throws: `.locked` when another process holds `index.lock`.
     public func written() throws(GitError) -> PreparedIndex {
         PreparedIndex(
@@ -53,6 +56,14 @@ public struct PreparedIndex {
         try copy.publish()
         // Of our own file: another one may lie in its place already.
         if let facts = try? copy.file.facts() { IndexChecksum.remember(copy.index, facts) }
+    }
+
+    /// Brings the published index onto the disk, which takes the longer the larger it is; what it replaced goes then.
+    ///
+    /// Whoever notes what is under way keeps the note until this has returned: with it `Repository.restoreDamagedIndex`
+    /// mends what a power cut left before.
+    public func synchronize() throws(GitError) {
+        try copy?.synchronize()
     }
 }
 
@@ -85,7 +96,9 @@ extension Repository {
     /// - Throws: `.locked` at once when another process holds `index.lock` or has written the index meanwhile;
     ///   `.unsupported` for a split or sparse index; `.corrupt` for one that is damaged.
     public func updateIndex(paths: [FilePath], to commit: ObjectID) throws(GitError) {
-        try preparedIndex(paths: paths, to: commit).publish()
+        let index = try preparedIndex(paths: paths, to: commit)
+        try index.publish()
+        try index.synchronize()
     }
 
     /// The first part of `updateIndex`, which takes the time: all but the moment in which the index is replaced.

@@ -37,13 +37,13 @@ final class KeptContents: Sendable {
     private static let limit = 4 << 20
     private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    private let time: Duration
+    private let cacheTime: CacheTime
     private let queue: DispatchQueue
     private let state = Mutex(State())
 
     /// - Parameter queue: where contents are forgotten.
-    init(for time: Duration, queue: DispatchQueue) {
-        self.time = time
+    init(for time: CacheTime, queue: DispatchQueue) {
+        cacheTime = time
         self.queue = queue
     }
 
@@ -51,6 +51,7 @@ final class KeptContents: Sendable {
     /// - Returns: false where nothing is kept, or not so much.
     func add(_ node: Node, of store: MountedStore, count: Int) -> Bool {
         let byteCount = max(1, (count + Self.pageSize - 1) / Self.pageSize) * Self.pageSize
+        let time = cacheTime.value
         // Its content lives as long as somebody uses it.
         guard time > .zero, byteCount <= Self.limit / 4, node.beginUse(store.mount.scratchMemory) != nil
         else { return false }

@@ -54,7 +54,7 @@ extension MountedStore {
         for (path, status) in secrets {
             let isRemoved = namespace.withLock { _ in
                 // A new one may have come a moment ago.
-                guard let disk = try? root.status(of: path), disk.isSameContent(as: status) else {
+                guard let disk = try? root.status(of: path), disk.isUnchanged(since: status) else {
                     return false
                 }
                 // An editor that made a backup of it and never came back: the recipients stay.

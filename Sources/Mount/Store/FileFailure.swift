@@ -15,10 +15,19 @@ struct FileFailure: Sendable, Equatable {
     var seen: FileStatus?
     /// Where what was to be saved is kept: opening the path does not make up for it.
     var keptAt: FilePath?
-    /// It was not opened for writing, as it could not have been saved.
-    var isRefusal = false
-    /// It was not opened, as the store is locked.
-    var isOfLock = false
+    var cause = Cause.itself
+
+    /// What has to change before it is over.
+    enum Cause {
+        /// The file.
+        case itself
+        /// A list of recipients: it was not opened for writing, as it could not have been saved.
+        case recipients
+        /// The lock of the store.
+        case lock
+        /// The access rules: a list was not changed, as they ask a person.
+        case rules
+    }
 }
 
 /// Those of a store that are told, the latest first: one a file, and no more than anybody reads.
@@ -26,12 +35,9 @@ struct FileFailures: Sendable {
     private static let most = 20
     private(set) var all: [FileFailure] = []
 
-    /// Of what a lock or a list of recipients refuses, the cause is told once, with the last file.
+    /// Of what one cause refuses for many files it is told once, with the last file.
     mutating func add(_ failure: FileFailure) {
-        all.removeAll {
-            $0.path == failure.path || failure.isOfLock && $0.isOfLock
-                || failure.isRefusal && $0.isRefusal
-        }
+        all.removeAll { $0.path == failure.path || $0.cause != .itself && $0.cause == failure.cause }
         all.insert(failure, at: 0)
         if all.count > Self.most { all.removeLast() }
     }
@@ -43,14 +49,14 @@ extension MountedStore {
     /// Notes why a file could not be opened or saved.
     func note(
         _ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil,
-        isRefusal: Bool = false, isOfLock: Bool = false
+        because cause: FileFailure.Cause = .itself
     ) {
         let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
         failures.withLock {
             $0.add(
                 FileFailure(
                     path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
-                    isRefusal: isRefusal, isOfLock: isOfLock))
+                    cause: cause))
         }
     }
 
@@ -65,15 +71,21 @@ extension MountedStore {
 
     /// What was kept stands until it is fetched; the rest until the file is another one, or gone.
     private func stands(_ failure: FileFailure) -> Bool {
-        if failure.isOfLock { return lock.isLocked }
-        if failure.isRefusal { return whyNotSaved(failure.backing) != nil }
+        switch failure.cause {
+        case .lock: return lock.isLocked
+        case .recipients: return whyNotSaved(failure.backing) != nil
+        case .rules:
+            let folder = place(of: failure.path.removingLastComponent())
+            guard mount.options.judge?.hasRules(over: folder) == true else { return false }
+        case .itself: break
+        }
         if let place = failure.keptAt { return place.withPlatformString { access($0, F_OK) } == 0 }
         do throws(Errno) {
             switch (failure.seen, try store.root.statusIfPresent(of: failure.backing)) {
             case (nil, nil):
                 // A list that never came to be, for a folder that may be gone.
                 let folder = failure.backing.removingLastComponent()
-                if folder.isEmpty { return true }
+                if folder.isEmpty || failure.cause == .rules { return true }
                 return try store.root.statusIfPresent(of: folder) != nil
             case (let then?, let now?): return then.isSameContent(as: now)
             default: return false

@@ -10,9 +10,37 @@ extension ReadJudge {
     ///   - place: STORE/PATH, as the mount shows it.
     ///   - reader: the thread that reads.
     public func judgedPlace(of place: String, reader: Int32) -> String {
-        let candidates = JudgedPlaces.of(place, ruled: ruledPlaces(below:), isRuled: hasRules(at:))
-        // Of several the strictest: nobody knows which it is.
-        return candidates.dropFirst().first { allows(reader, reading: $0) == nil } ?? candidates[0]
+        strictest(of: judgedPlaces(of: place), reader: reader)
+    }
+
+    func judgedPlaces(of place: String) -> [String] {
+        JudgedPlaces.of(place, ruled: ruledPlaces(below:), isRuled: hasRules(at:))
+    }
+
+    /// Of several places the strictest: nobody knows which it is.
+    func strictest(of places: [String], reader: Int32) -> String {
+        places.dropFirst().first { allows(reader, reading: $0) == nil } ?? places[0]
+    }
+}
+
+/// By which place a file was judged last, so that a program that opens it again and again costs little.
+struct JudgedName: Sendable {
+    /// While all of it is the same, so is the place.
+    struct Basis: Sendable {
+        /// Of the tree.
+        let renames: UInt64
+        let store: String
+        let rules: AccessGate.InForce
+    }
+
+    private let basis: Basis
+    private let place: String
+
+    init(_ basis: Basis, _ place: String) { (self.basis, self.place) = (basis, place) }
+
+    /// nil where it may be another one.
+    func place(by now: Basis) -> String? {
+        basis.renames == now.renames && basis.rules === now.rules && basis.store == now.store ? place : nil
     }
 }
 

@@ -96,6 +96,10 @@ extension MountedStore {
     ) throws(Errno) {
         try checkWritable()
         try mount.checkOwnership(changes)
+        // Who has it open for writing was judged then.
+        if changes.size != nil, !isOpen, isRecipientFile(node), let folder = tree.parent(of: node) {
+            try checkMayChange(Store.recipientFileName, in: folder, for: caller)
+        }
         if let size = changes.size { try resize(node, to: size, isOpen: isOpen, caller) }
         guard changes.accessTime != nil || changes.modificationTime != nil else { return }
         try setTimes(

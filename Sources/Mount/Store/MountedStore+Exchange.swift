@@ -153,7 +153,7 @@ extension MountedStore {
                 (try root.folder(holding: path), try root.statusIfPresent(of: path))
             }
             let isAsRead = secret.file.state.withLock { state in
-                if let base = state.base, let disk { return base.isSameContent(as: disk) }
+                if let base = state.base, let disk { return disk.isUnchanged(since: base) }
                 return state.base == nil && disk == nil
             }
             guard isAsRead, !isScratch(secret.node) else { return nil }

@@ -31,7 +31,7 @@ extension SecretFile.State {
             drop()
             return nil
         }
-        if let base, base.isSameContent(as: disk) { return .done }
+        if let base, disk.isUnchanged(since: base) { return .done }
         if handles > 1 { return mayBeOutdated ? .done : .outdated }
         drop()
         return nil
@@ -47,13 +47,14 @@ extension MountedStore {
         attempt: Int = 1, then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let decryption: SharedDecryption
+        var isAsked = false
         do throws(Errno) {
             switch try loadingStep(node, file, permit, onlyReads) {
             case .done: return body(.success(()))
             case .outdated: return body(.failure(.staleNFSFileHandle))
             case .wait(let running): decryption = running
             case .start(let fresh):
-                decryption = fresh
+                (decryption, isAsked) = (fresh, true)
                 let reader = caller?.processID ?? 0
                 do throws(Errno) {
                     try PosixThread.start(named: "decryption") {
@@ -67,7 +68,7 @@ extension MountedStore {
         } catch {
             return body(.failure(error))
         }
-        decryption.wait(caller) { ending in
+        decryption.wait(caller, isAsked: isAsked) { ending in
             do throws(Errno) {
                 try self.judge(ending, of: decryption, node, mayRetry: attempt < 16)
             } catch {

@@ -136,7 +136,7 @@ extension MountedStore {
         guard let found else { return nil }
         if parked.isEmpty { return found }
         guard let status = parked.status(at: path.appending(found.name)) else { return found }
-        if status.isSameContent(as: found.status) { return nil }
+        if found.status.isUnchanged(since: status) { return nil }
         // Somebody else has put a new secret there.
         parked.remove(path.appending(found.name))
         return found
@@ -159,7 +159,7 @@ extension MountedStore {
             guard state.handles > 0, state.isLoaded, !state.isDirty, let base = state.base else {
                 return false
             }
-            return !base.isSameContent(as: status)
+            return !status.isUnchanged(since: base)
         }
     }
 

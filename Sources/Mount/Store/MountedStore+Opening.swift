@@ -19,17 +19,27 @@ extension MountedStore {
                 try checkWritable()
                 if !isScratch(node), let path = tree.backingPath(of: node) { try checkCanSave(path) }
             }
-            let (consent, note): (AwaitedConsent?, ReadNote)
-            switch flags.isReadable ? judge(node, caller) : .allowed(.none) {
-            case .refused: throw .permissionDenied
-            case .allowed(let whenRead): (consent, note) = (nil, whenRead)
-            case .asked(let asked, let whenRead): (consent, note) = (asked, whenRead)
-            }
-            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+            let (file, consent, note) = try beginJudged(node, flags, caller)
             if let consent { return .later(openAgreed(node, file, flags, caller, consent, note)) }
             guard flags.truncates else { return .later(openLoaded(node, file, flags, caller, note)) }
             return .now(try openEmptied(node, file, flags, caller, note))
         }
+    }
+
+    /// Judges an open, from then on it counts as one; a person may have to be asked yet.
+    private func beginJudged(
+        _ node: Node, _ flags: OpenFlags, _ caller: Caller
+    ) throws(Errno) -> (SecretFile, AwaitedConsent?, ReadNote) {
+        ruledMoves.enter(node)
+        defer { ruledMoves.leave(node) }
+        let (consent, note): (AwaitedConsent?, ReadNote)
+        switch judge(node, flags, caller) {
+        case .refused, .unasked: throw .permissionDenied
+        case .allowed(let whenRead): (consent, note) = (nil, whenRead)
+        case .asked(let asked, let whenRead): (consent, note) = (asked, whenRead)
+        }
+        guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
+        return (file, consent, note)
     }
 
     private func openEmptied(
@@ -71,24 +81,29 @@ extension MountedStore {
         _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ note: ReadNote
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
-        @Sendable func refuse(_ error: Errno) {
+        @Sendable func refuse(_ error: Errno, _ note: ReadNote?) {
             endHandle(node, file)
-            if error == .permissionDenied, lock.isLocked { note.refusedByLock() } else { note.read() }
+            if error == .permissionDenied, lock.isLocked { note?.refusedByLock() } else { note?.read() }
             reply.give(.failure(error))
         }
         mayRead(node, caller) { permission in
             switch permission {
-            case .failure(let error): refuse(error)
+            case .failure(let error): refuse(error, note)
             case .success(let permit):
                 self.load(node, file, caller, permit, onlyReads: !flags.isWritable) { result in
-                    do throws(Errno) {
-                        try result.get()
-                        let opened = try OpenSecret(self, node, file, flags, for: caller, by: permit)
-                        self.mount.correctSize(of: node, to: opened.size)
-                        note.read()
-                        reply.give(.success(opened))
-                    } catch {
-                        refuse(error)
+                    if case .failure(let error) = result { return refuse(error, note) }
+                    self.judgeAgain(node, flags, caller, note) { judged in
+                        let note: ReadNote
+                        // A refusal is noted already.
+                        do throws(Errno) { note = try judged.get() } catch { return refuse(error, nil) }
+                        do throws(Errno) {
+                            let opened = try OpenSecret(self, node, file, flags, for: caller, by: permit)
+                            self.mount.correctSize(of: node, to: opened.size)
+                            note.read()
+                            reply.give(.success(opened))
+                        } catch {
+                            refuse(error, note)
+                        }
                     }
                 }
             }
@@ -141,10 +156,12 @@ extension MountedStore {
         guard let known = node.secret, known.state.withLock({ $0.isLoaded }),
             let permit = mayReadAtOnce(node),
             let disk = (try? node.isOnlyInMemory ? diskStatusIfNamed(node) : statusByName(of: node)) ?? nil,
-            let file = beginHandle(node)
+            ruledMoves.enterAtOnce(node)
         else { return nil }
+        defer { ruledMoves.leave(node) }
+        guard let file = beginHandle(node) else { return nil }
         let isReady = file.state.withLock {
-            $0.isLoaded && ($0.isDirty || $0.base?.isSameContent(as: disk) == true)
+            $0.isLoaded && ($0.isDirty || $0.base.map(disk.isUnchanged(since:)) == true)
         }
         if isReady, let note = mayRead(node, thread),
             let opened = try? OpenSecret(self, node, file, flags, for: nil, by: permit)
@@ -175,114 +192,5 @@ extension MountedStore {
             state.truncate(at: .now)
         }
         if !isScratch { markDirty(node) }
-    }
-
-    func create(
-        _ name: Name, in folder: Node, flags: OpenFlags, for caller: Caller
-    ) throws(Errno) -> Reply<(Entry, any OpenFile)> {
-        try checkShown(folder)
-        // Before the lock: it may have to ask gpg what the keys are.
-        if !isReadOnly.load(ordering: .relaxed), !mount.scratchNames.match(name), !VisibleName.isHidden(name),
-            let path = tree.backingPath(of: folder)
-        {
-            let isList = name == Store.recipientFileName
-            try checkCanSave(path.appending(isList ? name : name.appendingSuffix()))
-        }
-        let (node, isNew) = try inNamespace(of: folder) { place throws(Errno) -> (Node, Bool) in
-            if let known = try findIfPresent(name, in: place) { return (known, false) }
-            try checkWritable()
-            if flags.isReadable, !mayCreate(name, in: folder, caller.processID) { throw .permissionDenied }
-            do throws(Errno) {
-                return (try make(name, in: place), true)
-            } catch .fileExists {
-                // Put there just now, by another program or with another folder that took the store's path.
-                guard let known = try findIfPresent(name, in: place) else { throw .fileExists }
-                return (known, false)
-            }
-        }
-        do throws(Errno) {
-            guard isNew else {
-                // Somebody made it between the kernel's look-up and now.
-                guard !flags.isExclusive else { throw .fileExists }
-                let entry = try entry(node)
-                return try open(node, flags: flags, for: caller).map { opened in
-                    if case .failure = opened { self.tree.forget(node.inode, count: 1) }
-                    return opened.map { (entry, $0) }
-                }
-            }
-            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
-            do throws(Errno) {
-                // Nothing will ever flush it: what flock(1) makes must be on disk when it is open.
-                try keep(node, file, isComplete: !flags.isWritable)
-                return .now((try entry(node), OpenSecret(self, node, file, flags, for: caller)))
-            } catch {
-                endHandle(node, file)
-                throw error
-            }
-        } catch {
-            tree.forget(node.inode, count: 1)
-            throw error
-        }
-    }
-
-    func makeFile(_ name: Name, in folder: Node) throws(Errno) -> Entry {
-        let node = try inNamespace(of: folder) { place throws(Errno) in
-            guard try isFree(name, in: place) else { throw .fileExists }
-            return try make(name, in: place)
-        }
-        do throws(Errno) {
-            guard let file = beginHandle(node) else { throw .staleNFSFileHandle }
-            defer { endHandle(node, file) }
-            try keep(node, file, isComplete: true)
-            return try entry(node)
-        } catch {
-            tree.forget(node.inode, count: 1)
-            throw error
-        }
-    }
-
-    /// Takes care of a file that was just made: a scratch file stays in memory; any other is to be saved, and, when it
-    /// is complete as it is, saved right now. One that cannot be saved is not there.
-    private func keep(_ node: Node, _ file: SecretFile, isComplete: Bool) throws(Errno) {
-        guard !file.state.withLock({ $0.isScratch }) else { return keepScratch(node) }
-        markDirty(node)
-        guard isComplete else { return }
-        do throws(Errno) {
-            try save(node, file)
-        } catch {
-            tree.detach(node)
-            file.state.withLock { $0.abandonEdits() }
-            unmarkIfSaved(node, file)
-            throw error
-        }
-    }
-
-    /// A new file, in memory so far. Under the namespace lock; counts a lookup.
-    private func make(_ name: Name, in folder: FolderPlace) throws(Errno) -> Node {
-        let isScratch = mount.scratchNames.match(name)
-        let file = SecretFile(newAt: .now, isScratch: isScratch, scratchMemory: mount.scratchMemory)
-        guard !isScratch else {
-            return tree.insert(.secret, name: name, backing: name, in: folder.node, file: file)
-        }
-        let backing = try newBackingName(name, in: folder.path)
-        // What an editor has just renamed away is what this one replaces.
-        let replaced = parked.status(at: folder.path.appending(backing))
-        file.state.withLock { $0.base = replaced }
-        return tree.insert(.secret, name: name, backing: backing, in: folder.node, file: file)
-    }
-
-    /// As `find`, but nil where there is nothing.
-    func findIfPresent(
-        _ name: Name, in folder: FolderPlace
-    ) throws(Errno) -> Node? {
-        do throws(Errno) {
-            return try find(name, in: folder).0
-        } catch .noSuchFileOrDirectory {
-            return nil
-        }
-    }
-
-    func entry(_ node: Node) throws(Errno) -> Entry {
-        Entry(inode: node.inode, attributes: try attributes(of: node))
     }
 }

@@ -104,7 +104,7 @@ extension MountedStore {
             if error.code != .aborted || error.place != nil {
                 note(
                     error.message, about: path, at: path, keptAt: error.place,
-                    isOfLock: error.code == .locked)
+                    because: error.code == .locked ? .lock : .itself)
             }
             throw Errno(error)
         }

@@ -202,7 +202,7 @@ extension MountedStore {
         guard let disk = try? root.statusIfPresent(of: move.source) else {
             return move.sourceStatus == nil
         }
-        let isParked = parked.status(at: move.source)?.isSameContent(as: disk) ?? false
+        let isParked = parked.status(at: move.source).map(disk.isUnchanged(since:)) ?? false
         return isParked == (move.sourceStatus == nil)
     }
 

@@ -76,7 +76,7 @@ extension MountedStore {
                 let folder = try folder(holding: path)
                 let kept = try self.keepForeignVersion(at: path, file)
                 let placed = try staged.publish(as: path) { status, place in
-                    self.isOurs(status, at: place, file)
+                    self.isOurs(status, at: place, file, wasMoved: true)
                 } keepingOthersAt: { () throws(Errno) in
                     try freeConflictPath(beside: path)
                 }
@@ -117,7 +117,7 @@ extension MountedStore {
         guard !Store.isRecipientFile(secret) else { return }
         // What waits for an agreement is saved as soon as it is given: only what is there to be saved asks for it.
         guard let error = whyNotSaved(secret), error.code != .unconfirmedRecipients else { return }
-        note(error.message, about: store.visiblePath(of: secret), at: secret, isRefusal: true)
+        note(error.message, about: store.visiblePath(of: secret), at: secret, because: .recipients)
         throw Errno(error)
     }
 
@@ -188,9 +188,13 @@ extension MountedStore {
 
     /// Whether a ciphertext is the one that was read, or the same one only encrypted to other recipients meanwhile: nobody's
     /// words are lost with it.
-    private func isOurs(_ status: FileStatus, at path: FilePath, _ file: SecretFile) -> Bool {
+    /// - Parameter wasMoved: we have just renamed it, so that its ctime is another one.
+    private func isOurs(
+        _ status: FileStatus, at path: FilePath, _ file: SecretFile, wasMoved: Bool = false
+    ) -> Bool {
         guard let base = file.state.withLock({ $0.base }) else { return false }
-        return base.isSameContent(as: status) || store.isReencryption(of: base.identity, at: path)
+        return (wasMoved ? status.isSameContent(as: base) : status.isUnchanged(since: base))
+            || store.isReencryption(of: base.identity, at: path)
     }
 
     /// Whether what is on disk is what the content was read from, or saved as.

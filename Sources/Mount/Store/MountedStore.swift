@@ -19,6 +19,9 @@ final class MountedStore: Subtree {
     /// for a key, an encryption or an fsync.
     let namespace = Mutex<Void>(())
 
+    /// Renames to where other rules apply.
+    let ruledMoves: RuledMoves
+
     /// Secrets that an editor has renamed to a backup name.
     let parked = ParkedSecrets()
     /// Files that go on being shown with their `.gpg`.
@@ -56,6 +59,7 @@ final class MountedStore: Subtree {
     ) {
         self.store = store
         self.mount = mount
+        ruledMoves = RuledMoves(mount.tree)
         lock = mount.options.locks.lock(of: store.identifier)
         self.sink = sink
         self.changeRecipients = changeRecipients

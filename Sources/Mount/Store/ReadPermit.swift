@@ -91,7 +91,7 @@ extension MountedStore {
     func noteLocked(_ node: Node) -> Errno {
         let error = lockedError
         if let path = tree.visiblePath(of: node), let backing = tree.backingPath(of: node) {
-            note(error.message, about: path, at: backing, isOfLock: true)
+            note(error.message, about: path, at: backing, because: .lock)
         }
         return Errno(error)
     }

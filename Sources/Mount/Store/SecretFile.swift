@@ -67,6 +67,8 @@ final class SecretFile: Sendable {
     let state: Mutex<State>
     /// One save at a time.
     let saving = Mutex<Void>(())
+    /// Held while waiting for nothing, and no other lock is taken meanwhile.
+    let judgedName = Mutex<JudgedName?>(nil)
     private let scratchMemory: ScratchMemory
 
     /// A secret that lies on disk.

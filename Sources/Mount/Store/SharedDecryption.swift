@@ -6,7 +6,8 @@ import Synchronization
 import SystemPackage
 
 /// One decryption, or one question to a person before it, that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
-/// when the wait is over. When the last of them gives up, it is cancelled.
+/// when the wait is over. When the last of them gives up, it is cancelled; also when that is the one in whose terminal a passphrase is
+/// asked for, so that the prompt goes away with it: the others begin another one.
 final class SharedDecryption: Sendable {
     /// How a wait ended.
     enum Ending: Sendable {
@@ -20,6 +21,8 @@ final class SharedDecryption: Sendable {
         var outcome: Ending?
         var waiters: [Int: @Sendable (Ending) -> Void] = [:]
         var nextWaiter = 0
+        /// In whose terminal a passphrase is asked for.
+        var asked: Int?
     }
 
     /// Looks at callers that were interrupted and wait on, which is short.
@@ -48,11 +51,13 @@ final class SharedDecryption: Sendable {
 
     /// Has `body` run, once, when the decryption has ended, or when a signal ends the wait of `caller`: on the thread on
     /// which that happens, or at once.
-    func wait(_ caller: Caller?, _ body: @escaping @Sendable (Ending) -> Void) {
+    /// - Parameter isAsked: a passphrase is asked for where the caller sits.
+    func wait(_ caller: Caller?, isAsked: Bool = false, _ body: @escaping @Sendable (Ending) -> Void) {
         let (outcome, waiter) = state.withLock { state in
             if state.outcome == nil {
                 state.nextWaiter += 1
                 state.waiters[state.nextWaiter] = body
+                if isAsked { state.asked = state.nextWaiter }
             }
             return (state.outcome, state.nextWaiter)
         }
@@ -72,7 +77,7 @@ final class SharedDecryption: Sendable {
     private func giveUp(_ waiter: Int) {
         let (body, isAbandoned) = state.withLock { state in
             let body = state.waiters.removeValue(forKey: waiter)
-            return (body, state.waiters.isEmpty && state.outcome == nil)
+            return (body, state.outcome == nil && (state.waiters.isEmpty || state.asked == waiter))
         }
         guard let body else { return }
         if isAbandoned { cancellation.cancel() }
@@ -85,6 +90,6 @@ final class SharedDecryption: Sendable {
         cancellation.cancel()
     }
 
-    /// Whether it was given up because nobody waited any more.
+    /// Whether it was given up: because nobody waited any more, or not the one who was asked.
     var isAbandoned: Bool { cancellation.isCancelled }
 }

@@ -20,6 +20,8 @@ final class Tree: Sendable {
         var displaced: [ChildKey: InodeNumber] = [:]
         /// Nodes whose content is only in memory.
         var pinned: [InodeNumber: Int] = [:]
+        /// How often a node has lost a name.
+        var renames: UInt64 = 0
     }
 
     private let state = Mutex(State())
@@ -86,6 +88,9 @@ final class Tree: Sendable {
             state.link(node, NodePlace(parent: root, name: name.bytes, backing: .none))
         }
     }
+
+    /// While this is the same, all that had a name has it still.
+    var renames: UInt64 { state.withLock { $0.renames } }
 
     /// Where a node is; nil when it has no name any more.
     func place(of node: Node) -> NodePlace? { state.withLock { _ in node.record.place } }
@@ -271,6 +276,7 @@ extension Tree.State {
     fileprivate mutating func unlink(_ node: Node) {
         guard let place = node.record.place else { return }
         node.record.place = nil
+        renames += 1
         let key = Tree.ChildKey(parent: place.parent.inode, name: place.name)
         if displaced[key] == node.inode { displaced[key] = nil }
         place.parent.record.children -= 1

@@ -48,6 +48,9 @@ final class HeldFiles: Sendable {
     /// The folders of programs that run.
     var names: [Name] { withFolders { $0.map(\.name) } }
 
+    /// The programs that run and have files.
+    var owners: [Int32] { withFolders { $0.map(\.owner.number) } }
+
     /// Has a new folder for a process.
     /// - Returns: the folder's name.
     /// - Throws: EAGAIN where there are too many.

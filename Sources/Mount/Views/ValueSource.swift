@@ -26,8 +26,7 @@ struct ValueError: Error {
         errno =
             switch error.code {
             case .missing: .noData
-            case .invalid, .cannotHold: .invalidArgument
-            case .unsupported: .notSupportedOnSocket
+            case .invalid, .unsupported, .cannotHold: .invalidArgument
             case .system: .ioError
             }
     }

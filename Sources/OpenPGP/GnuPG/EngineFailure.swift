@@ -29,8 +29,16 @@ enum EngineFailure {
     /// What a failure means that came from pinentry: whatever it stumbled over, the question was not shown. It says ENOENT
     /// where its terminal is gone, ENXIO or EIO where that has hung up.
     static func code(of error: gpgme_error_t) -> OpenPGPError.Code? {
+        if isFailedStart(error) { return nil }
         let known = code(gpgme_err_code(error))
         return known ?? (gpgme_err_source(error) == GPG_ERR_SOURCE_PINENTRY ? .noPinentry : nil)
+    }
+
+    /// Whether gpgme could not start gpg, as the system allows no more processes. It tells what errno held last: EAGAIN, or what
+    /// became of its look for a terminal before.
+    private static func isFailedStart(_ error: gpgme_error_t) -> Bool {
+        [GPG_ERR_EAGAIN, GPG_ERR_ENOTTY].contains(gpgme_err_code(error))
+            && gpgme_err_source(error) == GPG_ERR_SOURCE_GPGME
     }
 
     /// An error with gpg's own words behind `what`.
@@ -44,7 +52,8 @@ enum EngineFailure {
 
     /// gpg's words for an error.
     static func words(_ error: gpgme_error_t) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        if isFailedStart(error) { return "the system allows no more processes" }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let start = buffer.baseAddress else { return "error \(error)" }
             // The result is cut off, and ended, when the buffer is too small.
             _ = gpgme_strerror_r(error, start, buffer.count)

@@ -111,12 +111,13 @@ extension GnuPG {
         return outcome.plaintext
     }
 
-    /// Whether gpg checked a modification detection code, or decrypted an authenticated mode.
+    /// Whether gpg checked a modification detection code, or decrypted an authenticated mode, of each encrypted part: one may be
+    /// inside another, and the outer one says nothing of the inner one.
     private static func isProtected(_ status: [StatusLine]) -> Bool {
-        if status.contains("GOODMDC") { return true }
-        return status.contains { line in
-            line.keyword == "DECRYPTION_INFO" && line.arguments.count > 2 && line.arguments[2] != "0"
-        }
+        let parts = status.filter { $0.keyword == "DECRYPTION_INFO" }
+        let authenticated = parts.count { $0.arguments.count > 2 && $0.arguments[2] != "0" }
+        let checked = status.count { $0.keyword == "GOODMDC" }
+        return checked + authenticated >= max(parts.count, 1)
     }
 
     /// Why nothing was decrypted.
@@ -171,8 +172,8 @@ extension GnuPG {
         case .noPinentry:
             OpenPGPError(
                 code,
-                "no pinentry could ask for the passphrase: the reader has no terminal, and the one that passdir "
-                    + "was mounted from is gone; run passdir unlock in a terminal to enter it there")
+                "no pinentry could ask for the passphrase; run passdir unlock in a terminal to enter it there"
+            )
         case .outOfMemory: OpenPGPError(code, "gpg-agent has run out of memory")
         default: OpenPGPError(code, "gpg failed: \(EngineFailure.words(error))")
         }

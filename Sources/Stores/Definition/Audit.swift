@@ -31,6 +31,10 @@ public struct Audit: Sendable, Encodable {
     public var entries: [Entry] = []
     /// What lies in a place of ours and is not in the catalogue: a fault, or somebody else's.
     public var undeclared: [String] = []
+    /// What was not looked at: a sentence for each store whose disk does not answer.
+    public var complaints: [String] = []
+
+    private enum CodingKeys: CodingKey { case entries, undeclared }
 
     /// Looks at everything.
     public init(
@@ -102,6 +106,10 @@ public struct Audit: Sendable, Encodable {
         ]
         for (place, folder) in folders { note(AuditWalk.paths(in: folder, place), place, folder, &found) }
         for store in stores {
+            guard DiskLook.at(store.path).answers else {
+                complaints.append(store.silentDisk)
+                continue
+            }
             let ours = PrivateFile.names(in: store.path).filter { $0.hasPrefix(Store.temporaryPrefix) }
             note(ours, .store, store.path, &found)
             let git = store.path.appending(".git")

@@ -3,13 +3,20 @@ struct KnownSizes: Sendable {
     /// How many are known at most.
     static let limit = 1 << 17
 
+    /// Device and inode in 64 bits, by a key that is this process's own. Where two files share one, the later one is known.
     private struct FileNumber: Hashable {
-        var device: UInt64
-        var inode: UInt64
+        private let hash: Int
+
+        init(_ identity: CiphertextIdentity) {
+            var hasher = Hasher()
+            hasher.combine(identity.device)
+            hasher.combine(identity.inode)
+            hash = hasher.finalize()
+        }
     }
 
     private struct Known {
-        /// Of the whole identity, in 64 bits, by a key that is this process's own.
+        /// Of the whole identity, likewise.
         var identity: Int
         var plaintext: Int64
     }
@@ -18,14 +25,15 @@ struct KnownSizes: Sendable {
 
     /// The size of exactly this ciphertext.
     subscript(identity: CiphertextIdentity) -> Int64? {
-        let known = sizes[FileNumber(device: identity.device, inode: identity.inode)]
+        let known = sizes[FileNumber(identity)]
         return known?.identity == identity.hashValue ? known?.plaintext : nil
     }
 
-    /// Forgets a ciphertext that is there no more: else each save would leave one behind.
-    mutating func forget(_ identity: CiphertextIdentity) {
-        guard self[identity] != nil else { return }
-        sizes[FileNumber(device: identity.device, inode: identity.inode)] = nil
+    /// Forgets a ciphertext that is there no more: else each save would leave one behind. By its number alone, as its times may
+    /// have changed since it was looked at; what has the number by now is looked at again.
+    /// - Returns: whether anything was known.
+    mutating func forget(_ identity: CiphertextIdentity) -> Bool {
+        sizes.removeValue(forKey: FileNumber(identity)) != nil
     }
 
     /// - Returns: whether that was not known.
@@ -40,7 +48,7 @@ struct KnownSizes: Sendable {
                 return isKept
             }
         }
-        sizes[FileNumber(device: identity.device, inode: identity.inode)] = Known(
+        sizes[FileNumber(identity)] = Known(
             identity: identity.hashValue, plaintext: plaintext)
         return true
     }

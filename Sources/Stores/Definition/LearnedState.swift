@@ -16,10 +16,15 @@ public final class LearnedState: Sendable {
         var store: String
     }
 
+    private enum Change: Sendable {
+        case learned(Size)
+        case forgotten(CiphertextIdentity)
+    }
+
     private struct Memory: Sendable {
         var sizes: KnownSizes
-        /// What is not in the database yet.
-        var unwritten: [Size] = []
+        /// What is not in the database yet, in order.
+        var unwritten: [Change] = []
     }
 
     /// Nil once closed. Threads that serve on while the daemon ends (`status`) may still hold it: the last that lets go
@@ -85,7 +90,9 @@ public final class LearnedState: Sendable {
         // A command may write beside the daemon, for a moment.
         configuration.busyMode = .timeout(1)
         configuration.prepareDatabase {
-            try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            // Its pages of 4 KiB in memory: what is read is read once, at the start. SQLite would keep up to 2 MiB.
+            try $0.execute(
+                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -256")
         }
         let database = try DatabaseQueue(path: file.string, configuration: configuration)
         var migrator = DatabaseMigrator()
@@ -117,34 +124,47 @@ public final class LearnedState: Sendable {
     }
 
     /// Forgets the size of a ciphertext that was replaced or removed.
+    /// Each save replaces one: the file would grow with every save.
     public func forgetSize(of identity: CiphertextIdentity) {
-        memory.withLock { $0.sizes.forget(identity) }
+        change { $0.forget(identity) ? .forgotten(identity) : nil }
     }
 
     /// Keeps the plaintext size of a ciphertext; returns before it is written.
     public func remember(size: Int64, of identity: CiphertextIdentity, store: String) {
+        change { sizes in
+            guard sizes.set(size, of: identity) else { return nil }
+            return .learned(Size(identity: identity, plaintext: size, store: store))
+        }
+    }
+
+    /// Changes what is known, and has it written a moment later.
+    private func change(_ body: (inout KnownSizes) -> Change?) {
         let isFirst = memory.withLock { memory in
-            guard memory.sizes.set(size, of: identity) else { return false }
-            memory.unwritten.append(Size(identity: identity, plaintext: size, store: store))
+            guard let change = body(&memory.sizes) else { return false }
+            memory.unwritten.append(change)
             return memory.unwritten.count == 1
         }
         if isFirst { writing.asyncAfter(deadline: .now() + Self.pause) { [self] in writeSizes(opened) } }
     }
 
     private func writeSizes(_ database: DatabaseQueue?) {
-        let rows = memory.withLock { memory in
+        let changes = memory.withLock { memory in
             defer { memory.unwritten = [] }
             return memory.unwritten
         }
-        guard !rows.isEmpty else { return }
+        guard !changes.isEmpty else { return }
         try? database?.write { database in
-            let statement = try database.makeStatement(
+            let learn = try database.makeStatement(
                 sql: "INSERT OR REPLACE INTO plaintextSize VALUES (?, ?, ?, ?, ?, ?, ?)")
-            for row in rows {
-                try statement.execute(arguments: [
-                    row.identity.device.stored, row.identity.inode.stored, row.identity.size,
-                    row.identity.modified.stored, row.identity.changed.stored, row.plaintext, row.store,
-                ])
+            let forget = try database.makeStatement(
+                sql: "DELETE FROM plaintextSize WHERE device = ? AND inode = ?")
+            for change in changes {
+                switch change {
+                case .learned(let row):
+                    try learn.execute(arguments: row.identity.stored + [row.plaintext, row.store])
+                case .forgotten(let identity):
+                    try forget.execute(arguments: [identity.device.stored, identity.inode.stored])
+                }
             }
         }
     }
@@ -229,6 +249,13 @@ public final class LearnedState: Sendable {
         let database = database.withLock { $0.take() }
         writeSizes(database)
         database?.writeWithoutTransaction { _ in }
+    }
+}
+
+extension CiphertextIdentity {
+    /// The first columns of a size.
+    fileprivate var stored: StatementArguments {
+        [device.stored, inode.stored, size, modified.stored, changed.stored]
     }
 }
 

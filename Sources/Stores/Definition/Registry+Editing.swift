@@ -128,7 +128,8 @@ extension Registry {
         }
         for section in try configuration.stores() {
             guard let other = try? StoreDefinition(section, cloneFolder: cloneFolder).path,
-                let place = try? Self.resolved(other)
+                // Where its disk does not answer, the words of its path are all that is known.
+                let place = DiskLook.at(other).answers ? try? Self.resolved(other) : other
             else { continue }
             if folder.starts(with: place) || place.starts(with: folder) {
                 throw SettingsError(

@@ -39,8 +39,11 @@ public struct FileStatus: Sendable, Hashable {
 }
 
 extension FileStatus {
-    /// Whether two looks at a path saw the same bytes. A changed ctime alone tells of a rename or a link, not of
-    /// other content.
+    /// Whether a file is as another look found it. Its bytes may be others though its size and mtime are the same, as whoever
+    /// writes in place can set the mtime: only the ctime, which nobody can set, tells.
+    public func isUnchanged(since other: FileStatus) -> Bool { identity == other.identity }
+
+    /// Whether two looks saw the same bytes, where a rename or a link of ours lies between them, which changes the ctime.
     public func isSameContent(as other: FileStatus) -> Bool {
         identity.device == other.identity.device && identity.inode == other.identity.inode
             && identity.size == other.identity.size && identity.modified == other.identity.modified

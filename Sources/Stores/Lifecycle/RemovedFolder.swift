@@ -102,9 +102,7 @@ public struct RemovedFolder {
     private static func move(_ folder: FilePath, to place: FilePath) -> CInt {
         folder.withPlatformString { from in
             place.withPlatformString { to in
-                let code = passdir_renameat2(AT_FDCWD, from, AT_FDCWD, to, PASSDIR_RENAME_NOREPLACE)
-                // A file system that knows no flags; rename(2) puts no folder in the place of one with something in it.
-                return code != 0 && errno == EINVAL ? rename(from, to) : code
+                passdir_renameat2(AT_FDCWD, from, AT_FDCWD, to, PASSDIR_RENAME_NOREPLACE)
             }
         }
     }

@@ -10,7 +10,7 @@ extension StoreAdministration {
     /// committed and pushed first. Asks the remotes.
     /// - Parameter purge: as for `remove`.
     public func unsharedWork(ofStore name: String, purge: Bool) throws(LifecycleError) -> UnsharedWork {
-        let store = try configured(name)
+        let store = try answering(name)
         daemon?.saveAndPush(store: store.name)
         guard store.isCloned || purge else { return UnsharedWork() }
         return unsharedWork(of: store)

@@ -12,7 +12,7 @@ extension StoreAdministration {
     public func recloneWish(
         _ name: String, url: String?, branch: String?
     ) throws(LifecycleError) -> (wish: CloneWish, isOtherHost: Bool) {
-        let store = try configured(name)
+        let store = try answering(name)
         let old = store.url ?? remoteURL(of: store)
         guard let text = url ?? old else {
             throw LifecycleError(.settings, "the store \"\(store.name)\" has no remote: name one with --url")
@@ -37,8 +37,8 @@ extension StoreAdministration {
     public func reclone(
         _ wish: CloneWish, isOtherHost: Bool, force: Bool, progress: (TransferProgress) -> Bool
     ) throws(LifecycleError) -> (report: CloneReport, old: PutAway?) {
+        let store = try answering(wish.name)
         let journal = try openJournal()
-        let store = try configured(wish.name)
         guard let id = store.id else {
             throw LifecycleError(
                 .settings, "the store \"\(store.name)\" has no id yet: passdir mount gives it one")
@@ -172,6 +172,18 @@ extension StoreAdministration {
 
     func configured(_ name: String) throws(LifecycleError) -> StoreDefinition {
         try LifecycleError.wrapping { try registry.configured(name) }
+    }
+
+    /// The store of a name, before anything is done to it that may wait for its disk.
+    func answering(_ name: String) throws(LifecycleError) -> StoreDefinition {
+        let store = try configured(name)
+        guard DiskLook.at(store.path).answers else {
+            let hiding =
+                store.isInMount
+                ? ", or hide it meanwhile: passdir store hide \(ShellWord.quoted(store.name))" : ""
+            throw LifecycleError(.failed, store.silentDisk + hiding)
+        }
+        return store
     }
 
     func remoteURL(of store: StoreDefinition) -> String? {

@@ -15,11 +15,11 @@ extension StoreAdministration {
     /// we cloned it or `purge` says so. What other stores share stays. A folder with what exists nowhere else is moved.
     /// - Parameter force: the folder is removed whatever is in it.
     /// - Returns: what became of the folder; nil when it stays.
-    /// - Throws: `.unpushed` without `force` where something can neither be removed nor moved; nothing is changed then.
+    /// - Throws: `.failed` where its disk does not answer, nothing is changed then; `.unpushed` without `force` where something can neither be removed nor moved; nothing is changed then.
     @discardableResult
     public func remove(_ name: String, purge: Bool, force: Bool) throws(LifecycleError) -> PutAway? {
+        let store = try answering(name)
         let journal = try openJournal()
-        let store = try configured(name)
         let removesFolder = store.isCloned || purge
         if removesFolder { try checkPlace(store) }
         daemon?.saveAndPush(store: store.name)

@@ -92,8 +92,8 @@ extension Store {
     public func keepSize(of earlier: FileStatus, as now: FileStatus) {
         guard earlier.identity != now.identity, let learned, let size = learned.size(of: earlier.identity)
         else { return }
+        // In its place: the file is the same one.
         learned.remember(size: size, of: now.identity, store: identifier)
-        learned.forgetSize(of: earlier.identity)
     }
 
     /// - Returns: with the identity of the file that was looked into; nil where it could not be.

@@ -23,7 +23,11 @@ struct CommitMessage: Equatable {
         }
         for change in open {
             let name = Self.name(change.path)
+            // A list of recipients is no password.
+            let isList = change.path.lastComponent == Store.recipientFileName
             switch change.kind {
+            case .added where isList: lines.append("Add \(name) to store.")
+            case .modified where isList: lines.append("Edit \(name) using passdir.")
             case .added: lines.append("Add given password for \(name) to store.")
             case .modified: lines.append("Edit password for \(name) using passdir.")
             case .removed: lines.append("Remove \(name) from store.")
@@ -53,6 +57,21 @@ struct CommitMessage: Equatable {
 
     /// Whether a commit, by what it says, has only re-encrypted what was there: as ours and those of pass begin.
     static func isReencryption(_ message: String) -> Bool { message.hasPrefix("Reencrypt password store ") }
+
+    /// The message for what was restored to a commit.
+    static func restoring(_ name: FilePath, asOf day: some StringProtocol, _ commit: String) -> String {
+        "Restore \(name) as of \(day) (\(commit.prefix(10)))."
+    }
+
+    /// The commit to which another one, by what it says, restored something: the beginning of its name.
+    static func restoredCommit(_ message: String) -> String? {
+        let line = message.prefix { !$0.isNewline }
+        guard line.hasPrefix("Restore "), line.hasSuffix(")."), let start = line.lastIndex(of: "(") else {
+            return nil
+        }
+        let name = line[line.index(after: start)...].dropLast(2)
+        return name.count == 10 && name.allSatisfy { $0.isASCII && $0.isHexDigit } ? String(name) : nil
+    }
 
     /// How pass names a secret: its path without `.gpg`.
     private static func name(_ path: FilePath) -> String {

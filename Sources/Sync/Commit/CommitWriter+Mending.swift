@@ -17,6 +17,9 @@ extension CommitWriter {
         CommitJournal.removeLeftFiles(top: part.top)
         for attempt in 0..<100 {
             do throws(GitError) {
+                if try repository.restoreDamagedIndex() {
+                    log.warning("put back git's index, which was damaged, as it was before the last commit")
+                }
                 let head = try repository.head()
                 guard case .branch(_, _, let commit?) = head else { break }
                 try repository.updateIndex(paths: left.paths, to: commit)

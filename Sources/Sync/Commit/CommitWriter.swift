@@ -168,7 +168,8 @@ final class CommitWriter {
             throw GitError(code: .other, message: error.message)
         }
         // The index goes first: a `git commit` of the user between the two would else take the old content from it.
-        try step.index.publish()
+        let index = step.index
+        try index.publish()
         Fault.point("commit.before-ref")
         if let parent, part.nested.isEmpty { state.withLock { $0.lastOwn = (last.id, parent) } }
         try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
@@ -177,6 +178,9 @@ final class CommitWriter {
         do throws(GitError) {
             try objects.ensure(collecting: GitTraffic.isCollecting)
             objects.release()
+            // Only now: of a large store it takes longer than all the rest, and git does not wait for the disk here either.
+            try index.synchronize()
+            Fault.point("commit.synchronized")
             journal.remove()
         } catch {
             // The note stays, by which the next commit or start looks again.
@@ -198,7 +202,10 @@ final class CommitWriter {
     /// - Returns: nil where one is there that was left behind.
     func newNote(_ paths: [FilePath], _ repository: Repository) throws(GitError) -> CommitJournal? {
         do throws(CommitJournal.Refusal) {
-            return try CommitJournal(paths, gitDirectory: repository.gitDirectory)
+            let journal = try CommitJournal(paths, gitDirectory: repository.gitDirectory)
+            // What an earlier crash left belongs to no note any more; what lies there after the next one is this one's.
+            repository.removeIndexCopies()
+            return journal
         } catch {
             switch error {
             case .left: return nil

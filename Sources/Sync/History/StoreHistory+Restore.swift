@@ -5,6 +5,14 @@ import System
 public import SystemPackage
 
 extension StoreHistory {
+    /// What the commit says by which a version is put back.
+    /// - Parameters:
+    ///   - name: of what is restored, as pass has it.
+    ///   - day: of the version.
+    public static func restoreMessage(
+        _ name: FilePath, asOf day: some StringProtocol, _ version: Version
+    ) -> String { CommitMessage.restoring(name, asOf: day, version.commit) }
+
     /// Puts a content in a secret's place, encrypted to today's recipients. It lies on disk then, not committed yet.
     ///
     /// What lies there must have been committed before. Where it was saved once more since, or where git does not

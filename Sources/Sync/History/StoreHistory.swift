@@ -37,6 +37,8 @@ public struct StoreHistory {
     public struct Failure: SentenceError {
         /// One sentence.
         public let message: String
+        /// Whether the store is no git repository, which is no fault of it.
+        public var hasNoRepository = false
     }
 
     /// What versions are wanted for, as failures say it.
@@ -57,14 +59,18 @@ public struct StoreHistory {
     public init(_ store: Store, for purpose: Purpose = .reading) throws(Failure) {
         self.store = store
         self.purpose = purpose
+        var isMissing = false
         do throws(GitError) {
             guard let repository = try store.repositories.own() else {
+                isMissing = true
                 throw GitError(code: .notFound, message: "it is not a git repository")
             }
             self.repository = repository
             tip = try repository.commit(named: "HEAD")
         } catch {
-            throw Failure(message: "the store \"\(store.name)\" has no history: \(error.message).")
+            throw Failure(
+                message: "the store \"\(store.name)\" has no history: \(error.message).",
+                hasNoRepository: isMissing)
         }
     }
 
@@ -76,9 +82,13 @@ public struct StoreHistory {
     }
 
     /// As `entries`; `body` is handed each as soon as it is found.
-    public func visitEntries(of path: FilePath, limit: Int, _ body: (Entry) -> Void) throws(Failure) {
+    /// - Parameter moment: those that were made before are left out, in seconds since 1970.
+    public func visitEntries(
+        of path: FilePath, since moment: Int64? = nil, limit: Int, _ body: (Entry) -> Void
+    ) throws(Failure) {
         try reading { () throws(GitError) in
-            try repository.visitHistory(of: path, from: tip, limit: limit) { change throws(GitError) in
+            try repository.visitHistory(of: path, from: tip, since: moment, limit: limit) {
+                change throws(GitError) in
                 body(
                     Entry(
                         commit: change.commit.id.hex, time: change.commit.author.time,
@@ -114,12 +124,13 @@ public struct StoreHistory {
         return message.lines.count == 1 ? message.lines[0] : String(message.text.prefix { !$0.isNewline })
     }
 
-    /// When the text of each secret was changed last: another name or other recipients are no change of it.
+    /// When the text of each secret was changed last: another name or other recipients are no change of it, and neither is that
+    /// it was removed and restored.
     public func ages(below folder: FilePath) throws(Failure) -> [Age] {
         try reading { () throws(GitError) in
-            let changes = try repository.lastChanges(below: folder, from: tip) {
-                CommitMessage.isReencryption($0.message)
-            }
+            let changes = try repository.lastChanges(
+                below: folder, from: tip, leavingOut: { CommitMessage.isReencryption($0.message) },
+                restoredFrom: { CommitMessage.restoredCommit($0.message) })
             return changes.compactMap { path, commit in
                 guard path.isSecretName else { return nil }
                 return Age(

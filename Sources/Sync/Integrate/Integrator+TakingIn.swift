@@ -87,8 +87,9 @@ extension Integrator {
             return .edited(edited)
         }
         Fault.point("merge.before-index")
+        let index: PreparedIndex?
         do throws(GitError) {
-            try moveBranch(merge, paths, objects, session)
+            index = try moveBranch(merge, paths, objects, session)
         } catch {
             // Else the next commit would take the remote's files for edits of ours.
             try takeBack(update, paths, session)
@@ -98,6 +99,7 @@ extension Integrator {
         Fault.point("merge.after-ref")
         try objects.ensure(collecting: GitTraffic.isCollecting)
         objects.release()
+        try index?.synchronize()
         journal.remove()
         log.info("integrated \(merge.theirs) from the remote as \(merge.result): \(paths.count) files")
         noteConflicts(merge.conflicts)
@@ -112,12 +114,14 @@ extension Integrator {
     }
 
     /// The files are in place already: better to wait here for a lock than to begin anew.
+    /// - Returns: the index, in its place and not on the disk yet.
     private func moveBranch(
         _ merge: Merge, _ paths: [FilePath], _ objects: NewObjects, _ session: RemoteSession
-    ) throws(GitError) {
+    ) throws(GitError) -> PreparedIndex? {
         let (repository, top) = (session.repository, session.part.top)
         let (_, who) = try repository.signatures()
         let start = ContinuousClock.now
+        var published: PreparedIndex?
         try patiently { () throws(GitError) in
             let step = try GitTraffic.quietly(in: top, until: { state.quietEnd(start, top) }) {
                 () throws(GitError) in
@@ -128,7 +132,9 @@ extension Integrator {
                         session.target.localRef, from: merge.ours, to: merge.result, as: who,
                         "passdir sync: \(merge.subject)"))
             }
-            try step.index.publish()
+            let index = step.index
+            try index.publish()
+            published = index
             Fault.point("merge.before-ref")
             try step.move.publish { () throws(GitError) in
                 // A commit of the user's that found the remote's files in the index would have them without the remote
@@ -139,6 +145,7 @@ extension Integrator {
                 return true
             }
         }
+        return published
     }
 
     /// Does something again for as long as another program holds a lock of git, which is half a second at most.

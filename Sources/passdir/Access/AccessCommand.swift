@@ -64,8 +64,13 @@ struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
     }
 
     private func tell(_ report: AccessReport) {
+        // Where the configuration has an error, the stores are not known.
+        let stores = report.problem == nil ? Set(StoreContext.definitions().map(\.name)) : nil
         var lines = report.rules.enumerated().map { number, rule in
-            "\(number + 1)  \(rule.place)  \(rule.rule)"
+            let name = String(rule.place.unicodeScalars.prefix { $0 != "/" })
+            let isOfNone = stores.map { !$0.contains(name) } ?? false
+            return "\(number + 1)  \(rule.place)  \(rule.rule)"
+                + (isOfNone ? "  (there is no store \"\(name)\")" : "")
         }
         if lines.isEmpty { lines.append("no rules: every program of yours may read") }
         for store in report.locked { lines.append("locked  \(store)") }

@@ -2,7 +2,6 @@ import Access
 import ArgumentParser
 import Daemon
 import Glibc
-import Settings
 import Stores
 import System
 import SystemPackage
@@ -32,10 +31,7 @@ struct AccessLogCommand: ParsableCommand {
     @Option(help: "Only this program: a path, or the last part of it.", completion: .file())
     var program: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Only reads since this time: 2h, 30m, 2026-11-24, \"2026-11-24 21:09\".", valueName: "when"))
-    var since: String?
+    @OptionGroup var since: SinceOption
 
     @Flag(help: "Show reads as they happen, until Ctrl-C.")
     var follow = false
@@ -63,11 +59,12 @@ struct AccessLogCommand: ParsableCommand {
     }
 
     func run() throws {
+        try program.map(ProgramArgument.checkIsNamed)
         let environment = CallerEnvironment.variables()
         let file = Daemon.accessLog(environment: environment)
         var search = AccessDatabase.Search(
             place: try path.map { try AccessPlace.named($0, environment: environment) }, program: program,
-            since: try since.map(Self.seconds))
+            since: try since.moment())
         // So that what was read just now is in it.
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         _ = try? client.access()
@@ -76,7 +73,7 @@ struct AccessLogCommand: ParsableCommand {
             return
         }
         let database = try AccessDatabase(file: file)
-        if follow, since == nil { search.after = try database.lines().last?.revision }
+        if follow, search.since == nil { search.after = try database.lines().last?.revision }
         if !follow { try Self.tell(database.droppedLines(), search) }
         repeat {
             for line in try database.lines(search) {
@@ -95,16 +92,6 @@ struct AccessLogCommand: ParsableCommand {
                 "passdir: \(one.count) older line\(one.count == 1 ? "" : "s") of \(one.program), until \(time), "
                     + "are gone: it had more than the log has room for")
         }
-    }
-
-    private static func seconds(_ typed: String) throws -> Int64 {
-        if let time = SettingKind<Duration>.duration.parseText(typed) {
-            return Timestamp.now().seconds - Int64(time / .seconds(1))
-        }
-        guard let moment = Timestamp(typed: typed) else {
-            throw WrongUsage(message: "--since needs a time, such as 2h or 2026-11-24, not \(typed)")
-        }
-        return moment.seconds
     }
 
     private static func report(_ line: AccessLine) -> Line {

@@ -54,8 +54,12 @@ struct AccessSetCommand: ParsableCommand {
     var lasting: String?
 
     func validate() throws {
-        guard [allow, ask, deny, denyUnder != nil].count(where: \.self) == 1 else {
+        let outcomes = [allow, ask, deny, denyUnder != nil].count(where: \.self)
+        guard outcomes > 0 else {
             throw ValidationError("one of --allow, --ask, --deny or --deny-under is required")
+        }
+        guard outcomes == 1 else {
+            throw ValidationError("--allow, --ask, --deny and --deny-under cannot be used together")
         }
         guard ask || !everyTime && lasting == nil else {
             throw ValidationError("--every-time and --for require --ask")

@@ -109,9 +109,10 @@ struct AccessTestCommand: ParsableCommand {
             }
             return Access.Reader(ofThread: process)
         }
+        try unit.map(ProgramArgument.checkUnit)
         return Access.Reader(
             supposing: try ProgramArgument.path(program ?? ""),
-            below: under.map { $0.split(separator: ",").map(String.init) } ?? [], unit: unit,
+            below: try under.map(ProgramArgument.names) ?? [], unit: unit,
             hasTerminal: when != "none")
     }
 }

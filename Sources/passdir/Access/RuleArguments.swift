@@ -30,10 +30,8 @@ struct RuleReaders: ParsableArguments {
 
     /// The rules for these readers, one for each program.
     func rules(_ outcome: AccessRule.Outcome) throws -> [AccessRule] {
-        let names = under.map { $0.split(separator: ",").map(String.init) } ?? []
-        if under != nil, names.isEmpty {
-            throw WrongUsage(message: "--under needs program names, such as claude,codex")
-        }
+        let names = try under.map(ProgramArgument.names) ?? []
+        try unit.map(ProgramArgument.checkUnit)
         let terminal: Bool?
         switch when {
         case nil: terminal = nil
@@ -52,6 +50,7 @@ struct RuleReaders: ParsableArguments {
 enum ProgramArgument {
     /// The paths of one program, or of several with commas between them. A comma may be part of a file's name.
     static func paths(_ typed: String) throws -> [String?] {
+        try checkIsNamed(typed)
         if typed.contains("/"), FilePath(typed).absolute.facts() != nil { return [try path(typed)] }
         let parts = typed.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard !parts.contains("") else {
@@ -60,8 +59,28 @@ enum ProgramArgument {
         return try parts.map(path)
     }
 
+    /// The programs of `--under`.
+    static func names(_ typed: String) throws -> [String] {
+        let names = AccessRule.programs(typed)
+        guard !names.isEmpty else {
+            throw WrongUsage(message: "--under needs program names, such as claude,codex")
+        }
+        return names
+    }
+
+    static func checkUnit(_ typed: String) throws {
+        guard typed.isEmpty else { return }
+        throw WrongUsage(message: "--unit needs the name of a unit or scope, such as backup.service")
+    }
+
+    static func checkIsNamed(_ typed: String) throws {
+        guard typed.isEmpty else { return }
+        throw WrongUsage(message: "the program's name is empty: give its path, or a name in PATH")
+    }
+
     /// Its path, the same one whichever way its folder was named.
     static func path(_ typed: String) throws -> String {
+        try checkIsNamed(typed)
         let found = FilePath(try found(typed))
         guard let name = found.lastComponent,
             let folder = try? found.removingLastComponent().resolvingLinks()

@@ -136,7 +136,7 @@ struct ListCommand: ParsableCommand {
         at place: String, _ registry: Registry
     ) throws -> [(store: StoreDefinition, path: String)] {
         if let other = scope.store {
-            throw CommandFailure("name a place or a store, not both: \(place), --store \(other)")
+            throw WrongUsage(message: "name a place or a store, not both: \(place), --store \(other)")
         }
         let environment = CallerEnvironment.variables()
         let search = try SecretSearch(environment: environment)

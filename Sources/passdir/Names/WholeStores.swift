@@ -10,6 +10,7 @@ enum WholeStores {
     static func name(_ typed: String) throws -> String {
         let word = typed.count > 1 ? String(typed.reversed().drop { $0 == "/" }.reversed()) : typed
         guard word.contains("/") || word.hasPrefix(".") else { return word }
+        try TypedPlace.refuseSteppingUp(word)
         let environment = CallerEnvironment.variables()
         guard
             let configuration = try? Configuration(file: Configuration.defaultPath(environment: environment)),

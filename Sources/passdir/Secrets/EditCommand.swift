@@ -34,7 +34,9 @@ struct EditCommand: ParsableCommand {
         defer { place.removeUnusedFolders() }
         // An editor would show an error, or a new file, which it may save over the secret.
         if known != nil {
-            _ = try PromptInterruption.during { try place.text(cancellation: $0, environment: environment) }
+            _ = try LockedStore.during(reading: place, environment: environment) {
+                try place.text(cancellation: $0, environment: environment)
+            }
         }
         let editor =
             [environment["VISUAL"], environment["EDITOR"]].compactMap(\.self).first { !$0.isEmpty } ?? "vi"

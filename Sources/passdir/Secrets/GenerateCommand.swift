@@ -60,6 +60,19 @@ struct GenerateCommand: ParsableCommand {
         guard [length != nil, words != nil].count(where: \.self) < 2 else {
             throw ValidationError("choose a number of characters or of words")
         }
+        let most = PasswordGenerator.lengthLimit
+        for (number, what) in [(length, "characters"), (words, "words")] {
+            guard number.map({ (1...most).contains($0) }) ?? true else {
+                throw ValidationError("a password has 1 to \(most) \(what)")
+            }
+        }
+        if let characters {
+            do throws(ContentsError) {
+                _ = try PasswordCharacters(characters)
+            } catch {
+                throw ValidationError(error.message)
+            }
+        }
         guard [noSymbols, characters != nil, words != nil].count(where: \.self) < 2 else {
             throw ValidationError("choose one of '--no-symbols', '--characters' and '--words'")
         }
@@ -78,7 +91,7 @@ struct GenerateCommand: ParsableCommand {
             place = try SecretSearch(environment: environment).existing(path, for: .writing)
             password = try wish.make(for: place.name, environment: environment)
             _ = try place.lookToSave(environment: environment)
-            let old = try PromptInterruption.during {
+            let old = try LockedStore.during(reading: place, environment: environment) {
                 try place.text(cancellation: $0, environment: environment)
             }
             let loss = try Losing.require(place.unkept(), "Replace it")

@@ -38,7 +38,9 @@ struct OTPOutput: ParsableArguments {
         // Where it cannot be copied, no code is used up.
         try clipboard.check(environment)
         let place = try SecretSearch(environment: environment).existing(path, for: .reading)
-        let value = try PromptInterruption.during { try value(place, $0, environment) }
+        let value = try LockedStore.during(reading: place, environment: environment) {
+            try value(place, $0, environment)
+        }
         if clipboard.isWanted { return try clipboard.copy(value, place.name, environment) }
         try Output.print(secret: value, asCode: isCode)
     }
@@ -117,7 +119,9 @@ struct OTPAddCommand: ParsableCommand {
         let place = try NewPlace.find(path, environment: environment)
         let known = try place.lookToSave(environment: environment)
         let old = try known.map { _ in
-            try PromptInterruption.during { try place.text(cancellation: $0, environment: environment) }
+            try LockedStore.during(reading: place, environment: environment) {
+                try place.text(cancellation: $0, environment: environment)
+            }
         }
         var loss = SecretPlace.Loss.agreed
         if let old, (try? OneTimeCode.uri(old.bytes, named: place.name)) != nil {

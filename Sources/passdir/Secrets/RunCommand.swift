@@ -62,7 +62,7 @@ struct RunCommand: ParsableCommand {
             do throws(ContentsError) {
                 return try VariableTemplate(argument: argument)
             } catch {
-                throw CommandFailure("--env: \(error)")
+                throw WrongUsage(message: "--env: \(error)")
             }
         }
         let templates: [(input: TemplateInput?, variable: VariableTemplate)] =
@@ -110,7 +110,9 @@ struct RunCommand: ParsableCommand {
                 references.map { HeldFileRequest(name: $0.key, reference: $0.value) })
         } catch {
             guard error.code == .noDaemon else { throw CommandFailure(error.message) }
-            throw CommandFailure("--files needs the mount, and nothing is mounted: passdir mount")
+            let other = OtherDaemon.find(environment: environment)?.sentence
+            throw CommandFailure(
+                "--files needs the mount, and \(other ?? "nothing is mounted: passdir mount")")
         }
     }
 

@@ -20,7 +20,7 @@ struct ShowCommand: ParsableCommand {
             Examples:
               passdir show work/mail/imap
               passdir show work/mail/imap --field user
-              passdir show mail/imap --clip           # takes it off the clipboard after 45 s
+              passdir show mail/imap --clip   # for 45 s
               passdir show work/mail/imap --at yesterday
             """
     )
@@ -44,30 +44,31 @@ struct ShowCommand: ParsableCommand {
     func validate() throws {
         if at != nil, part.otp { throw ValidationError("'--otp' and '--at' cannot be used together") }
         if clipboard.isWanted, isCode { throw ValidationError("choose one of '--clip' and '--qr'") }
+        guard path != nil || isWhole && at == nil else {
+            throw ValidationError("name a secret: passdir list lists them")
+        }
     }
+
+    /// Whether no part of a secret is asked for, and no other place for it.
+    private var isWhole: Bool { part.wanted == nil && !part.otp && !clipboard.isWanted && !isCode }
 
     func run() throws {
         let environment = CallerEnvironment.variables()
-        guard let path else {
-            guard part.wanted == nil, !part.otp, !clipboard.isWanted, !isCode, at == nil else {
-                throw CommandFailure("name a secret: passdir list lists them")
-            }
-            return try ListCommand.parse([]).run()
-        }
+        guard let path else { return try ListCommand.parse([]).run() }
         if let at { return try put(try version(of: path, at, environment), path, environment) }
         let place = try SecretSearch(environment: environment).existing(path, for: .reading)
-        if place.kind == .folder, part.wanted == nil, !part.otp, !clipboard.isWanted, !isCode {
+        if place.kind == .folder, isWhole {
             return try ListCommand.parse(["--", place.name]).run()
         }
         if part.otp {
             // Where it cannot be copied, no code is used up.
             try clipboard.check(environment)
-            let code = try PromptInterruption.during {
+            let code = try LockedStore.during(reading: place, environment: environment) {
                 try OneTimeCode.next(of: place, cancellation: $0, environment: environment)
             }
             return try put(part: code, place.name, environment)
         }
-        let text = try PromptInterruption.during {
+        let text = try LockedStore.during(reading: place, environment: environment) {
             try place.text(cancellation: $0, environment: environment).bytes
         }
         try put(text, place.name, environment)
@@ -98,7 +99,9 @@ struct ShowCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
-        return try PromptInterruption.during { cancellation in
+        return try LockedStore.during(
+            reading: access.backingPath, of: access.store, environment: environment
+        ) { cancellation in
             let objection = try CommandRead.objection(
                 toShowing: version, history, of: access, cancellation: cancellation, environment: environment)
             if let objection { throw CommandFailure(objection) }
@@ -159,7 +162,13 @@ struct ClipboardOptions: ParsableArguments {
     var time: String?
 
     func validate() throws {
-        if time != nil, !isWanted { throw ValidationError("'--for' needs '--clip'") }
+        guard let time else { return }
+        guard isWanted else { throw ValidationError("'--for' needs '--clip'") }
+        do throws(DaemonError) {
+            _ = try Clipboard.seconds(time, environment: [:])
+        } catch {
+            throw ValidationError(error.message)
+        }
     }
 
     /// Before something is made to be copied.

@@ -35,7 +35,7 @@ enum TypedSecret {
             StandardError.print("Enter the text of \(name); Ctrl-D at the beginning of a line ends it:")
         }
         do throws(Errno) {
-            return try Terminal.read(toLineEnd: false, atMost: limit, until: { false })
+            return try Terminal.read(toLineEnd: false, atMost: limit)
                 ?? SecretBuffer().freeze()
         } catch {
             guard error == .fileTooLarge else { throw error }
@@ -64,7 +64,7 @@ enum TypedSecret {
 
     private static func line() throws -> SecretBytes? {
         do throws(Errno) {
-            return try Terminal.read(toLineEnd: true, atMost: longestLine, until: { false })
+            return try Terminal.read(toLineEnd: true, atMost: longestLine)
         } catch {
             guard error == .fileTooLarge else { throw error }
             throw CommandFailure(

@@ -104,7 +104,7 @@ struct StoreAddCommand: ParsableCommand {
             return try offerKeys(context)
         }
         guard let remote = RemoteURL(LoginOptions.absolute(url ?? "")) else {
-            throw CommandFailure("\"\(GitError.cleanedURL(url ?? ""))\" is not a URL that git can clone")
+            throw WrongUsage(message: "\"\(GitError.cleanedURL(url ?? ""))\" is not a URL that git can clone")
         }
         var wish = try login.wish(name, remote, branch)
         wish.key = keys.key

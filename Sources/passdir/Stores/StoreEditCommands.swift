@@ -35,6 +35,11 @@ struct StoreSetCommand: ParsableCommand {
         let context = try StoreContext()
         let target = try context.registry.configured(store.name)
         if let refusal = Self.refusal(key, target) { throw CommandFailure(refusal) }
+        do throws(SettingsError) {
+            try Configuration.check(storeKey: key, value)
+        } catch {
+            throw WrongUsage(message: error.message)
+        }
         try context.registry.configuration.setStore(name: target.name, values: [(key, value)])
         context.daemon.reload()
         Output.success("\(target.name): \(key) is \(value ?? "the default again")")
@@ -114,7 +119,7 @@ struct StoreMoveCommand: ParsableCommand {
         let name = try context.registry.configured(store.name).name
         let other = try context.registry.configured(before ?? after ?? "").name
         guard name != other else {
-            throw CommandFailure("\(name) cannot be moved before or after itself: name another store")
+            throw WrongUsage(message: "\(name) cannot be moved before or after itself: name another store")
         }
         try context.registry.configuration.moveStore(
             name: name, to: before == nil ? .after(other) : .before(other))
@@ -143,6 +148,10 @@ struct VisibilityOptions: ParsableArguments {
         if autofill || !mount { values.append(("autofill", text)) }
         try context.registry.configuration.setStore(name: store.name, values: values)
         context.daemon.reload()
+        if isForMount, context.daemon.isRunning, !DiskLook.at(store.path).answers {
+            let rest = isVisible ? "the store is shown" : "what is being saved there is saved"
+            StandardError.print("passdir: the disk of \(store.name) does not answer: \(rest) once it does")
+        }
         let places = [isForMount ? "in the mount" : nil, autofill || !mount ? "for autofill" : nil]
         let place = places.compactMap(\.self).joined(separator: " and ")
         guard !isVisible else { return Output.success("\(store.name) is shown \(place)") }

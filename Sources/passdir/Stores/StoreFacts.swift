@@ -20,6 +20,8 @@ struct StoreFacts: Encodable {
     let sshKey: String?
     let key: String?
     let keyring: String?
+    /// Whether saving works in all of it; nil where nobody has looked.
+    let canSave: Bool?
     /// How it is doing; nil where nobody has looked, as at a store that is hidden.
     let state: String?
     /// The remote's server; nil where it is a path, or there is none.
@@ -48,6 +50,7 @@ struct StoreFacts: Encodable {
         key = store.key
         keyring = store.keyring?.string
         state = look?.state.rawValue
+        canSave = store.isReadOnly ? false : look?.canSave
         let url = (look?.remote ?? store.url).flatMap { RemoteURL($0) }
         host = url.flatMap { $0.host.isEmpty ? nil : $0.host }
         lastSync = [look?.lastFetch, look?.lastPush].compactMap(\.self).max { $0.seconds < $1.seconds }
@@ -67,6 +70,7 @@ struct StoreFacts: Encodable {
             (.readOnly, readOnly),
         ]
         for (key, value) in switches { try container.encode(value, forKey: key) }
+        try container.encode(canSave, forKey: .canSave)
         try container.encode(lastSync, forKey: .lastSync)
         guard let settings else { return }
         var values: [String: String?] = [:]
@@ -78,7 +82,7 @@ struct StoreFacts: Encodable {
 
     private enum Key: String, CodingKey {
         case name, id, path, url, branch, isImplicit, isCloned, mount, autofill, readOnly, authentication
-        case userName, sshKey, key, keyring, state, host, lastSync, settings
+        case userName, sshKey, key, keyring, canSave, state, host, lastSync, settings
     }
 
     /// Lines for people.

@@ -10,7 +10,8 @@ struct StoreListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the stores.",
         discussion: """
-            Lists the stores in the order of the mount: the state of each, the host and branch that it is pushed to, its last \
+            Lists the stores in the order of the mount: the state of each ("unapproved" and \
+            "no .gpg-id" if saving fails because of the recipients), the host and branch that it is pushed to, its last \
             sync, where it is visible, and its folder. 'passdir status' shows more. If you have added no store, the store of \
             'pass' is listed as 'default'.
 
@@ -42,6 +43,9 @@ struct StoreListCommand: ParsableCommand {
 
     private static func words(_ store: StoreDefinition, _ look: StoreReport?) -> String {
         if look?.locked != nil { return "locked" }
+        if let look, look.canSave == false, !look.isReadOnly, look.state != .failed {
+            return look.recipientChanges.isEmpty ? "no .gpg-id" : "unapproved"
+        }
         return switch look?.state {
         case .starting: "starting"
         case .ready: "ready"

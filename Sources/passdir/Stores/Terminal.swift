@@ -19,37 +19,84 @@ enum Terminal {
     static var showsOutput: Bool { isThere && isatty(STDOUT_FILENO) == 1 }
 
     /// A line that is shown while it is typed; nil at an end of input. Everything that was printed stands above the
-    /// question, and what was typed before it was there is no answer to it.
+    /// question, and what was typed before it was there is no answer to it. A command that was stopped there and goes on asks
+    /// anew: the shell has written below the question.
     static func line(_ question: String) -> String? {
-        fflush(nil)
-        tcflush(STDIN_FILENO, TCIFLUSH)
-        StandardError.ask(question)
-        return readLine()
+        while true {
+            fflush(nil)
+            // In the background this stops the command until it has the terminal.
+            tcflush(STDIN_FILENO, TCIFLUSH)
+            let signal: CInt?
+            do throws(Errno) {
+                let signals = try HeldSignals([SIGTSTP, SIGCONT])
+                StandardError.ask(question)
+                signal = try? signals.wait(for: STDIN_FILENO)
+                signals.end(with: signal)
+            } catch {
+                StandardError.ask(question)
+                signal = nil
+            }
+            if signal == nil { return readLine() }
+        }
     }
 
-    /// A line that is not shown while it is typed. A signal that ends the command finds the terminal as it was.
+    /// What became of a hidden question.
+    private enum HiddenAnswer {
+        case typed(SecretBytes?)
+        /// A signal has come and passed, such as the one that stops and the one that goes on.
+        case interrupted(by: CInt)
+    }
+
+    /// The signals that would leave a terminal silent, or find it loud: a shell to which a stopped command gives the
+    /// terminal sets its modes, and leaves them so when the command goes on.
+    private static let heldSignals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]
+
+    /// A line that is not shown while it is typed. A signal that ends or stops the command finds the terminal as it was; when
+    /// the command goes on, the question is asked anew, as silently.
     static func secret(_ question: String) throws(Errno) -> SecretBytes? {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
+        while true {
+            switch try hiddenAnswer(question, before) {
+            case .typed(let line): return line
+            case .interrupted(SIGTSTP), .interrupted(SIGCONT): continue
+            case .interrupted: return nil
+            }
+        }
+    }
+
+    private static func hiddenAnswer(_ question: String, _ before: termios) throws(Errno) -> HiddenAnswer {
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        let signals = CaughtSignals([SIGINT, SIGTERM, SIGHUP])
         fflush(nil)
+        // In the background this stops the command until it has the terminal, with no signal held meanwhile.
+        set(before, TCSADRAIN)
+        let signals = try HeldSignals(heldSignals)
         // First, so that nothing typed at the question is lost or shown.
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        set(silent, TCSAFLUSH)
         StandardError.ask(question)
+        var signal: CInt?
         defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+            set(before, TCSAFLUSH)
             StandardError.endLine()
-            signals.end()
+            signals.end(with: signal)
         }
-        return try read(toLineEnd: true, atMost: largest, until: { signals.hasCome })
+        let line = try read(toLineEnd: true, atMost: largest) { () throws(Errno) in
+            signal = try signals.wait(for: STDIN_FILENO)
+            return signal == nil
+        }
+        return signal.map { .interrupted(by: $0) } ?? .typed(line)
+    }
+
+    private static func set(_ modes: termios, _ when: CInt) {
+        var modes = modes
+        while tcsetattr(STDIN_FILENO, when, &modes) != 0, errno == EINTR {}
     }
 
     /// All of standard input, byte for byte, but for one newline at its end.
     static func standardInput() throws -> SecretBytes? {
         do throws(Errno) {
-            guard let all = try read(toLineEnd: false, atMost: largest, until: { false }) else { return nil }
+            guard let all = try read(toLineEnd: false, atMost: largest) else { return nil }
             let endsInNewline = all.withUnsafeBytes { $0.last == UInt8(ascii: "\n") }
             guard endsInNewline else { return all }
             guard all.count > 1 else { return nil }
@@ -67,19 +114,17 @@ enum Terminal {
     private static let largest = 1 << 20
 
     /// What standard input holds, byte for byte: a line without its newline, or all of it; nil where that is nothing.
-    /// - Parameter isOver: asked when a signal has come; what was typed until then is forgotten.
+    /// - Parameter isReady: asked before each read; false ends it, and what was typed until then is forgotten.
     static func read(
-        toLineEnd: Bool, atMost limit: Int, until isOver: () -> Bool
+        toLineEnd: Bool, atMost limit: Int, isReady: () throws(Errno) -> Bool = { true }
     ) throws(Errno) -> SecretBytes? {
         var buffer = SecretBuffer()
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { chunk.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }
         while true {
+            guard try isReady() else { return nil }
             let got = Glibc.read(STDIN_FILENO, &chunk, toLineEnd ? 1 : chunk.count)
-            if got < 0, errno == EINTR {
-                if isOver() { return nil }
-                continue
-            }
+            if got < 0, errno == EINTR { continue }
             guard got > 0 else { break }
             if toLineEnd, chunk[0] == UInt8(ascii: "\n") { break }
             var failure: Errno?

@@ -27,7 +27,8 @@ extension MountModel {
             () throws(Errno) in
             mount.forget(
                 try filesystem.makeSymbolicLink(
-                    in: folder.inode, name: Name(name)!, target: Array(target.utf8)))
+                    in: folder.inode, name: Name(name)!, target: Array(target.utf8),
+                    for: mount.caller))
         }
         guard isDone else { return }
         folder.put(node, name)

@@ -39,7 +39,8 @@ extension MountModel {
         let isDone = try compare("mknod \(path(folder, name))", isTaken ? .fileExists : nil) {
             () throws(Errno) in
             mount.forget(
-                try filesystem.makeNode(in: folder.inode, name: Name(name)!, permissions: 0o600))
+                try filesystem.makeNode(
+                    in: folder.inode, name: Name(name)!, permissions: 0o600, for: mount.caller))
         }
         guard isDone else { return }
         let node = ModelNode(isFolder: false)
@@ -66,14 +67,15 @@ extension MountModel {
             mount.forget(
                 isFolder
                     ? try filesystem.makeDirectory(in: folder.inode, name: name, permissions: 0o700)
-                    : try filesystem.makeNode(in: folder.inode, name: name, permissions: 0o600))
+                    : try filesystem.makeNode(
+                        in: folder.inode, name: name, permissions: 0o600, for: mount.caller))
         }
         guard isMade else { return }
         try compare("remove it", nil) { () throws(Errno) in
             if isFolder {
                 try filesystem.removeDirectory(in: folder.inode, name: name)
             } else {
-                try filesystem.unlink(in: folder.inode, name: name)
+                try filesystem.unlink(in: folder.inode, name: name, for: mount.caller)
             }
         }
     }
@@ -84,7 +86,7 @@ extension MountModel {
         let node = folder.children[name]
         let expected: Errno? = node.map { $0.isFolder ? .isDirectory : nil } ?? .noSuchFileOrDirectory
         let isDone = try compare("unlink \(path(folder, name))", expected) { () throws(Errno) in
-            try filesystem.unlink(in: folder.inode, name: Name(name)!)
+            try filesystem.unlink(in: folder.inode, name: Name(name)!, for: mount.caller)
         }
         if isDone, let node = folder.take(name) { unlinked(node) }
     }

@@ -61,6 +61,7 @@ extension MountModel {
         let index = below(stores.count)
         let (store, top) = (stores[index], tops[index])
         filesystem.remove(store)
+        filesystem.saveEverything(of: store)
         try compare("lookup of a hidden store", .noSuchFileOrDirectory) { () throws(Errno) in
             _ = try filesystem.lookup(in: .root, name: Name(store.name)!)
         }

@@ -187,14 +187,15 @@ final class TestMount: Sendable {
     func makeNode(_ path: String) throws(Errno) {
         forget(
             try inFolder(path) { folder, name throws(Errno) in
-                try filesystem.makeNode(in: folder, name: name, permissions: 0o600)
+                try filesystem.makeNode(in: folder, name: name, permissions: 0o600, for: caller)
             })
     }
 
     func link(_ path: String, to target: String) throws(Errno) {
         forget(
             try inFolder(path) { folder, name throws(Errno) in
-                try filesystem.makeSymbolicLink(in: folder, name: name, target: Array(target.utf8))
+                try filesystem.makeSymbolicLink(
+                    in: folder, name: name, target: Array(target.utf8), for: caller)
             })
     }
 
@@ -205,7 +206,9 @@ final class TestMount: Sendable {
     }
 
     func unlink(_ path: String) throws(Errno) {
-        try inFolder(path) { folder, name throws(Errno) in try filesystem.unlink(in: folder, name: name) }
+        try inFolder(path) { folder, name throws(Errno) in
+            try filesystem.unlink(in: folder, name: name, for: caller)
+        }
     }
 
     func removeDirectory(_ path: String) throws(Errno) {

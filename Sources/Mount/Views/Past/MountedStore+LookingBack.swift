@@ -52,6 +52,22 @@ extension MountedStore {
         return places + (former == places.last ? [] : [former])
     }
 
+    /// As `judgeAgain` of a secret, by the names that count now.
+    func judgeAgain(
+        _ thing: PastThing, _ blob: PastBlob, _ caller: Caller, _ note: ReadNote,
+        then body: @escaping @Sendable (Result<ReadNote, Errno>) -> Void
+    ) {
+        guard isOutdated(note) else { return body(.success(note)) }
+        lookBack(for: caller) { past, cancellation throws(StoreError) in
+            try self.judgedPlaces(of: thing, blob, past, cancellation)
+        } then: { result in
+            switch result {
+            case .success(let places): self.judge(places, caller, then: body)
+            case .failure(let error): body(.failure(Errno(error)))
+            }
+        }
+    }
+
     /// Judges an open of a version by all names that count, one after the other. It is noted by the first.
     func judge(
         _ places: [String], _ caller: Caller,
@@ -66,14 +82,8 @@ extension MountedStore {
             self.judge(rest, caller) { others in body(others.map { _ in note }) }
         }
         let judged = judge.judgedPlace(of: place, reader: caller.processID)
-        switch judge.judge(caller.processID, reading: judged) {
-        case .refused: body(.failure(.permissionDenied))
-        case .allowed(let note): goOn(note)
-        case .asked(let consent, let note):
-            ConsentWait(consent, caller).wait { error in
-                if let error { return body(.failure(error)) }
-                goOn(note)
-            }
+        settle(judge.judge(caller.processID, reading: judged), caller) { result in
+            do throws(Errno) { goOn(try result.get()) } catch { body(.failure(error)) }
         }
     }
 

@@ -21,11 +21,12 @@ extension PastContent {
     ) {
         guard let step = step(permit) else { return body(.failure(store.lockedError)) }
         let decryption: SharedDecryption
+        var isAsked = false
         switch step {
         case .done: return body(.success(()))
         case .wait(let running): decryption = running
         case .start(let fresh):
-            decryption = fresh
+            (decryption, isAsked) = (fresh, true)
             let reader = caller.processID
             do throws(Errno) {
                 try PosixThread.start(named: "decryption") { self.decrypt(ciphertext, fresh, permit, reader) }
@@ -34,10 +35,10 @@ extension PastContent {
                 decrypt(ciphertext, fresh, permit, reader)
             }
         }
-        decryption.wait(caller) { ending in
+        decryption.wait(caller, isAsked: isAsked) { ending in
             switch ending {
             case .interrupted: body(.failure(StoreError(.openPGP(.canceled), "a signal ended the wait.")))
-            // The last of those who waited gave it up when this one came.
+            // The last of those who waited gave it up when this one came, or the one who was asked.
             case .failed where decryption.isAbandoned && attempt < 16 && !self.state.withLock { $0.isWiped }:
                 self.load(ciphertext, permit, caller, attempt: attempt + 1, then: body)
             case .failed(let error): body(.failure(error))

@@ -63,12 +63,12 @@ final class PastContents: Sendable {
     private static let limit = 4 << 20
     private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    private let time: Duration
+    private let cacheTime: CacheTime
     private let queue: DispatchQueue
     private let known = Mutex<[Key: Known]>([:])
 
     /// - Parameter queue: where texts are forgotten.
-    init(for time: Duration, queue: DispatchQueue) { (self.time, self.queue) = (time, queue) }
+    init(for time: CacheTime, queue: DispatchQueue) { (cacheTime, self.queue) = (time, queue) }
 
     /// The content of a version, with one more user.
     func beginUse(of blob: PastBlob, _ store: MountedStore) -> PastContent {
@@ -84,7 +84,7 @@ final class PastContents: Sendable {
 
     /// One user less. After the last one it is kept for a while, or forgotten.
     func endUse(of content: PastContent) {
-        let count = content.count
+        let (count, time) = (content.count, cacheTime.value)
         let isKept = known.withLock { known -> Bool in
             let key = Key(store: ObjectIdentifier(content.store), blob: content.blob)
             guard var entry = known[key], entry.content === content else { return false }

@@ -96,7 +96,7 @@ extension PastDirectory {
         _ note: ReadNote, _ reply: PendingReply<any OpenFile>
     ) {
         let store = thing.store
-        @Sendable func refuse(_ error: Errno, _ sentence: String?) {
+        @Sendable func refuse(_ error: Errno, _ sentence: String?, _ note: ReadNote) {
             if let sentence { self.sentences.set(sentence, for: self.tree.visiblePath(of: node)) }
             if error == .permissionDenied, store.lock.isLocked { note.refusedByLock() } else { note.read() }
             reply.give(.failure(error))
@@ -104,22 +104,31 @@ extension PastDirectory {
         store.mayRead(ciphertext, called: thing.path, caller) { permission in
             switch permission {
             case .failure(let error):
-                refuse(error, error == .permissionDenied ? store.lockedError.message : nil)
+                refuse(error, error == .permissionDenied ? store.lockedError.message : nil, note)
             case .success(let permit):
                 let content = self.contents.beginUse(of: blob, store)
                 content.load(ciphertext, permit, caller) { result in
-                    do throws(StoreError) {
-                        try result.get()
+                    if case .failure(let error) = result {
+                        self.contents.endUse(of: content)
+                        return refuse(Errno(error), error.message, note)
+                    }
+                    store.judgeAgain(thing, blob, caller, note) { judged in
+                        let note: ReadNote
+                        do throws(Errno) {
+                            note = try judged.get()
+                        } catch {
+                            // A refusal is noted already.
+                            self.contents.endUse(of: content)
+                            return reply.give(.failure(error))
+                        }
                         guard let file = OpenVersion(node, content, among: self.contents) else {
-                            throw store.lockedError
+                            self.contents.endUse(of: content)
+                            return refuse(Errno(store.lockedError), store.lockedError.message, note)
                         }
                         self.noteSize(file.size, of: node)
                         self.sentences.set(nil, for: self.tree.visiblePath(of: node))
                         note.read()
                         reply.give(.success(file))
-                    } catch {
-                        self.contents.endUse(of: content)
-                        refuse(Errno(error), error.message)
                     }
                 }
             }

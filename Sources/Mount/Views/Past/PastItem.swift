@@ -5,7 +5,9 @@ import SystemPackage
 
 /// What a node stands for that shows a history. It never changes: where a name comes to mean another state, that is another node,
 /// as if the file had been replaced, and who is in the folder, or has the file open, goes on with the one that it was.
-enum PastItem: Sendable {
+///
+/// Indirect, so that it takes no more than a pointer of each `Node`: there may be very many, and nearly all have none.
+indirect enum PastItem: Sendable {
     /// `at`: its entries are whatever people may mean by a time.
     case top
     /// `at/WHEN`: its entries are the stores that have such a state.

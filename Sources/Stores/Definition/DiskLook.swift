@@ -1,0 +1,57 @@
+import Synchronization
+import System
+public import SystemPackage
+
+/// Whether the disk of a store answers, looked at on a thread of its own: whoever asks waits for a silent one no longer than a
+/// moment, be it a network file system that is away. Of a folder there is one, so that no more than one thread waits for it.
+public final class DiskLook: Sendable {
+    /// How long a disk may be silent before it counts as one that does not answer.
+    public static let silence = Duration.seconds(2)
+    /// How long slow work may hold a look up.
+    private static let patience = Duration.seconds(7)
+
+    private static let all = Mutex<[FilePath: DiskLook]>([:])
+
+    private let folder: FilePath
+    private let look = RepeatedLook<Bool>(named: "disk")
+
+    private init(_ folder: FilePath) {
+        self.folder = folder
+    }
+
+    /// The look at a folder.
+    public static func at(_ folder: FilePath) -> DiskLook {
+        all.withLock { all in
+            if let known = all[folder] { return known }
+            let look = DiskLook(folder)
+            all[folder] = look
+            return look
+        }
+    }
+
+    /// Begins to look. Whoever calls what this returns waits for the answer.
+    public func begin() -> () -> Bool {
+        let folder = folder
+        let number = look.begin {
+            // What a server of files may have kept is not asked for.
+            var stream = try? DirectoryStream(folder)
+            _ = try? stream?.next()
+            return true
+        }
+        return { [look] in
+            // Others have waited for that answer already.
+            if let time = look.runningTime, time >= Self.silence + .seconds(1) { return false }
+            return look.finding(of: number, patience: Self.patience, silence: Self.silence) ?? false
+        }
+    }
+
+    /// Whether it answers.
+    public var answers: Bool { begin()() }
+}
+
+extension StoreDefinition {
+    /// What is told of a store whose disk does not answer.
+    public var silentDisk: String {
+        "the disk of \(name) does not answer: try again once it does"
+    }
+}

@@ -1,0 +1,117 @@
+import FoundationEssentials
+import SystemPackage
+import TestKit
+import Testing
+
+/// What `status` and `store list` tell of stores that cannot be saved to.
+@Suite struct SavingStateTests {
+    private struct Store: Decodable {
+        var name: String
+        var readOnly: Bool
+        var canSave: Bool?
+    }
+    private struct Report: Decodable {
+        var stores: [Store]
+    }
+
+    /// What both commands say in JSON, once it is the same: after a mount the first may look before all is known.
+    private func canSave(_ home: TestHome, _ name: String) throws -> Bool? {
+        var told: Bool?
+        try home.waitUntil("status and store list agree on \(name)", limit: .seconds(60)) {
+            let (one, other) = try reports(home, name)
+            told = one?.canSave
+            return one?.canSave == other?.canSave && one?.readOnly == other?.readOnly
+        }
+        return told
+    }
+
+    /// What `store list` and `status` say, in this order.
+    private func reports(_ home: TestHome, _ name: String) throws -> (Store?, Store?) {
+        let listed = try JSONDecoder().decode(
+            [Store].self, from: Data(try home.succeed(["passdir", "store", "list", "--json"])))
+        let status = try home.run(["passdir", "status", "--json"])
+        let told = try JSONDecoder().decode(Report.self, from: Data(status.standardOutput)).stores
+        return (listed.first { $0.name == name }, told.first { $0.name == name })
+    }
+
+    private func paragraph(_ home: TestHome, _ name: String) throws -> String {
+        let text = try home.run(["passdir", "status"]).output
+        return text.split(separator: "\n\n").first { $0.hasPrefix(name + "\n") }.map(String.init) ?? ""
+    }
+
+    /// Holds:
+    /// - `passdir status` and `store list` tell which stores cannot be saved to, and why.
+    @Test func whatCannotBeSavedToIsTold() throws {
+        try TestHome.guarded { home in
+            let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", other.fingerprint])
+            let stores = try ["good", "read", "bare", "new"].map {
+                try home.makeStore($0, recipients: [own], remote: true)
+            }
+            for store in stores { try store.insert("s", "text\n") }
+            try home.addStores(stores)
+            try home.succeed(["passdir", "recipients", "show", "new"])
+            try home.succeed(["passdir", "mount"])
+            try home.unmount()
+            try home.succeed(["passdir", "store", "set", "read", "readOnly", "true"])
+            try home.succeed(["rm", "bare/.gpg-id"])
+            try home.succeed(["sh", "-c", "echo \(other.fingerprint) >> new/.gpg-id"])
+            try home.succeed(["git", "commit", "-qam", "more"], in: home.path("new"))
+
+            for isMounted in [false, true] {
+                if isMounted {
+                    try home.mount()
+                    for name in ["good", "read", "bare", "new"] {
+                        try home.succeed(["ls", home.visible(name).string])
+                    }
+                }
+                // A mount looks at its stores one after the other, and at who approved their readers last.
+                for (name, can) in [("good", true), ("read", false), ("bare", false), ("new", false)] {
+                    try home.waitUntil("\(name) is looked at, \(isMounted)", limit: .seconds(60)) {
+                        try canSave(home, name) == can
+                    }
+                }
+                #expect(try !paragraph(home, "good").contains("saving"))
+                #expect(try paragraph(home, "read").contains("saving   refused, as it is read-only"))
+                #expect(try paragraph(home, "bare").contains("saving   fails, as no .gpg-id says for whom"))
+                let new = try paragraph(home, "new")
+                #expect(new.contains("saving   fails where you have not approved the readers"), "\(new)")
+                #expect(!new.contains("state    ready\n"), "\(new)")
+                #expect(new.contains("to refuse:  passdir recipients remove new \(other.fingerprint)"))
+                let list = try home.passdir("store", "list").output.split(separator: "\n")
+                #expect(list.contains { $0.hasPrefix("new ") && $0.contains(" unapproved ") }, "\(list)")
+                #expect(list.contains { $0.hasPrefix("bare ") && $0.contains(" no .gpg-id ") }, "\(list)")
+                #expect(list.contains { $0.hasPrefix("read ") && $0.contains(" read-only ") }, "\(list)")
+            }
+            try home.unmount()
+        }
+    }
+
+    /// Nobody refuses a key of their own.
+    @Test func noAdviceIsToRefuseAnOwnKey() throws {
+        try TestHome.guarded { home in
+            let (own, second) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            let store = try home.makeStore("work", recipients: [own], remote: true)
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.unmount()
+            try home.succeed(["sh", "-c", "echo \(second.fingerprint) >> work/.gpg-id"])
+            let told = try paragraph(home, "work")
+            #expect(told.contains("to approve:") && !told.contains("to refuse:"), "\(told)")
+        }
+    }
+
+    @Test func aMissingKeyNamesItsRemedy() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try home.addStores([store])
+            let told = try home.passdir("recipients", "add", "work", "nobody@example.org")
+            #expect(
+                told.exitCode == 1
+                    && told.errors.contains(
+                        "no key for nobody@example.org in the keyring: passdir keys import FILE imports one"),
+                "\(told)")
+        }
+    }
+}

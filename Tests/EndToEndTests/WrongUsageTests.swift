@@ -1,0 +1,77 @@
+import SystemPackage
+import TestKit
+import Testing
+
+/// What is typed wrong ends with 64, what fails with 1.
+@Suite struct WrongUsageTests {
+    @Test func wrongValuesOfOptionsAreWrongUsage() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            let wrong: [[String]] = [
+                ["generate", "work/two", "0"], ["generate", "work/two", "--words", "5000"],
+                ["generate", "work/two", "--characters", "z-a"],
+                ["show", "-c", "--for", "soon", "work/one"], ["run", "--env", "A", "--", "true"],
+                ["list", "work", "--store", "work"], ["store", "set", "work", "commitDelay", "soon"],
+                ["store", "set", "work", "colour", "red"], ["store", "move", "work", "--before", "work"],
+                ["store", "add", "other", "--url", "ftp://host/x"],
+                ["access", "log", "--since", "some time"], ["access", "set", "work", "--ask", "--for", "0s"],
+                ["show", "-c"], ["show", "--first"], ["show", "--field", "x"], ["show", "--at", "yesterday"],
+                ["access", "set", "work", "--allow", "--deny"], ["log", "--since", "some time"],
+                ["health", "--older-than", "x"], ["credential", "set", "work", "--expires", "soon"],
+            ]
+            for words in wrong {
+                let result = try home.run(["passdir"] + words)
+                #expect(result.exitCode == 64 && result.output.isEmpty, "\(words): \(result)")
+            }
+            for words in [
+                ["show", "work/two"], ["list", "--store", "none"],
+                ["store", "move", "none", "--before", "work"],
+            ] {
+                #expect(try home.run(["passdir"] + words).exitCode == 1, "\(words)")
+            }
+            #expect(try home.succeed(["passdir", "list"]) == Array("work/one\n".utf8))
+        }
+    }
+
+    /// Holds:
+    /// - `..` is refused in the place of a store and in a reference, by one sentence in every command.
+    @Test func steppingUpIsRefusedEverywhere() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("mail/imap", "text\n")
+            try home.addStores([store])
+            let places = ["work/../x", "work/mail/../mail/imap", "work/mail/.."]
+            for place in places {
+                let commands: [[String]] = [
+                    ["show", place], ["list", place], ["log", place], ["otp", place], ["rm", "-f", place],
+                    ["restore", place, "--at", "HEAD"], ["generate", place], ["mv", "work/mail/imap", place],
+                    ["cp", place, "work/new"], ["access", "set", place, "--deny"],
+                    ["access", "test", place, "--as", "/bin/cat"], ["recipients", "show", place],
+                    ["recipients", "add", place, "a@example.org"], ["lock", place], ["unlock", place],
+                    ["link", place, home.path("link").string], ["sync", place],
+                ]
+                for words in commands {
+                    let result = try home.run(["passdir"] + words)
+                    #expect(
+                        result.exitCode == 1 && result.output.isEmpty
+                            && result.errors
+                                == "passdir: \(place) has \"..\" in it, which leads nowhere in a store: "
+                                + "write STORE/PATH\n",
+                        "\(words): \(result)")
+                }
+                let rendered = try home.run(
+                    ["passdir", "render", "-"], input: Array("passdir://\(place)\n".utf8))
+                #expect(
+                    rendered.exitCode == 1
+                        && rendered.errors.contains("has \"..\" in it, which leads nowhere in a store"),
+                    "\(rendered)")
+            }
+            // In a path of files it is one of the shell's.
+            let result = try home.run(
+                ["passdir", "show", "../mail/imap"], in: store.path.appending("mail"))
+            #expect(result.output == "text\n", "\(result)")
+        }
+    }
+}
