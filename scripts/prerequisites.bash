@@ -56,6 +56,19 @@ END
     exit 1
 }
 
+# use_compiler_for_tests: has `swift build` and `swift test` compile with scripts/swiftc-for-tests.
+use_compiler_for_tests() {
+    local folder=$PWD/.build/compiler resources
+    PASSDIR_SWIFTC=$(command -v swiftc)
+    resources=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+    # SwiftPM takes libIndexStore from the folder lib beside that of the compiler.
+    mkdir -p "$folder/bin"
+    ln -sfn "$(dirname "$resources")" "$folder/lib"
+    cmp -s scripts/swiftc-for-tests "$folder/bin/swiftc" || cp scripts/swiftc-for-tests "$folder/bin/swiftc"
+    # Package.swift is compiled by the real one.
+    export PASSDIR_SWIFTC SWIFT_EXEC_MANIFEST=$PASSDIR_SWIFTC SWIFT_EXEC=$folder/bin/swiftc
+}
+
 # require_packages NAME...: installs the Debian packages that are missing, as root or with sudo.
 require_packages() {
     local missing=() package as_root=()
