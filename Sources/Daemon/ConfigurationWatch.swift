@@ -9,9 +9,18 @@ import SystemPackage
 enum ConfigurationWatch {
     /// How long it must be quiet before a change is told: an editor writes in steps.
     private static let quiet = Duration.milliseconds(50)
+    /// How long a change waits for a program that has written into the file, and not closed it.
+    private static let longestWriting = Duration.seconds(5)
+    /// How long an empty file waits for a program that has just emptied it.
+    private static let longestEmpty = Duration.seconds(1)
 
     /// Begins to watch, on a thread of its own that ends with the process.
-    static func start(_ file: FilePath, changed: @escaping @Sendable () -> Void) throws(Errno) {
+    ///
+    /// - Parameter changed: gets what says whether the file still is as it was. Who writes into the file itself has emptied it
+    ///   before that: what was read counts only where nobody has begun to meanwhile; then this is called again.
+    static func start(
+        _ file: FilePath, changed: @escaping @Sendable (_ isStill: () -> Bool) -> Void
+    ) throws(Errno) {
         if FaultPoint.isMadeToFail("configuration.watch") { throw .tooManyOpenFiles }
         let inotify = try Inotify()
         guard let name = file.lastComponent else { throw .invalidArgument }
@@ -25,33 +34,31 @@ enum ConfigurationWatch {
         }
         let watched = names
         try PosixThread.start(named: "configuration") {
-            var hasChanged = false
-            while let events = try? inotify.events(until: hasChanged ? .now + quiet : nil) {
-                if events.isEmpty {
-                    // Who writes into the file itself has emptied it before that.
-                    if isBeingWritten(file) { continue }
-                    hasChanged = false
-                    changed()
-                } else if events.contains(where: { $0.watch == -1 || watched[$0.watch] == $0.name }) {
-                    hasChanged = true
+            var wait: Duration?
+            while let events = try? inotify.events(until: wait.map { .now + $0 }) {
+                guard events.isEmpty else {
+                    for event in events where event.watch == -1 || watched[event.watch] == event.name {
+                        wait = event.mask & UInt32(IN_MODIFY) == 0 ? quiet : longestWriting
+                    }
+                    continue
+                }
+                let facts = file.targetFacts()
+                // A disk may take long over emptying a file: its size is none, and neither an event nor its time tells.
+                if facts?.st_size == 0, wait != longestEmpty {
+                    wait = longestEmpty
+                } else {
+                    let seen = facts.map(FileIdentity.init)
+                    changed { file.targetFacts().map(FileIdentity.init) == seen && !inotify.hasEvents }
+                    wait = nil
                 }
             }
         }
-    }
-
-    /// Whether a file was written to a moment ago; when it is closed, that is told.
-    private static func isBeingWritten(_ file: FilePath) -> Bool {
-        guard let modified = file.targetFacts()?.st_mtim else { return false }
-        let now = timespec(on: CLOCK_REALTIME)
-        let age =
-            Duration.seconds(now.tv_sec - modified.tv_sec) + .nanoseconds(now.tv_nsec - modified.tv_nsec)
-        return age >= .zero && age < quiet
     }
 
     /// Watches the folder of a file.
     private static func add(_ file: FilePath, to inotify: Inotify) throws(Errno) -> CInt {
         try inotify.add(
             file.removingLastComponent(),
-            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE)
+            IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE)
     }
 }

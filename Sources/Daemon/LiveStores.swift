@@ -64,13 +64,16 @@ final class LiveStores: Sendable {
 
     /// Reads the configuration and shows what it says; on an error everything stays as it is.
     ///
-    /// - Parameter reopening: the id of a store whose folder was replaced.
-    func follow(reopening: String? = nil) throws(DaemonError) {
+    /// - Parameters:
+    ///   - reopening: the id of a store whose folder was replaced.
+    ///   - isStill: whether what was read counts; where it does not, everything stays as it is.
+    func follow(reopening: String? = nil, while isStill: () -> Bool = { true }) throws(DaemonError) {
         try following.withLock { _ throws(DaemonError) in
             do throws(DaemonError) {
-                try self.followInTurn(reopening)
+                guard try self.followInTurn(reopening, isStill) else { return }
                 self.problem.withLock { $0 = nil }
             } catch {
+                guard isStill() else { return }
                 self.problem.withLock { $0 = error.message }
                 self.log.error("the configuration is not applied: \(error.message)")
                 throw error
@@ -78,10 +81,15 @@ final class LiveStores: Sendable {
         }
     }
 
-    private func followInTurn(_ reopening: String?) throws(DaemonError) {
+    private typealias Read = (
+        definitions: [StoreDefinition], wanted: [StoreSettings], access: AccessOptions,
+        templates: [RegisteredTemplate], cacheTime: Duration
+    )
+
+    private func followInTurn(_ reopening: String?, _ isStill: () -> Bool) throws(DaemonError) -> Bool {
         let opener = opening.opener
-        let (definitions, wanted, access, templates, cacheTime) = try DaemonError.wrapping {
-            try opener.configuration.reload()
+        let read: Read? = try DaemonError.wrapping {
+            guard try opener.configuration.reload(while: isStill) else { return nil }
             // Before anything changes: rules that cannot be read leave all as it is.
             let access = try AccessOptions(opener.configuration)
             let templates = try RegisteredTemplate.all(opener.configuration)
@@ -92,6 +100,7 @@ final class LiveStores: Sendable {
             let cacheTime = try opener.configuration.value(Catalogue.cacheTime)
             return (definitions, wanted, access, templates, cacheTime)
         }
+        guard let (definitions, wanted, access, templates, cacheTime) = read else { return false }
         gate.use(access)
         filesystem.setTemplates(templates)
         filesystem.setCacheTime(cacheTime)
@@ -106,6 +115,7 @@ final class LiveStores: Sendable {
         served.withLock { $0 = step.stores }
         hidden.withLock { $0 = definitions.filter { !$0.isInMount }.map(\.name) }
         if !step.fresh.isEmpty { recoverShown() }
+        return true
     }
 
     /// Tries again what could not be opened: shows a store whose folder is there now, a disk that was mounted late for

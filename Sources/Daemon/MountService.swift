@@ -221,7 +221,9 @@ final class MountService: Sendable {
 
     private func watchConfiguration() {
         do throws(Errno) {
-            try ConfigurationWatch.start(configurationFile) { [weak self] in try? self?.stores.follow() }
+            try ConfigurationWatch.start(configurationFile) { [weak self] isStill in
+                try? self?.stores.follow(while: isStill)
+            }
             watchComplaint.withLock { $0 = nil }
         } catch {
             let complaint = watchComplaint.withLock { complaint in

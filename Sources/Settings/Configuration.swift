@@ -44,10 +44,18 @@ public final class Configuration: Sendable {
 
     /// Reads the file again.
     /// - Throws: as `init`; the values then stay what they were.
-    public func reload() throws(SettingsError) {
+    public func reload() throws(SettingsError) { _ = try reload { true } }
+
+    /// Reads the file again.
+    /// - Parameter isStill: asked when it is read, whether that counts.
+    /// - Returns: whether it did; the values stay what they were where not.
+    /// - Throws: as `init`; the values then stay what they were.
+    public func reload(while isStill: () -> Bool) throws(SettingsError) -> Bool {
         let read = try Configuration.read(file)
         try Configuration.checkNames(read)
+        guard isStill() else { return false }
         state.withLock { $0 = State(read) }
+        return true
     }
 
     /// The value of a general setting.

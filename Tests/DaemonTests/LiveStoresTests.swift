@@ -102,6 +102,41 @@ import Testing
         }
     }
 
+    /// Who writes into the file itself has emptied it before: stores do not leave for that moment, however long it is.
+    @Test func aFileThatIsBeingWrittenIsNotFollowed() throws {
+        try TestHome.with { home in
+            let (one, _) = try twoStores(home)
+            try home.addStores([one])
+            try home.mount()
+            let writer = """
+                import os, sys, time
+                file, shown = sys.argv[1:]
+                failed = []
+                text = open(file).read()
+                with open(file, "w") as first: first.write(text)
+                # The daemon is about to look by now.
+                for pause in 0.04, 0.2, 0.001, 0.049, 0.05:
+                    time.sleep(pause)
+                    with open(file, "w") as other:
+                        for step in range(20):
+                            time.sleep(0.01)
+                            try: os.stat(shown)
+                            except OSError as error: failed.append(f"{pause} {step} {error}")
+                        other.write(text)
+                sys.exit(", ".join(failed) or 0)
+                """
+            let result = try home.run(
+                [
+                    "python3", "-c", writer, home.path("config/passdir/config").string,
+                    home.mountPoint.pushing("one").string,
+                ])
+            #expect(result.exitCode == 0, "\(result.errors)")
+            try home.succeed(["passdir", "store", "rename", "one", "eins"])
+            #expect(names(home) == ["eins"])
+            try home.unmount()
+        }
+    }
+
     @Test func openFilesEndProperlyWhenTheirStoreLeaves() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
