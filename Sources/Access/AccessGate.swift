@@ -154,6 +154,9 @@ public final class AccessGate: ReadJudge {
     /// Returns when what has been read so far is in the log.
     public func writeLog() { log.flush() }
 
+    /// Like `writeLog`, and waits for some seconds where another program holds the log's file.
+    public func writeWholeLog() { log.flushOutlivingHolds() }
+
     /// Writes the rest of the log, and notes nothing from then on.
     public func close() { log.close() }
 

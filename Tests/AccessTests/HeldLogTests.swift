@@ -87,6 +87,32 @@ import Testing
         }
     }
 
+    /// A command ends once its log is closed.
+    @Test func theEndWaitsForTheFile() throws {
+        try TestHome.with { home in
+            let file = home.path("access.sqlite")
+            let log = AccessLog(file: file) { _, _ in }
+            noting(log)
+            note(["work/a"], in: log)
+            log.flush()
+            let isClosed = Monitor(false)
+            try whileHeld(file, in: home) {
+                note(["work/b"], in: log)
+                try PosixThread.start(named: "closing") {
+                    log.close()
+                    isClosed.withLock { $0 = true }
+                    isClosed.broadcast()
+                }
+                // Each returns when writing has failed once more.
+                for _ in 0..<2 { log.flush() }
+                #expect(!isClosed.withLock { $0 })
+            }
+            let end = MonotonicTime(secondsFromNow: 60)
+            #expect(isClosed.waiting { $0 || $1 ? .done($0) : .wait(until: end) })
+            #expect(try AccessDatabase(file: file).lines().map(\.secret) == ["work/a", "work/b"])
+        }
+    }
+
     /// There is a bound to what waits: what is more goes from the program with the most lines, and is counted.
     @Test func whatIsTooMuchIsCounted() throws {
         try TestHome.with { home in

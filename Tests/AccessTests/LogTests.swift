@@ -20,11 +20,11 @@ import Testing
             let database = try AccessDatabase(file: home.path("access.sqlite"))
             let now = FileTime.now.seconds
             let keep = Duration.seconds(3600)
-            database.add(
+            try database.add(
                 [line("work/a", at: now), line("work/a", at: now), line("work/b", at: now)], keeping: keep)
-            database.add(
+            try database.add(
                 [line("work/a", at: now + 59), line("work/a", at: now + 59, .denied)], keeping: keep)
-            database.add([line("work/a", at: now + 61)], keeping: keep)
+            try database.add([line("work/a", at: now + 61)], keeping: keep)
             let lines = try database.lines()
             #expect(
                 lines.map { "\($0.secret) \($0.count) \($0.outcome)" }.sorted()
@@ -39,7 +39,7 @@ import Testing
                     "work/c"
                 ])
             // What is older than it is kept goes with the next line.
-            database.add([line("work/d", at: now)], keeping: .seconds(-120))
+            try database.add([line("work/d", at: now)], keeping: .seconds(-120))
             #expect(try database.lines().isEmpty)
             let mode = try #require(home.path("access.sqlite").facts()).st_mode & 0o777
             #expect(mode == 0o600)
@@ -75,15 +75,15 @@ import Testing
             let database = try AccessDatabase(file: file, bounds: bounds)
             let now = FileTime.now.seconds
             let keep = Duration.seconds(3600)
-            database.add(
+            try database.add(
                 (0..<20).map { line("work/\($0)", at: now, .denied, program: "/bin/evil") }, keeping: keep)
-            database.add((0..<20).map { line("work/\($0)", at: now) }, keeping: keep)
+            try database.add((0..<20).map { line("work/\($0)", at: now) }, keeping: keep)
             let long = String(repeating: "x", count: bounds.lines == 100 ? 10 : 4000)
             for round in 0..<10 {
                 let flood = (0..<50).map {
                     line("work/\(long)\(round).\($0)", at: now, program: "/bin/flood")
                 }
-                database.add(flood, keeping: keep)
+                try database.add(flood, keeping: keep)
             }
             let counts = Dictionary(grouping: try database.lines(), by: \.program).mapValues(\.count)
             #expect(counts["/bin/evil"] == 20 && counts["/bin/cat"] == 20, "\(counts)")
@@ -93,7 +93,7 @@ import Testing
             #expect(dropped == [DroppedLines(program: "/bin/flood", count: 500 - left, last: now)])
             if bounds.lines > 100 { #expect(try #require(file.facts()).st_size < 3 << 20) }
             // It is forgotten when the lines would be.
-            database.add([line("work/z", at: now)], keeping: .seconds(-120))
+            try database.add([line("work/z", at: now)], keeping: .seconds(-120))
             #expect(try database.droppedLines().isEmpty)
         }
     }

@@ -221,7 +221,8 @@ import Testing
             #expect(access(socket.string, F_OK) != 0)
             #expect(try home.passdir("access", "log").output == "nothing has been logged\n")
             #expect(try report(home).found.count == 2)
-            #expect(try home.passdir("access", "log").output.contains("work/new"))
+            let log = try home.passdir("access", "log")
+            #expect(log.output.contains("work/new"), "\(log)")
         }
     }
 

@@ -26,9 +26,16 @@ public final class AccessDatabase: Sendable {
         }
     }
 
-    /// Whether an error says that the file holds no log. One that another program holds is only held.
+    /// Whether an error says that the file holds no log. A file may also not be had now: held, or for want of descriptors.
     private static func isDamage(_ error: DatabaseError) -> Bool {
-        ![.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM].contains(error.resultCode)
+        [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH, .SQLITE_FORMAT]
+            .contains(error.resultCode)
+    }
+
+    /// Whether an error says that another program holds the file.
+    static func isHeld(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode)
     }
 
     private static func open(_ file: FilePath) throws -> DatabaseQueue {
@@ -91,21 +98,9 @@ public final class AccessDatabase: Sendable {
 
     /// Adds lines; those that are like one of the last minute raise its count.
     /// - Parameter dropped: lines that could not wait for the file, by their programs.
-    /// - Returns: false where the file cannot be written now, and nothing was added.
-    @discardableResult
+    /// - Throws: where the file cannot be written now; nothing was added.
     func add(
         _ lines: [AccessLine], dropped: [String: DroppedLines] = [:], keeping time: Duration
-    ) -> Bool {
-        do {
-            try write(lines, dropped, keeping: time)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    private func write(
-        _ lines: [AccessLine], _ dropped: [String: DroppedLines], keeping time: Duration
     ) throws {
         try queue.write { database in
             for one in dropped.values { try one.add(to: database) }

@@ -18,6 +18,8 @@ public final class AccessLog: Sendable {
         /// How often all that had come was taken to be written, and how many of these times are over.
         var (begun, ended) = (0, 0)
         var isFlushing = false
+        /// Whether lines wait as another program holds the file.
+        var isHeld = false
         var isClosed = false
     }
 
@@ -135,7 +137,13 @@ public final class AccessLog: Sendable {
     }
 
     /// Returns when all that was noted so far is written, or waits as another program holds the file.
-    func flush() {
+    func flush() { flush(seconds: 5) { _ in true } }
+
+    /// Returns when all that was noted so far is written, also where another program holds the file for some seconds: what a
+    /// command noted is lost when it ends.
+    func flushOutlivingHolds() { flush(seconds: 30) { !$0.isHeld } }
+
+    private func flush(seconds: Double, until isEnough: (Queue) -> Bool) {
         let goal: Int? = queue.withLock { queue in
             guard queue.hasThread, !queue.isClosed else { return nil }
             queue.isFlushing = true
@@ -143,14 +151,14 @@ public final class AccessLog: Sendable {
         }
         guard let goal else { return }
         queue.broadcast()
-        let end = MonotonicTime(secondsFromNow: 5)
+        let end = MonotonicTime(secondsFromNow: seconds)
         queue.waiting { queue, timeIsOver in
-            queue.ended >= goal || timeIsOver ? .done(()) : .wait(until: end)
+            queue.ended >= goal && isEnough(queue) || timeIsOver ? .done(()) : .wait(until: end)
         }
     }
 
     func close() {
-        flush()
+        flushOutlivingHolds()
         queue.withLock { $0.isClosed = true }
         queue.broadcast()
     }
@@ -170,11 +178,14 @@ public final class AccessLog: Sendable {
             notices.tell(Self.lines(of: events).filter { !$0.outcome.isRead }, firsts: [])
             waiting.add(Self.lines(of: events.filter(\.isKept)))
             for (program, gone) in dropped { waiting.drop(gone.count, of: program, last: gone.last) }
-            write(&waiting, options)
-            queue.withLock { $0.ended += 1 }
+            let isHeld = write(&waiting, options)
+            queue.withLock {
+                $0.ended += 1
+                $0.isHeld = isHeld
+            }
             queue.broadcast()
         }
-        write(&waiting, queue.withLock(\.options))
+        _ = write(&waiting, queue.withLock(\.options))
     }
 
     /// Returns false when the log is closed.
@@ -214,21 +225,30 @@ public final class AccessLog: Sendable {
         }
     }
 
-    private func write(_ waiting: inout WaitingLines, _ options: AccessOptions) {
-        guard !waiting.isEmpty, let database = database() else { return }
-        let firsts = options.notifiesFirstReads ? database.firstReads(in: waiting.lines) : []
-        guard database.add(waiting.lines, dropped: waiting.dropped, keeping: options.keep) else { return }
-        waiting.clear()
-        notices.tell([], firsts: firsts)
+    /// Returns whether another program holds the file.
+    private func write(_ waiting: inout WaitingLines, _ options: AccessOptions) -> Bool {
+        guard !waiting.isEmpty else { return false }
+        do {
+            let database = try database()
+            let firsts = options.notifiesFirstReads ? database.firstReads(in: waiting.lines) : []
+            try database.add(waiting.lines, dropped: waiting.dropped, keeping: options.keep)
+            waiting.clear()
+            notices.tell([], firsts: firsts)
+            return false
+        } catch {
+            return AccessDatabase.isHeld(error)
+        }
     }
 
-    private func database() -> AccessDatabase? {
-        opened.withLock { opened in
-            if opened == nil { opened = try? AccessDatabase(file: file) }
-            return opened
+    private func database() throws -> AccessDatabase {
+        try opened.withLock { opened in
+            if let opened { return opened }
+            let database = try AccessDatabase(file: file)
+            opened = database
+            return database
         }
     }
 
     /// Whether a program's file is another one than when it was last asked about; notes that it is now.
-    func hasChanged(_ program: Program) -> Bool { database()?.hasChanged(program) ?? false }
+    func hasChanged(_ program: Program) -> Bool { (try? database().hasChanged(program)) ?? false }
 }

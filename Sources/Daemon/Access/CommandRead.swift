@@ -4,6 +4,7 @@ import Mount
 import Settings
 import Stores
 import Sync
+import Synchronization
 import System
 import SystemPackage
 
@@ -64,8 +65,22 @@ public enum CommandRead {
         return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
     }
 
-    /// Whether who started this command may be shown a secret, or change a list of recipients; waits while a person is asked. Without a daemon the configuration's rules are
-    /// asked, and no earlier answer counts.
+    /// What judges without a daemon, one for all that a command reads: an answer counts for the whole command, and the log is opened
+    /// once.
+    private static let ownGate = Mutex<(log: FilePath, gate: AccessGate)?>(nil)
+
+    private static func ownGate(environment: [String: String]) -> AccessGate {
+        let log = Daemon.accessLog(environment: environment)
+        return ownGate.withLock { known in
+            if let known, known.log == log { return known.gate }
+            let gate = AccessGate(log: log) { DesktopNotification.showAndWait($0, $1) }
+            known = (log, gate)
+            return gate
+        }
+    }
+
+    /// Whether who started this command may be shown a secret, or change a list of recipients; waits while a person is asked.
+    /// Without a daemon the configuration's rules are asked, and no answer to an earlier command counts.
     ///
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
@@ -81,11 +96,10 @@ public enum CommandRead {
             guard error.code == .noDaemon else { throw error }
         }
         let options = try AccessOptions(Daemon.configuration(environment))
-        let gate = AccessGate(log: Daemon.accessLog(environment: environment)) {
-            DesktopNotification.showAndWait($0, $1)
-        }
+        let gate = ownGate(environment: environment)
         gate.use(options)
-        defer { gate.close() }
+        // The command may end right behind this.
+        defer { gate.writeWholeLog() }
         let process = reader(of: own)
         if changes { return gate.judgeAndWait(process, changing: secret) }
         return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
