@@ -138,9 +138,10 @@ import Testing
             let said = try error(home)
             #expect(said.contains("git checkout of that file"), "\(said)")
             #expect(try home.run(["sh", "-c", end], in: store.path).exitCode != 0)
+            let blob = try store.git("hash-object", "a.gpg")
             try home.waitUntil("it is kept") {
-                try home.run(["git", "cat-file", "-e", "refs/passdir/waiting:a.gpg"], in: store.path).exitCode
-                    == 0
+                try home.run(["git", "rev-parse", "refs/passdir/waiting:a.gpg"], in: store.path).output
+                    .hasPrefix(blob)
             }
             try store.git("checkout", "a.gpg")
             try home.succeed(["sh", "-c", end], in: store.path)

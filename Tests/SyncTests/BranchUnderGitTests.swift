@@ -43,6 +43,27 @@ import Testing
             }
         }
 
+        /// Right behind a commit, the branch is left for an older one: what was committed is on the branch.
+        @Test func aSwitchBehindACommitTakesNothingBack() async throws {
+            try await TestHome.with { home in
+                let machine = try home.machines(1)[0]
+                for text in ["1\n", "2\n", "3\n"] {
+                    try machine.save("a", text)
+                    try await machine.commit()
+                }
+                try machine.save("a", "4\n")
+                let first = Once()
+                try await Fault.$onPoint.withValue({ place in
+                    guard place == "commit.synchronized" else { return }
+                    first.run { _ = try? machine.git("switch", "-q", "-c", "side", "HEAD~2") }
+                }) { try await machine.commit() }
+                #expect(first.hasRun)
+                #expect(try machine.names.filter { $0.hasPrefix("a") } == ["a"])
+                #expect(try machine.read("a") == "2\n")
+                #expect(try machine.dirt == "")
+            }
+        }
+
         /// A pull from a remote that takes its time: what is saved meanwhile is committed when it has ended.
         @Test func theBranchWaitsForASlowPull() async throws {
             try await TestHome.with { home in

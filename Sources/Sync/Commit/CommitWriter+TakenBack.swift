@@ -100,6 +100,22 @@ extension CommitWriter {
         return false
     }
 
+    /// The newest commits of the other branches: who switches to another one leaves what was saved on the first.
+    private func otherBranches(_ tip: ObjectID, _ repository: Repository) throws(GitError) -> [ObjectID] {
+        let tips = try repository.namedTips().filter { $0.name.hasPrefix("refs/heads/") }.map(\.target)
+        return Array(Set(tips).subtracting([tip]))
+    }
+
+    private func isOnABranch(
+        _ commit: ObjectID, _ tip: ObjectID, _ repository: Repository
+    ) throws(GitError) -> Bool {
+        for branch in try [tip] + otherBranches(tip, repository)
+        where try repository.isAncestor(commit, of: branch) {
+            return true
+        }
+        return false
+    }
+
     /// Whether no commit since has what was saved, no stash, and no other file.
     private func isNowhere(
         _ saved: SavedCiphertexts.Saved, _ bytes: [UInt8], at path: FilePath, _ tip: ObjectID,
@@ -107,8 +123,10 @@ extension CommitWriter {
     ) throws(GitError) -> Bool {
         let repository = part.repository
         let item = TreeItem(id: try Repository.blobID(of: bytes), kind: .file)
-        let since = try repository.log(from: tip, hiding: [saved.head], limit: 1000).map(\.id)
-        if try repository.has(item, at: path, inOneOf: since) { return false }
+        for branch in try [tip] + otherBranches(tip, repository) {
+            let since = try repository.log(from: branch, hiding: [saved.head], limit: 1000).map(\.id)
+            if try repository.has(item, at: path, inOneOf: since) { return false }
+        }
         return try !isElsewhere(item, saved.head, [tip] + repository.stashes(), part)
     }
 
@@ -120,7 +138,7 @@ extension CommitWriter {
             state.waitForQuiet(in: part.top)
             let repository = part.repository
             guard unfinished(part) == nil, case .branch(_, _, let tip?) = try repository.head(),
-                try !repository.isAncestor(commit, of: tip)
+                try !isOnABranch(commit, tip, repository)
             else { return }
             var kept: [FilePath] = []
             let changes = try repository.differences(from: parent, to: commit)
