@@ -22,11 +22,14 @@ enum Terminal {
     /// question, and what was typed before it was there is no answer to it. A command that was stopped there and goes on asks
     /// anew: the shell has written below the question.
     static func line(_ question: String) -> String? {
+        var signal: CInt? = SIGTSTP
         while true {
             fflush(nil)
             // In the background this stops the command until it has the terminal.
-            tcflush(STDIN_FILENO, TCIFLUSH)
-            let signal: CInt?
+            var modes = termios()
+            if tcgetattr(STDIN_FILENO, &modes) == 0 { set(modes, TCSADRAIN) }
+            // A shell may say that it goes on when it has asked again already: an answer to that is one.
+            if signal != SIGCONT { tcflush(STDIN_FILENO, TCIFLUSH) }
             do throws(Errno) {
                 let signals = try HeldSignals([SIGTSTP, SIGCONT])
                 StandardError.ask(question)
@@ -82,10 +85,16 @@ enum Terminal {
             signals.end(with: signal)
         }
         let line = try read(toLineEnd: true, atMost: largest) { () throws(Errno) in
-            signal = try signals.wait(for: STDIN_FILENO)
+            // A shell may say that it goes on when it has asked again already.
+            repeat { signal = try signals.wait(for: STDIN_FILENO) } while signal == SIGCONT && isSilent
             return signal == nil
         }
         return signal.map { .interrupted(by: $0) } ?? .typed(line)
+    }
+
+    private static var isSilent: Bool {
+        var modes = termios()
+        return tcgetattr(STDIN_FILENO, &modes) == 0 && modes.c_lflag & tcflag_t(ECHO) == 0
     }
 
     private static func set(_ modes: termios, _ when: CInt) {
