@@ -51,10 +51,7 @@ public final class Inotify: Sendable {
     }
 
     /// Whether there are events that nobody has been given yet.
-    public var hasEvents: Bool {
-        var entries = [pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)]
-        return poll(&entries, 1, 0) > 0
-    }
+    public var hasEvents: Bool { Poll.isReadable(descriptor.raw) }
 
     private static func events(in bytes: UnsafeRawBufferPointer) -> [Event] {
         var events: [Event] = []
