@@ -93,3 +93,13 @@ public struct MonotonicTime: Sendable {
             tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 }
+
+extension MonotonicTime: Comparable {
+    private var order: (Int, Int) { (systemTime.tv_sec, systemTime.tv_nsec) }
+
+    /// Whether two are the same moment.
+    public static func == (one: Self, other: Self) -> Bool { one.order == other.order }
+
+    /// Whether one comes before the other.
+    public static func < (one: Self, other: Self) -> Bool { one.order < other.order }
+}

@@ -71,8 +71,9 @@ public final class AccessLog: Sendable {
     private let mostWaiting: Int
     /// How long lines wait that another program's hold on the file kept out, in seconds.
     private static let retry = 1.0
-    /// How long reads gather, so that a program that reads much is written in few steps.
-    private static let pause = Duration.milliseconds(100)
+    /// How long reads gather before they are written, and how long it is from one time to the next, so that a program that reads
+    /// on and on is written in few steps; in seconds.
+    private static let (gathering, interval) = (0.1, 1.0)
 
     private let queue = Monitor(Queue())
     private let isNoting = Atomic(false)
@@ -165,8 +166,9 @@ public final class AccessLog: Sendable {
 
     private func work() {
         var waiting = WaitingLines(most: mostWaiting)
+        var earliest = MonotonicTime.now
         while waitForWork(waiting) {
-            gather()
+            gather(until: max(earliest, MonotonicTime(secondsFromNow: Self.gathering)))
             let (events, dropped, options) = queue.withLock { queue in
                 defer {
                     (queue.events, queue.dropped) = ([], [:])
@@ -179,6 +181,7 @@ public final class AccessLog: Sendable {
             waiting.add(Self.lines(of: events.filter(\.isKept)))
             for (program, gone) in dropped { waiting.drop(gone.count, of: program, last: gone.last) }
             let isHeld = write(&waiting, options)
+            earliest = MonotonicTime(secondsFromNow: Self.interval)
             queue.withLock {
                 $0.ended += 1
                 $0.isHeld = isHeld
@@ -218,8 +221,7 @@ public final class AccessLog: Sendable {
         return lines
     }
 
-    private func gather() {
-        let end = MonotonicTime(secondsFromNow: Self.pause / .seconds(1))
+    private func gather(until end: MonotonicTime) {
         queue.waiting { queue, timeIsOver in
             queue.isFlushing || queue.isClosed || timeIsOver ? .done(()) : .wait(until: end)
         }
