@@ -81,19 +81,28 @@ public final class Program: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        // env(1) changes the folder and finds the program in the environment it is given.
-        let words = ["/usr/bin/env", "-C", directory.string, "--"] + words
+        passdir_spawn_in(&actions, directory.string)
+        // Where it is not found, env(1) says so.
+        let found = Self.place(of: words[0], environment)
+        let words = found == nil ? ["/usr/bin/env", "--"] + words : words
         let argv = words.map { strdup($0) } + [nil]
         let envp = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for copy in argv + envp { free(copy) } }
         var child: pid_t = 0
-        let code = posix_spawn(&child, "/usr/bin/env", &actions, &attributes, argv, envp)
+        let code = posix_spawn(&child, found ?? "/usr/bin/env", &actions, &attributes, argv, envp)
         guard code == 0 else { throw TestFailure("cannot start \(name): \(Errno(rawValue: code))") }
         pid = child
         Thread.start { [self] in
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
             ended.signal()
         }
+    }
+
+    /// The program of a name along the PATH that it is given; nil where there is none.
+    private static func place(of name: String, _ environment: [String: String]) -> String? {
+        guard !name.contains("/") else { return name }
+        return (environment["PATH"] ?? "").split(separator: ":").lazy.map { "\($0)/\(name)" }
+            .first { access($0, X_OK) == 0 }
     }
 
     /// Waits for the end; kills the process group when the time is over.
@@ -132,8 +141,11 @@ public final class Program: Sendable {
         try? errors.close()
     }
 
+    /// On a disk, three new files for each program are much of what a test takes.
+    private static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+
     private static func unlinkedFile() throws -> FileDescriptor {
-        var template = Array("/tmp/pd-io-XXXXXX".utf8CString)
+        var template = Array("\(folder)/pd-io-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
