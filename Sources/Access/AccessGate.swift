@@ -51,6 +51,12 @@ public final class AccessGate: ReadJudge {
         judge(thread, .reading(secret))
     }
 
+    /// As the protocol says.
+    public func refuse(_ thread: Int32, reading store: String) -> Judgement {
+        log.note(readers.find(thread).reader, store, Decision(outcome: .deny, rule: nil), .denied)
+        return .refused
+    }
+
     /// Judges a change of the list of recipients of a folder; returns at once.
     public func judge(_ thread: Int32, changing list: String, mayAsk: Bool = true) -> Judgement {
         judge(thread, .changing(list: list), mayAsk: mayAsk)

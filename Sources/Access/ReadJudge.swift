@@ -9,6 +9,9 @@ public protocol ReadJudge: Sendable {
     /// Judges one open for reading; returns at once.
     func judge(_ thread: Int32, reading secret: String) -> Judgement
 
+    /// Refuses a read of what cannot be judged, and notes it as one of a store.
+    func refuse(_ thread: Int32, reading store: String) -> Judgement
+
     /// Judges a change of a list of recipients, STORE/FOLDER/LIST, as a read of all that lies below its folder, whose readers it
     /// says; returns at once. Where no rules hold there, nobody is looked at, and nothing is noted.
     /// - Parameter mayAsk: whether it can wait for a person; where it cannot, and one would have to be asked, it is `unasked`.

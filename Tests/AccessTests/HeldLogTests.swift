@@ -27,7 +27,8 @@ import Testing
             sys.exit(base.execute("SELECT count(*) FROM " + sys.argv[2]).fetchone()[0] < int(sys.argv[3]))
             """
         try home.waitUntil("what waited is in the file") {
-            try home.run(["python3", "-c", program, file.string, table, "\(count)"]).exitCode == 0
+            try access(file.string, F_OK) == 0
+                && home.run(["python3", "-c", program, file.string, table, "\(count)"]).exitCode == 0
         }
     }
 
@@ -110,6 +111,29 @@ import Testing
             let end = MonotonicTime(secondsFromNow: 60)
             #expect(isClosed.waiting { $0 || $1 ? .done($0) : .wait(until: end) })
             #expect(try AccessDatabase(file: file).lines().map(\.secret) == ["work/a", "work/b"])
+        }
+    }
+
+    /// What happens to the file while it is in use.
+    @Test(arguments: [
+        "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite",
+        "dd if=/dev/urandom of=access.sqlite bs=4096 count=20 conv=notrunc 2>/dev/null; rm access.sqlite-*",
+        "python3 -c \"import sqlite3; sqlite3.connect('access.sqlite').executescript('DROP TABLE read')\"",
+    ]) func anotherFileInItsPlaceIsBegun(_ deed: String) throws {
+        try TestHome.with { home in
+            let file = home.path("access.sqlite")
+            let log = AccessLog(file: file) { _, _ in }
+            noting(log)
+            note(["work/a"], in: log)
+            log.flush()
+            try home.succeed(["sh", "-c", deed])
+            note(["work/b"], in: log)
+            log.flush()
+            try waitForRows(1, "read", of: file, in: home)
+            note(["work/c"], in: log)
+            log.close()
+            try waitForRows(2, "read", of: file, in: home)
+            #expect(try AccessDatabase(file: file).lines().map(\.secret) == ["work/b", "work/c"])
         }
     }
 

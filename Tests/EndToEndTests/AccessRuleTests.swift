@@ -384,8 +384,32 @@ import Testing
                 "unshare", "-Urm", "sh", "-c", "mount --bind /bin/head '\(tool)' && '\(tool)' '\(secret)'",
             ])
             #expect(!other.output.contains("MARK") && !other.errors.isEmpty, "\(other)")
+            // A user namespace of its own, where a program may say itself which file it runs.
+            let claimed = try home.run(["unshare", "-Ur", tool, secret])
+            #expect(!claimed.output.contains("MARK") && !claimed.errors.isEmpty, "\(claimed)")
             let log = try home.passdir("access", "log", "--program", "tool").output
             #expect(log.contains("(uncertain)") && log.contains("allowed"), "\(log)")
+        }
+    }
+
+    /// What was removed while it is open may have been under any rule of its store, where that has some.
+    @Test func whatWasRemovedIsReadWhereNoRulesAre() throws {
+        try withMount { home in
+            let key = try home.makeKey("b@example.org")
+            let free = try home.makeStore("free", recipients: [key])
+            try home.addStores([free])
+            for name in ["free/text", "work/text"] {
+                try home.succeed(["sh", "-c", "echo MARK > mnt/\(name)"])
+            }
+            try set(home, "work/aws", "--deny")
+            func readAgain(_ name: String) throws -> String {
+                try home.run(["bash", "-c", "exec 3< mnt/\(name); rm mnt/\(name); cat /dev/fd/3"]).output
+            }
+            #expect(try readAgain("free/text") == "MARK\n")
+            #expect(try readAgain("work/text") == "")
+            let log = try home.passdir("access", "log").output.split(separator: "\n")
+            #expect(log.contains { $0.contains("denied") && $0.contains(" work ") }, "\(log)")
+            #expect(log.contains { $0.contains("allowed") && $0.contains(" free ") }, "\(log)")
         }
     }
 

@@ -10,12 +10,15 @@ public final class AccessDatabase: Sendable {
 
     private let queue: DatabaseQueue
     private let bounds: Bounds
+    private let file: FilePath
+    /// The device and inode of the file that was opened.
+    private let inode: [UInt]?
 
     /// Opens or creates the file.
     public convenience init(file: FilePath) throws { try self.init(file: file, bounds: Bounds()) }
 
     init(file: FilePath, bounds: Bounds) throws {
-        self.bounds = bounds
+        (self.bounds, self.file) = (bounds, file)
         do {
             queue = try Self.open(file)
         } catch let error as DatabaseError where Self.isDamage(error) {
@@ -24,13 +27,27 @@ public final class AccessDatabase: Sendable {
             }
             queue = try Self.open(file)
         }
+        inode = Self.inode(of: file)
     }
+
+    private static func inode(of file: FilePath) -> [UInt]? {
+        file.targetFacts().map { [$0.st_dev, $0.st_ino] }
+    }
+
+    /// Closes the file; nothing can be read or added from then on.
+    func close() { try? queue.close() }
+
+    /// Whether the file still lies at its place: SQLite goes on writing into one that was removed.
+    var isAtItsPlace: Bool { inode != nil && Self.inode(of: file) == inode }
 
     /// Whether an error says that the file holds no log. A file may also not be had now: held, or for want of descriptors.
     private static func isDamage(_ error: DatabaseError) -> Bool {
         [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH, .SQLITE_FORMAT]
             .contains(error.resultCode)
     }
+
+    /// Whether an error says that the file holds no log.
+    static func isDamage(_ error: any Error) -> Bool { (error as? DatabaseError).map(isDamage) ?? false }
 
     /// Whether an error says that another program holds the file.
     static func isHeld(_ error: any Error) -> Bool {

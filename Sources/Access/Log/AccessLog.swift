@@ -238,13 +238,26 @@ public final class AccessLog: Sendable {
             notices.tell([], firsts: firsts)
             return false
         } catch {
+            // Opened anew the next time, when it is set aside and begun anew.
+            if AccessDatabase.isDamage(error) {
+                opened.withLock {
+                    $0?.close()
+                    $0 = nil
+                }
+            }
             return AccessDatabase.isHeld(error)
         }
     }
 
     private func database() throws -> AccessDatabase {
         try opened.withLock { opened in
-            if let opened { return opened }
+            if let known = opened {
+                if known.isAtItsPlace { return known }
+                // First, as whoever closes a file last removes what lies beside it, by its name.
+                known.close()
+                opened = nil
+                notices.tellThatTheFileIsGone(file)
+            }
             let database = try AccessDatabase(file: file)
             opened = database
             return database

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemPackage
 
 /// What a person is told on the desktop of reads: refusals, and first reads. The same is told once a minute.
 final class AccessNotices: Sendable {
@@ -17,7 +18,10 @@ final class AccessNotices: Sendable {
         for line in refused {
             let why: String
             switch line.outcome {
-            case .denied: why = "the rule \"\(line.rule ?? "")\" denies it"
+            case .denied:
+                why =
+                    line.rule.map { "the rule \"\($0)\" denies it" }
+                    ?? "it was removed, and may have been under any of the store's rules"
             case .unanswered: why = "nobody could be asked, or nobody answered"
             // Whoever refused or interrupted it knows.
             case .declined, .interrupted, .locked, .allowed, .agreed: continue
@@ -31,6 +35,11 @@ final class AccessNotices: Sendable {
                 "\(line.program) has read \(line.secret) for the first time",
                 once: "\(line.program)\n\(line.secret)")
         }
+    }
+
+    /// Tells that somebody has taken the log's file away.
+    func tellThatTheFileIsGone(_ file: FilePath) {
+        tell("the access log \(file) was removed; a new one is begun", once: "the file")
     }
 
     private func tell(_ sentence: String, once key: String) {

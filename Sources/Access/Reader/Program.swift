@@ -9,8 +9,8 @@ public struct Program: Sendable, Hashable, Codable {
     public var path: String
     /// What tells this state of the file from another: device, inode, size and the time of its last change.
     public var fingerprint: String
-    /// Whether the file at `path` is still the one that runs: it may have been replaced or removed, or the process may see
-    /// other files there than we do.
+    /// Whether the file at `path` is still the one that runs: it may have been replaced or removed, the process may see other
+    /// files there than we do, or it may be one that says itself what it runs.
     public var isAtItsPath: Bool
 
     /// A program of these parts.
@@ -26,8 +26,9 @@ public struct Program: Sendable, Hashable, Codable {
         let mark = " (deleted)"
         var path = String(decoding: target, as: UTF8.self)
         fingerprint = Self.fingerprint(facts)
-        isAtItsPath = Self.lies(facts, at: path)
-        if !isAtItsPath, path.hasSuffix(mark) { path.removeLast(mark.count) }
+        let lies = Self.lies(facts, at: path)
+        if !lies, path.hasSuffix(mark) { path.removeLast(mark.count) }
+        isAtItsPath = lies && Self.isInOurUserNamespace(folder)
         self.path = path
     }
 
@@ -43,6 +44,15 @@ public struct Program: Sendable, Hashable, Codable {
     private static func lies(_ facts: stat, at path: String) -> Bool {
         guard let there = FilePath(path).targetFacts() else { return false }
         return there.st_dev == facts.st_dev && there.st_ino == facts.st_ino
+    }
+
+    /// Whoever has capabilities in a user namespace, as each process has in one that it makes, gives itself another executable
+    /// there (PR_SET_MM_MAP of prctl(2)), which the kernel then tells.
+    private static func isInOurUserNamespace(_ folder: borrowing ProcessFolder) -> Bool {
+        guard let own = FilePath("/proc/self/ns/user").targetFacts(),
+            let facts = folder.targetFacts(of: "ns/user")
+        else { return false }
+        return own.st_dev == facts.st_dev && own.st_ino == facts.st_ino
     }
 
     static func fingerprint(_ facts: stat) -> String {

@@ -20,7 +20,7 @@ extension MountedStore {
     func judge(_ node: Node, _ caller: Caller) -> Judgement {
         switch readPlace(of: node, caller.processID) {
         case .free: .allowed(.none)
-        case .nameless: .refused
+        case .nameless(let judge): judge.refuse(caller.processID, reading: store.name)
         case .ruled(let judge, let place): judge.judge(caller.processID, reading: place)
         }
     }
@@ -77,8 +77,8 @@ extension MountedStore {
     private enum ReadPlace {
         /// No judge has a say.
         case free
-        /// What has no name any more, and is open still, may have been under any rule of the store.
-        case nameless
+        /// What has no name any more, and is open still, may have been under any of the rules that the store has.
+        case nameless(any ReadJudge)
         /// STORE/PATH.
         case ruled(any ReadJudge, String)
     }
@@ -90,7 +90,9 @@ extension MountedStore {
         let basis = JudgedName.Basis(renames: tree.renames, store: store.name, rules: judge.inForce)
         if let place = file?.judgedName.withLock({ $0?.place(by: basis) }) { return .ruled(judge, place) }
         if isRecipientFile(node) { return .free }
-        guard let shown = tree.visibleText(of: node, behind: basis.store) else { return .nameless }
+        guard let shown = tree.visibleText(of: node, behind: basis.store) else {
+            return judge.hasRules(over: store.name) ? .nameless(judge) : .ruled(judge, store.name)
+        }
         let places = judge.judgedPlaces(of: shown)
         // Of several it depends on the reader.
         if places.count == 1 { file?.judgedName.withLock { $0 = JudgedName(basis, places[0]) } }
