@@ -93,7 +93,7 @@ public struct SecretMove {
         if source.kind == .folder {
             try checkLists()
             // It is moved whole or not at all: what may not be read is found before anything is changed.
-            for step in steps { _ = try step.from.judged(environment: environment) }
+            for step in steps { try step.from.checkMayBeShown(environment: environment) }
         }
         // Whatever lies there now must be in the history before it gives way.
         try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file), losing: loss)

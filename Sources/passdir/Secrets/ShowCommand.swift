@@ -102,10 +102,9 @@ struct ShowCommand: ParsableCommand {
         return try LockedStore.during(
             reading: access.backingPath, of: access.store, environment: environment
         ) { cancellation in
-            let objection = try CommandRead.objection(
-                toShowing: version, history, of: access, cancellation: cancellation, environment: environment)
-            if let objection { throw CommandFailure(objection) }
-            return try history.plaintext(of: file, cancellation: cancellation)
+            try CommandRead.judged(
+                version, history, of: access, cancellation: cancellation, environment: environment
+            ) { try history.plaintext(of: file, cancellation: cancellation) }
         }
     }
 }
