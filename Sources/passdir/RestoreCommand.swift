@@ -74,9 +74,8 @@ struct RestoreCommand: ParsableCommand {
         }
         let environment = CallerEnvironment.variables()
         Output.write(
-            secret: try LockedStore.during(
-                reading: access.backingPath, of: access.store, environment: environment
-            ) { cancellation in
+            secret: try LockedStore.during(reading: [access.store.name], environment: environment) {
+                cancellation in
                 try CommandRead.judged(
                     version, history, of: access, cancellation: cancellation, environment: environment
                 ) { try history.plaintext(of: file, cancellation: cancellation) }
