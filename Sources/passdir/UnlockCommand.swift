@@ -29,7 +29,7 @@ struct UnlockCommand: ParsableCommand {
         if let terminal = Terminal.path { setenv("GPG_TTY", terminal, 1) }
         let environment = CallerEnvironment.variables()
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        let locked = Set((try? client.access())?.locked ?? [])
+        let locked = try Self.locked(client, environment)
         let sharing = try Sharing(environment: environment)
         var complaints: [String] = []
         var count = 0
@@ -52,6 +52,22 @@ struct UnlockCommand: ParsableCommand {
         guard count == 0 else { return }
         let what = stores.count == 1 ? "the store \"\(stores[0])\" has no secret" : "there is no secret"
         throw CommandFailure("\(what) that any of your keys decrypts")
+    }
+
+    /// The stores that are locked; none where nothing is mounted.
+    /// - Throws: where a daemon has locks that are not seen from here, and would stay.
+    private static func locked(
+        _ client: ControlClient, _ environment: [String: String]
+    ) throws -> Set<String> {
+        do throws(ControlError) {
+            return Set(try client.access().locked)
+        } catch {
+            guard error.code == .noDaemon else { throw error }
+            if let other = OtherDaemon.find(environment: environment) {
+                throw CommandFailure(other.sentence)
+            }
+            return []
+        }
     }
 }
 

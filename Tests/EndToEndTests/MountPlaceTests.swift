@@ -48,7 +48,7 @@ import Testing
                 "your stores are mounted at \(home.mountPoint), by a daemon that is not found in this session: "
                 + "export XDG_RUNTIME_DIR=\(home.path("run"))\n"
             for runtime in [home.path("other").string, ""] {
-                for words in [["status"], ["lock"], ["unmount"], ["edit", "a"]] {
+                for words in [["status"], ["lock"], ["unlock"], ["unmount"], ["edit", "a"]] {
                     let told = try home.run(
                         ["passdir"] + words, extra: ["XDG_RUNTIME_DIR": runtime, "EDITOR": "true"])
                     #expect(told.exitCode == 1 && told.errors.hasSuffix(sentence), "\(words): \(told)")
