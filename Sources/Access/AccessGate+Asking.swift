@@ -5,20 +5,18 @@ import SystemPackage
 /// Where rules and earlier answers do not decide, a person does.
 extension AccessGate {
     /// Has a person asked about a deed, and judges it again with the answer.
-    func ask(
-        _ thread: Int32, _ known: KnownReader, _ deed: Deed, _ decision: Decision, _ rule: PlacedRule,
-        _ inForce: InForce
-    ) -> Judgement {
-        let asking = AskedDeed(deed, known, thread, decision)
+    /// - Parameter rule: the one that asks.
+    func ask(_ asking: AskedDeed, _ rule: PlacedRule) -> Judgement {
+        let (known, name) = (asking.known, asking.deed.name)
         let consent = AwaitedConsent { [log] in
             let asked = asking.state.withLock { $0 }
             asked.withdraw?()
-            log.note(known.reader, deed.name, asked.decision, .interrupted)
+            log.note(known.reader, name, asked.decision, .interrupted)
         }
         pose(rule, asking, consent)
-        let note = ReadNote(inForce) { [log] isLocked in
+        let note = ReadNote(asking) { [log] isLocked in
             let asked = asking.state.withLock { $0 }
-            log.note(known.reader, deed.name, asked.decision, isLocked ? .locked : asked.outcome)
+            log.note(known.reader, name, asked.decision, isLocked ? .locked : asked.outcome)
         }
         switch consent.takeAnswer() {
         case true?: return .allowed(note)
@@ -66,8 +64,10 @@ extension AccessGate {
 
     /// Looks at the rules again when a person has agreed: one that was set meanwhile counts, and there may be more to ask.
     private func goOn(_ asking: AskedDeed, agreedTo rule: PlacedRule, _ consent: AwaitedConsent) {
+        let inForce = inForce
         let agreed = asking.state.withLock { state in
             state.agreed.insert(rule)
+            state.inForce = inForce
             return state.agreed
         }
         switch verdict(on: asking.known, asking.deed, inForce, agreed: agreed) {

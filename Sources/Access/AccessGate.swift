@@ -7,6 +7,8 @@ public final class AccessGate: ReadJudge {
     /// Another one with each change of the rules, so that it tells decisions by former ones apart.
     public final class InForce: Sendable {
         let options: AccessOptions
+        /// Tells it from all others, also from those of other gates, for whoever cannot hold it.
+        public let id = String(UInt64.random(in: .min ... .max), radix: 16)
 
         init(_ options: AccessOptions) { self.options = options }
     }
@@ -30,9 +32,9 @@ public final class AccessGate: ReadJudge {
         questions = Questions { log.hasChanged($0) }
     }
 
-    /// Judges by these options from now on.
+    /// Judges by these options from now on. Where they are the same, decisions stay those of what is in force.
     public func use(_ options: AccessOptions) {
-        current.withLock { $0 = InForce(options) }
+        current.withLock { if $0.options != options { $0 = InForce(options) } }
         log.use(options)
         watches.store(options.isWatching, ordering: .releasing)
     }
@@ -47,8 +49,10 @@ public final class AccessGate: ReadJudge {
     public var isWatching: Bool { watches.load(ordering: .acquiring) }
 
     /// Judges one open for reading; returns at once.
-    public func judge(_ thread: Int32, reading secret: String) -> Judgement {
-        judge(thread, .reading(secret))
+    public func judge(
+        _ thread: Int32, reading secret: String, after note: ReadNote = .none
+    ) -> Judgement {
+        judge(thread, .reading(secret), after: note)
     }
 
     /// As the protocol says.
@@ -58,23 +62,32 @@ public final class AccessGate: ReadJudge {
     }
 
     /// Judges a change of the list of recipients of a folder; returns at once.
-    public func judge(_ thread: Int32, changing list: String, mayAsk: Bool = true) -> Judgement {
-        judge(thread, .changing(list: list), mayAsk: mayAsk)
+    public func judge(
+        _ thread: Int32, changing list: String, mayAsk: Bool = true, after note: ReadNote = .none
+    ) -> Judgement {
+        judge(thread, .changing(list: list), mayAsk: mayAsk, after: note)
     }
 
-    private func judge(_ thread: Int32, _ deed: Deed, mayAsk: Bool = true) -> Judgement {
+    private func judge(
+        _ thread: Int32, _ deed: Deed, mayAsk: Bool = true, after former: ReadNote = .none
+    ) -> Judgement {
         guard isWatching else { return .allowed(.none) }
         let inForce = inForce
         guard deed.concerns(inForce.options) else { return .allowed(ReadNote(inForce)) }
         let known = readers.find(thread)
-        switch verdict(on: known, deed, inForce) {
+        let agreed = former.agreed
+        switch verdict(on: known, deed, inForce, agreed: agreed) {
         case .allowed(let decision, let outcome):
-            return .allowed(note(known, deed.name, decision, outcome, inForce))
+            let note = note(known, deed.name, decision, outcome, inForce)
+            return .allowed(note.keepingAgreements(of: former))
         case .refused(let decision, let outcome):
             log.note(known.reader, deed.name, decision, outcome)
             return .refused
         case .question(let decision, let rule):
-            if mayAsk { return ask(thread, known, deed, decision, rule, inForce) }
+            if mayAsk {
+                let asking = AskedDeed(deed, known, thread, decision, inForce, agreed: agreed)
+                return ask(asking, rule)
+            }
             log.note(known.reader, deed.name, decision, .unanswered)
             return .unasked
         }
@@ -127,21 +140,23 @@ public final class AccessGate: ReadJudge {
     }
 
     /// As `judge`, but waits for the answer: for a command.
-    public func judgeAndWait(_ process: Int32, reading secret: String) -> Bool {
+    /// - Returns: the note of the read, which is written; nil where it is refused.
+    public func judgeAndWait(_ process: Int32, reading secret: String) -> ReadNote? {
         wait(judge(process, reading: secret))
     }
 
     /// As `judge`, but waits for the answer: for a command.
-    public func judgeAndWait(_ process: Int32, changing list: String) -> Bool {
+    /// - Returns: as above.
+    public func judgeAndWait(_ process: Int32, changing list: String) -> ReadNote? {
         wait(judge(process, changing: list))
     }
 
-    private func wait(_ judgement: Judgement) -> Bool {
+    private func wait(_ judgement: Judgement) -> ReadNote? {
         switch judgement {
         case .allowed(let note):
             note.read()
-            return true
-        case .refused, .unasked: return false
+            return note
+        case .refused, .unasked: return nil
         case .asked(let consent, let note):
             let answer = Monitor<Bool?>(nil)
             consent.whenAnswered { said in
@@ -149,8 +164,9 @@ public final class AccessGate: ReadJudge {
                 answer.signal()
             }
             let isAllowed = answer.waiting { said, _ in said.map { .done($0) } ?? .wait(until: nil) }
-            if isAllowed { note.read() }
-            return isAllowed
+            guard isAllowed else { return nil }
+            note.read()
+            return note
         }
     }
 

@@ -53,6 +53,8 @@ final class AskedDeed: Sendable {
     struct State: Sendable {
         /// What the rules say as far as is known.
         var decision: Decision
+        /// By which rules that is.
+        var inForce: AccessGate.InForce
         /// What it is noted as once it is done.
         var outcome = AccessOutcome.agreed
         /// The rules whose questions were answered with yes.
@@ -66,8 +68,12 @@ final class AskedDeed: Sendable {
     let thread: Int32
     let state: Mutex<State>
 
-    init(_ deed: Deed, _ known: KnownReader, _ thread: Int32, _ decision: Decision) {
+    /// - Parameter agreed: the rules whose questions were answered with yes for this very deed before.
+    init(
+        _ deed: Deed, _ known: KnownReader, _ thread: Int32, _ decision: Decision,
+        _ inForce: AccessGate.InForce, agreed: Set<PlacedRule>
+    ) {
         (self.deed, self.known, self.thread) = (deed, known, thread)
-        state = Mutex(State(decision: decision))
+        state = Mutex(State(decision: decision, inForce: inForce, agreed: agreed))
     }
 }

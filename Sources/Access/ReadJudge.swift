@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Judges every read of a secret before anything is decrypted: the one place that a mount and a command ask.
 ///
 /// What reads is named by the id of a thread, as the kernel tells it with a request, and a secret by STORE/PATH, as the mount
@@ -7,15 +9,18 @@ public protocol ReadJudge: Sendable {
     var isWatching: Bool { get }
 
     /// Judges one open for reading; returns at once.
-    func judge(_ thread: Int32, reading secret: String) -> Judgement
+    /// - Parameter note: of the same open as it was judged before the rules changed: what a person agreed to for it counts.
+    func judge(_ thread: Int32, reading secret: String, after note: ReadNote) -> Judgement
 
     /// Refuses a read of what cannot be judged, and notes it as one of a store.
     func refuse(_ thread: Int32, reading store: String) -> Judgement
 
     /// Judges a change of a list of recipients, STORE/FOLDER/LIST, as a read of all that lies below its folder, whose readers it
     /// says; returns at once. Where no rules hold there, nobody is looked at, and nothing is noted.
-    /// - Parameter mayAsk: whether it can wait for a person; where it cannot, and one would have to be asked, it is `unasked`.
-    func judge(_ thread: Int32, changing list: String, mayAsk: Bool) -> Judgement
+    /// - Parameters:
+    ///   - mayAsk: whether it can wait for a person; where it cannot, and one would have to be asked, it is `unasked`.
+    ///   - note: as above.
+    func judge(_ thread: Int32, changing list: String, mayAsk: Bool, after note: ReadNote) -> Judgement
 
     /// What is in force: another object with each change of the rules. Whoever has waited since a change is judged again.
     var inForce: AccessGate.InForce { get }
@@ -57,12 +62,49 @@ public enum Judgement: Sendable {
 
 /// A line of the log that waits for what becomes of a read which may take place.
 public struct ReadNote: Sendable {
-    /// By what it was judged; nil where it was not.
-    public let inForce: AccessGate.InForce?
+    private enum Basis {
+        case rules(AccessGate.InForce)
+        case question(AskedDeed)
+    }
+
+    private let basis: Basis?
+    /// What a person was asked about the same read before.
+    private var former: [AskedDeed] = []
     private let write: (@Sendable (_ isLocked: Bool) -> Void)?
 
+    /// By what it was judged, with a question by what its answer was; nil where it was not.
+    public var inForce: AccessGate.InForce? {
+        switch basis {
+        case .rules(let inForce): inForce
+        case .question(let asking): asking.state.withLock { $0.inForce }
+        case nil: nil
+        }
+    }
+
     init(_ inForce: AccessGate.InForce?, _ write: (@Sendable (_ isLocked: Bool) -> Void)? = nil) {
-        (self.inForce, self.write) = (inForce, write)
+        (basis, self.write) = (inForce.map { .rules($0) }, write)
+    }
+
+    /// Of a read that a person is asked about.
+    init(_ asking: AskedDeed, _ write: @escaping @Sendable (_ isLocked: Bool) -> Void) {
+        (basis, self.write) = (.question(asking), write)
+    }
+
+    private var questions: [AskedDeed] {
+        if case .question(let asking) = basis { former + [asking] } else { former }
+    }
+
+    /// The rules whose questions a person has answered with yes for this very read, by the program that makes it still.
+    var agreed: Set<PlacedRule> {
+        questions.filter { $0.known.reader.isUnknown || $0.known.isStillThere }
+            .reduce(into: []) { agreed, asking in agreed.formUnion(asking.state.withLock { $0.agreed }) }
+    }
+
+    /// The note of the same read, for which what was agreed to before counts, too.
+    public func keepingAgreements(of other: ReadNote) -> ReadNote {
+        var note = self
+        note.former += other.questions
+        return note
     }
 
     /// Of a read that was not judged.

@@ -38,8 +38,9 @@ extension MountService {
         }
     }
 
-    func mayChange(list: String, command: Int32) -> Bool {
-        isOfStore(list) && gate.judgeAndWait(CommandRead.reader(of: command), changing: list)
+    func judge(changing list: String, command: Int32) -> ReadVerdict {
+        guard isOfStore(list) else { return ReadVerdict(isAllowed: false) }
+        return ReadVerdict(gate.judgeAndWait(CommandRead.reader(of: command), changing: list))
     }
 
     /// No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.
@@ -48,9 +49,12 @@ extension MountService {
             && stores.known.contains(where: { secret.hasPrefix($0.name + "/") })
     }
 
-    func mayRead(_ secret: String, command: Int32) -> Bool {
-        guard isOfStore(secret) else { return false }
-        let process = CommandRead.reader(of: command)
-        return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
+    func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict {
+        guard isOfStore(secret) else { return ReadVerdict(isAllowed: false) }
+        var verdict = gate.verdict(onReading: secret, by: command, judgedBy: former)
+        verdict.isLocked = stores.known.contains {
+            secret.hasPrefix($0.name + "/") && locks.isLocked($0.definition.identifier)
+        }
+        return verdict
     }
 }

@@ -136,7 +136,10 @@ final class MountService: Sendable {
 
     private static func refuseSecondDaemon(_ environment: [String: String]) throws(DaemonError) {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        guard let report = try? client.status(limit: .seconds(5)) else { return }
+        guard let report = try? client.status(limit: .seconds(5)) else {
+            guard let other = OtherDaemon.find(environment: environment) else { return }
+            throw DaemonError(message: other.sentence)
+        }
         guard report.mount.isFinishing != true else {
             throw DaemonError(
                 message:

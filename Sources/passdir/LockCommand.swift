@@ -9,9 +9,12 @@ struct LockCommand: ParsableCommand {
         abstract: "Forget decrypted secrets and refuse reads until you unlock.",
         discussion: """
             Wipes the decrypted secrets of the stores from memory and makes gpg-agent forget all passphrases (setting \
-            lock.agent). From then on reading fails with "Permission denied", also in programs that have a file open, until \
-            you enter a passphrase or run 'passdir unlock'; opening a file fails with "Inappropriate ioctl for device" if a \
-            passphrase is needed and there is no terminal or display to ask on. Listing and saving still work, and nothing unsaved is lost.
+            lock.agent). Listing and saving still work, and nothing unsaved is lost.
+
+            The next program that opens a secret makes you enter the passphrase, or asks whether to unlock the store if none is \
+            needed; 'passdir unlock' does it beforehand. Until then, or if you refuse, reading fails with "Permission denied", \
+            also in programs that have a file open. Opening fails with "Inappropriate ioctl for device" if a passphrase is \
+            needed and there is no terminal or display to ask on.
 
             passdir can lock by itself: see the settings lock.idle, lock.screen, lock.suspend and lock.logout.
 

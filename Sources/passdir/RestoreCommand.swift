@@ -74,14 +74,11 @@ struct RestoreCommand: ParsableCommand {
         }
         let environment = CallerEnvironment.variables()
         Output.write(
-            secret: try LockedStore.during(
-                reading: access.backingPath, of: access.store, environment: environment
-            ) { cancellation in
-                let objection = try CommandRead.objection(
-                    toShowing: version, history, of: access, cancellation: cancellation,
-                    environment: environment)
-                if let objection { throw CommandFailure(objection) }
-                return try history.plaintext(of: file, cancellation: cancellation)
+            secret: try LockedStore.during(reading: [access.store.name], environment: environment) {
+                cancellation in
+                try CommandRead.judged(
+                    version, history, of: access, cancellation: cancellation, environment: environment
+                ) { try history.plaintext(of: file, cancellation: cancellation) }
             })
     }
 
@@ -90,19 +87,21 @@ struct RestoreCommand: ParsableCommand {
     ) throws {
         var wanted: [(path: FilePath, text: SecretBytes)] = []
         var failed = 0
+        let environment = CallerEnvironment.variables()
         try PromptInterruption.during { cancellation in
-            let objection = try CommandRead.objection(
-                toShowing: version, history, of: access, onlyRenamed: true, cancellation: cancellation,
-                environment: CallerEnvironment.variables())
-            if let objection { throw CommandFailure(objection) }
-            for file in version.files {
-                do throws(StoreHistory.Failure) {
-                    let text = try history.plaintext(of: file, cancellation: cancellation)
-                    if !history.isPresent(file, text, cancellation: cancellation) {
-                        wanted.append((file.path, text))
+            try CommandRead.judged(
+                version, history, of: access, onlyRenamed: true, cancellation: cancellation,
+                environment: environment
+            ) {
+                for file in version.files {
+                    do throws(StoreHistory.Failure) {
+                        let text = try history.plaintext(of: file, cancellation: cancellation)
+                        if !history.isPresent(file, text, cancellation: cancellation) {
+                            wanted.append((file.path, text))
+                        }
+                    } catch {
+                        try pass(over: error, in: version, &failed)
                     }
-                } catch {
-                    try pass(over: error, in: version, &failed)
                 }
             }
         }

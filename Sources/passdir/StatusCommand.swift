@@ -8,9 +8,10 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show the mount and how its stores are doing.",
         discussion: """
-            For each store: its folder and branch, the changes to commit, the commits to push, the last commit and push, the \
-            last error, and failed saves that are kept in memory. The exit status is 1 while there are such saves. If \
-            nothing is mounted, it says so, examines the stores itself, and exits with status 1.
+            For each store: its folder and branch, whether it is locked, the changes to commit, the commits to push, the last \
+            commit and push, the last error, and failed saves that are kept in memory. The exit status is 1 while there are \
+            such saves. If nothing is mounted, it shows what it can find out about the stores itself, says that nothing is \
+            mounted, and exits with status 1.
 
             With --follow, it prints the status again whenever something changes, such as the progress of a change of \
             recipients, until the mount ends or you press Ctrl-C.

@@ -8,12 +8,14 @@ import System
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Enter the passphrases that a store needs in this terminal.",
+        abstract: "Undo 'passdir lock', and enter passphrases in this terminal.",
         discussion: """
-            When a program reads a secret, gpg-agent asks for the passphrase in the program's terminal or on its display. If \
-            the program has neither, gpg-agent uses the terminal where you ran 'passdir mount', which may be closed by now. \
-            After 'passdir unlock', gpg-agent remembers the passphrases of the store's keys for as long as its settings \
-            allow, and programs can read again. It also undoes 'passdir lock'.
+            Lets programs read the stores again after 'passdir lock'. It asks here for the passphrases of the stores' keys, \
+            unless gpg-agent knows them; gpg-agent remembers them for as long as its settings allow.
+
+            That also serves stores that are not locked: gpg-agent asks for a passphrase in the terminal or on the display of \
+            the program that reads a secret. If the program has neither, it uses the terminal where you ran 'passdir mount', \
+            which may be closed by now.
 
             Example: passdir unlock work
             """
@@ -27,7 +29,7 @@ struct UnlockCommand: ParsableCommand {
         if let terminal = Terminal.path { setenv("GPG_TTY", terminal, 1) }
         let environment = CallerEnvironment.variables()
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
-        let locked = Set((try? client.access())?.locked ?? [])
+        let locked = try Self.locked(client, environment)
         let sharing = try Sharing(environment: environment)
         var complaints: [String] = []
         var count = 0
@@ -50,6 +52,22 @@ struct UnlockCommand: ParsableCommand {
         guard count == 0 else { return }
         let what = stores.count == 1 ? "the store \"\(stores[0])\" has no secret" : "there is no secret"
         throw CommandFailure("\(what) that any of your keys decrypts")
+    }
+
+    /// The stores that are locked; none where nothing is mounted.
+    /// - Throws: where a daemon has locks that are not seen from here, and would stay.
+    private static func locked(
+        _ client: ControlClient, _ environment: [String: String]
+    ) throws -> Set<String> {
+        do throws(ControlError) {
+            return Set(try client.access().locked)
+        } catch {
+            guard error.code == .noDaemon else { throw error }
+            if let other = OtherDaemon.find(environment: environment) {
+                throw CommandFailure(other.sentence)
+            }
+            return []
+        }
     }
 }
 

@@ -9,10 +9,12 @@ struct UnmountCommand: ParsableCommand {
         commandName: "unmount",
         abstract: "Unmount your stores.",
         discussion: """
-            Commits and pushes pending changes, then returns. It reports anything that could not be committed or pushed in \
-            time, but the exit status is still 0. It refuses if files in the mount are open, or a command of \
-            'passdir run --files' runs, and names these programs, or if failed saves are still in memory; 'passdir \
-            status' lists those.
+            The stores stay where they are, encrypted, and are no longer shown as files. It refuses if files in the mount are \
+            open, or a command of 'passdir run --files' runs, and names these programs, or if failed saves are still in \
+            memory; 'passdir status' lists those.
+
+            It returns when pending changes are committed and pushed. What could not be in time is reported and left to the \
+            next mount; the exit status is still 0.
 
             Example: passdir unmount
             """

@@ -5,8 +5,11 @@ import Testing
 
 /// A person is asked who may read.
 @Suite struct AccessQuestionTests {
-    /// A pinentry that writes down what it is told, waits for the file `go`, and answers CONFIRM with what the file `answer` holds.
-    private func usePinentry(_ home: TestHome, _ answer: String, waits: Bool = false) throws {
+    /// A pinentry that writes down what it is told, waits for the file `go`, and answers CONFIRM with what the file `answer` holds;
+    /// a passphrase it enters when the file `enter` is there.
+    private func usePinentry(
+        _ home: TestHome, _ answer: String, passphrase: String = "", waits: Bool = false
+    ) throws {
         try home.write(answer + "\n", to: "answer")
         if !waits { try home.write("", to: "go") }
         try home.write(
@@ -17,6 +20,7 @@ import Testing
                 echo "$word $rest" >> '\(home.path("told"))'
                 case "$word" in
                 CONFIRM) while [ ! -e '\(home.path("go"))' ]; do sleep 0.02; done; cat '\(home.path("answer"))' ;;
+                GETPIN) while [ ! -e '\(home.path("enter"))' ]; do sleep 0.02; done; echo 'D \(passphrase)'; echo OK ;;
                 BYE) echo OK; exit 0 ;;
                 *) echo OK ;;
                 esac
@@ -387,6 +391,105 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A rule that is set while a command asks for a passphrase counts for the command, and so does a lock: nothing of the
+    ///   secret is printed, copied or told.
+    @Test(arguments: [true, false]) func aRuleThatIsSetAtTheCommandsPromptCounts(_ isMounted: Bool) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "correct horse")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("aws/key", "MARK\notpauth://totp/x?secret=JBSWY3DPEHPK3PXP\n")
+            try home.addStores([store])
+            try home.write("passdir://work/aws/key#first\n", to: "template")
+            if isMounted { try home.mount() }
+            let commits = try store.git("rev-list", "--count", "HEAD")
+            /// - Parameter change: what is done while the prompt is open.
+            func read(_ command: String, during change: [String]) throws -> ProgramResult {
+                let pinentry = try home.usePinentry(.block("correct horse"))
+                defer { try? pinentry.release() }
+                let before = pinentry.promptCount()
+                // What starts the command reads.
+                let reader = try home.start(
+                    ["sh", "-c", "passdir \(command); exit $?"], extra: ["EDITOR": "cat"])
+                try home.waitUntil("\(command) asks for the passphrase") {
+                    pinentry.promptCount() == before + 1
+                }
+                try home.succeed(["passdir"] + change)
+                try pinentry.release()
+                let ended = try reader.wait(limit: .seconds(20))
+                #expect(pinentry.promptCount() == before + 1, "\(command)")
+                return ended
+            }
+            let commands = [
+                "show work/aws/key", "show work/aws/key --otp", "show work/aws/key --at HEAD", "grep MARK",
+                "otp work/aws/key", "render template",
+                "run --env X=passdir://work/aws/key#first -- printenv X",
+                "restore work/aws/key --at HEAD --show",
+                "cp work/aws/key work/copy", "generate --in-place work/aws/key", "health",
+            ]
+            for command in commands + (isMounted ? ["edit work/aws/key"] : []) {
+                let ended = try read(command, during: ["access", "set", "work/aws", "--deny-under", "sh"])
+                #expect(ended.exitCode == 1 && !ended.output.contains("MARK"), "\(command): \(ended)")
+                #expect(
+                    ended.errors.contains("the access rules refuse reading work/aws/key"),
+                    "\(command): \(ended)")
+                try home.succeed(["passdir", "access", "unset", "work/aws"])
+            }
+            #expect(try store.git("rev-list", "--count", "HEAD") == commits)
+            // One that lets it in lets it in, and nobody is asked for what is as it was.
+            let other = try read(
+                "show work/aws/key", during: ["access", "set", "work", "--deny-under", "cat"])
+            #expect(other.output.hasPrefix("MARK"), "\(other)")
+            if isMounted {
+                try home.configure(["lock.agent": "false"])
+                let locked = try read("show work/aws/key", during: ["lock"])
+                #expect(
+                    locked.output == "" && locked.errors == "passdir: work is locked; passdir unlock work\n",
+                    "\(locked)")
+                try home.unmount()
+            }
+        }
+    }
+
+    /// Holds:
+    /// - Who has agreed to an open is asked no second time for it where other rules change, also of a program that cannot be
+    ///   seen, of which no answer is kept.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root makes a namespace of processes without one of users"),
+        arguments: ["work/aws/key", ".passdir/at/HEAD/work/aws/key"], ["", "correct horse"])
+    func whoHasAgreedIsNotAskedAgain(_ name: String, passphrase: String) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: passphrase)
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("aws/key", "MARK\n")
+            try home.addStores([store])
+            // It knows the passphrase from making the key.
+            try home.succeed(["gpgconf", "--kill", "gpg-agent"])
+            try home.mountOutOfSight()
+            try usePinentry(home, "OK", passphrase: passphrase, waits: true)
+            unlink(home.path("go").string)
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            let reader = try home.start(["cat", home.visible(name).string])
+            try home.waitUntil("a question is asked") { questions(home) == 1 }
+            #expect(try home.text(of: "told").contains("cannot be seen from here"))
+            func setAnother(_ number: Int) throws {
+                try home.succeed(["passdir", "access", "set", "work/other\(number)", "--deny"])
+            }
+            try setAnother(1)
+            try home.write("", to: "go")
+            if !passphrase.isEmpty {
+                try home.waitUntil("a passphrase is asked for") {
+                    try home.text(of: "told").contains("GETPIN")
+                }
+                try setAnother(2)
+                try home.write("", to: "enter")
+            }
+            let ended = try reader.wait(limit: .seconds(20))
+            #expect(ended.output == "MARK\n" && questions(home) == 1, "\(ended)")
+            try home.unmount()
+        }
+    }
+
     /// As above, of the question whether a locked store is to be read again.
     @Test func aRuleThatIsSetBeforeAStoreIsUnlockedCounts() throws {
         try withMount(["aws/key"]) { home in
@@ -439,6 +542,18 @@ import Testing
                 ["tail", secret], [TerminalStep(at: "Refuse", type: "\u{3}")],
                 extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
             #expect(ended.exitCode != 0 && !ended.output.contains("MARK"), "\(ended.output)")
+        }
+    }
+}
+
+extension TestHome {
+    /// Mounts with a daemon in a namespace of processes of its own, which sees none of those that open its files.
+    fileprivate func mountOutOfSight() throws {
+        let daemon = try start(
+            ["unshare", "--pid", "--fork", "passdir", "mount", "--foreground", mountPoint.string])
+        try waitUntil("the stores are mounted") {
+            if daemon.hasEnded { throw TestFailure("the daemon has ended") }
+            return try passdir("status").exitCode == 0
         }
     }
 }

@@ -109,6 +109,93 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - On a terminal, `cp`, `mv`, `grep`, `health`, `render` and `run` unlock the stores that they read, too: with one question where
+    ///   no passphrase would be asked for. `grep` and `health` go on without what stays locked, and name it. Where nothing is
+    ///   read, nothing is asked.
+    @Test(arguments: ["", "sesame"]) func aCommandOfManySecretsUnlocks(_ passphrase: String) throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: passphrase)
+            let stores = try ["private", "work"].map { try home.makeStore($0, recipients: [key]) }
+            for (name, store) in zip(["private", "work"], stores) {
+                for secret in ["a", "b"] { try store.insert(secret, "monkey\nfrom \(name)/\(secret)\n") }
+            }
+            try home.addStores(stores)
+            try home.write("passdir://private/a#first passdir://work/a#first\n", to: "template")
+            var pinentry = try home.usePinentry(.answer(passphrase))
+            try home.mount()
+            func typed(_ words: [String], locked: [String] = [], answer: String = "y\n") throws
+                -> ProgramResult
+            {
+                try home.succeed(["passdir", "lock"] + locked)
+                return try home.onTerminal(
+                    ["passdir"] + words, [TerminalStep(at: " [y/N] ", type: answer)])
+            }
+            func isLocked(_ store: String) throws -> Bool { try home.status().store(store).locked != nil }
+            let (one, both) = (
+                "work is locked. Unlock it? [y/N] ", "private, work are locked. Unlock them? [y/N] "
+            )
+            let reading: [([String], String)] = [
+                (["cp", "work/a", "work/c"], one), (["mv", "work/c", "private/c"], one),
+                (["grep", "from"], both),
+                (["render", "template"], both), (["health", "work"], one), (["health"], both),
+                (["run", "--env", "X=passdir://work/a#first", "--", "printenv", "X"], one),
+            ]
+            for (words, question) in reading {
+                let prompts = pinentry.promptCount()
+                let done = try typed(words)
+                // The passwords are weak.
+                #expect(done.exitCode == (words[0] == "health" ? 1 : 0), "\(words): \(done)")
+                #expect(!done.output.contains("is locked;"), "\(words): \(done)")
+                #expect(done.output.contains(question) == passphrase.isEmpty, "\(words): \(done)")
+                #expect(try !isLocked("work") && isLocked("private") == (question == one), "\(words)")
+                // One prompt a key, however many stores.
+                #expect(pinentry.promptCount() == prompts + (passphrase.isEmpty ? 0 : 1), "\(words)")
+            }
+            // Only names change, or are looked at.
+            for words in [["mv", "work/b", "work/renamed"], ["health", "--names-only"]] {
+                let done = try typed(words)
+                #expect(done.exitCode == 0 && !done.output.contains("Unlock"), "\(words): \(done)")
+                #expect(try isLocked("work"), "\(words)")
+            }
+            try home.succeed(["passdir", "mv", "work/renamed", "work/b"])
+            // Whoever does not agree.
+            if !passphrase.isEmpty { pinentry = try home.usePinentry(.cancel) }
+            for words in [["cp", "work/a", "work/d"], ["render", "template"]] {
+                let no = try typed(words, answer: "n\n")
+                #expect(
+                    no.exitCode == 1
+                        && no.output.contains(passphrase.isEmpty ? "still locked" : "cannot be unlocked")
+                        && !no.output.contains("monkey"), "\(words): \(no)")
+            }
+            if passphrase.isEmpty {
+                try home.succeed(["passdir", "unlock"])
+                let found = try typed(["grep", "from"], locked: ["work"], answer: "n\n")
+                #expect(
+                    found.exitCode == 1 && found.output.contains("private/a:\n")
+                        && found.output.contains("passdir: work is locked; passdir unlock work\n")
+                        && !found.output.contains("work/a:\n"), "\(found)")
+                let looked = try typed(["health"], locked: ["work"], answer: "n\n")
+                #expect(
+                    looked.exitCode == 1 && looked.output.contains("private/a")
+                        && looked.output.contains("not looked at: work/a: work is locked"), "\(looked)")
+            } else {
+                let found = try typed(["grep", "from"])
+                #expect(
+                    found.exitCode == 1 && found.output.contains("work cannot be unlocked")
+                        && found.output.contains("passdir: work is locked; passdir unlock work\n"), "\(found)"
+                )
+            }
+            // Without a terminal they say what to do.
+            for words in [["cp", "work/a", "work/d"], ["grep", "from"], ["render", "template"]] {
+                let nobody = try home.run(["passdir"] + words)
+                #expect(
+                    nobody.exitCode == 1 && nobody.errors.contains("is locked; passdir unlock"), "\(nobody)")
+            }
+            try home.unmount()
+        }
+    }
+
     /// Whoever is added could read all of it.
     @Test func recipientsOfALockedStoreStay() throws {
         try TestHome.guarded { home in

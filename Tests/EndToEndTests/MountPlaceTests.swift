@@ -36,7 +36,7 @@ import Testing
 
     /// Holds:
     /// - Where XDG_RUNTIME_DIR is another one than where the stores were mounted, or none, commands say that they are mounted, and
-    ///   what to set.
+    ///   what to set; so does `mount`, which mounts them nowhere else.
     @Test func aMountOfAnotherSessionIsTold() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
@@ -48,10 +48,18 @@ import Testing
                 "your stores are mounted at \(home.mountPoint), by a daemon that is not found in this session: "
                 + "export XDG_RUNTIME_DIR=\(home.path("run"))\n"
             for runtime in [home.path("other").string, ""] {
-                for words in [["status"], ["lock"], ["unmount"], ["edit", "a"]] {
+                for words in [["status"], ["lock"], ["unlock"], ["unmount"], ["edit", "a"]] {
                     let told = try home.run(
                         ["passdir"] + words, extra: ["XDG_RUNTIME_DIR": runtime, "EDITOR": "true"])
                     #expect(told.exitCode == 1 && told.errors.hasSuffix(sentence), "\(words): \(told)")
+                }
+                let elsewhere = home.path("elsewhere").string
+                for words in [
+                    [home.mountPoint.string], ["--foreground", home.mountPoint.string], [elsewhere],
+                ] {
+                    let told = try home.run(
+                        ["passdir", "mount"] + words, extra: ["XDG_RUNTIME_DIR": runtime])
+                    #expect(told.exitCode == 1 && told.errors == "passdir: " + sentence, "\(words): \(told)")
                 }
             }
             try home.unmount()

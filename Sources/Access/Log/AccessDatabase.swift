@@ -22,12 +22,17 @@ public final class AccessDatabase: Sendable {
         do {
             queue = try Self.open(file)
         } catch let error as DatabaseError where Self.isDamage(error) {
-            for suffix in ["", "-wal", "-shm"] {
-                try? FilePath(file.string + suffix).rename(to: FilePath(file.string + ".damaged" + suffix))
-            }
+            Self.setAside(file)
             queue = try Self.open(file)
         }
         inode = Self.inode(of: file)
+    }
+
+    /// Puts a file that holds no log out of the way, for who wants to look at it.
+    static func setAside(_ file: FilePath) {
+        for suffix in ["", "-wal", "-shm"] {
+            try? FilePath(file.string + suffix).rename(to: FilePath(file.string + ".damaged" + suffix))
+        }
     }
 
     private static func inode(of file: FilePath) -> [UInt]? {

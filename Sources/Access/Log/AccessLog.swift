@@ -238,11 +238,12 @@ public final class AccessLog: Sendable {
             notices.tell([], firsts: firsts)
             return false
         } catch {
-            // Opened anew the next time, when it is set aside and begun anew.
+            // The next time another one is begun.
             if AccessDatabase.isDamage(error) {
                 opened.withLock {
                     $0?.close()
                     $0 = nil
+                    AccessDatabase.setAside(file)
                 }
             }
             return AccessDatabase.isHeld(error)

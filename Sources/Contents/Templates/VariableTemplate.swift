@@ -75,9 +75,9 @@ public struct VariableTemplate: Sendable {
         return output.finish()
     }
 
-    /// Whether there is a reference in the value.
-    public var hasReferences: Bool {
-        pieces.contains { piece in if case .reference = piece { true } else { false } }
+    /// The references in the value.
+    public var references: [TemplateReference] {
+        pieces.compactMap { piece in if case .reference(let reference) = piece { reference } else { nil } }
     }
 
     /// The reference that is all of the value, as it is written; nil where there is none, or more than it.

@@ -5,29 +5,26 @@ public import Sync
 import SystemPackage
 
 extension CommandRead {
-    /// As `objection(toShowing:ofStore:environment:)`, of a version of a secret: by its name, and by those that it was renamed to
-    /// since, for a renamed secret is what it was.
+    /// As above, of a version of a secret: by its name, and by those that it was renamed to since, for a renamed secret is what it
+    /// was.
     ///
     /// - Parameter onlyRenamed: for what is put back and not shown: its own name has the rules that it had.
-    /// - Throws: why nothing can be said.
-    public static func objection(
-        toShowing version: StoreHistory.Version, _ history: StoreHistory, of access: StoreAccess,
-        onlyRenamed: Bool = false, cancellation: Cancellation, environment: [String: String]
-    ) throws -> String? {
+    public static func judged<Value>(
+        _ version: StoreHistory.Version, _ history: StoreHistory, of access: StoreAccess,
+        onlyRenamed: Bool = false, cancellation: Cancellation, environment: [String: String],
+        _ decrypt: () throws -> Value
+    ) throws -> Value {
         let store = access.store
-        let hasRules = try !AccessOptions(Daemon.configuration(environment)).rules.isEmpty
-        let later =
-            hasRules
-            ? try history.laterNames(since: version, cancellation: cancellation) : [:]
-        for file in version.files {
-            for name in (onlyRenamed ? [] : [file.path])
-                + (later[file.path] ?? []).sorted(by: { $0.string < $1.string })
-            {
-                let objection = try objection(
-                    toShowing: store.visiblePath(of: name), ofStore: store.name, environment: environment)
-                if let objection { return objection }
-            }
+        func names() throws -> [FilePath] {
+            let hasRules = try !AccessOptions(Daemon.configuration(environment)).rules.isEmpty
+            let later =
+                hasRules
+                ? try history.laterNames(since: version, cancellation: cancellation) : [:]
+            return version.files.flatMap { file in
+                (onlyRenamed ? [] : [file.path])
+                    + (later[file.path] ?? []).sorted(by: { $0.string < $1.string })
+            }.map { store.visiblePath(of: $0) }
         }
-        return nil
+        return try judged(names, ofStore: store.name, environment: environment, decrypt)
     }
 }

@@ -28,19 +28,51 @@ public enum CommandRead {
         return Int32(String(decoding: target, as: UTF8.self)) ?? 0
     }
 
-    /// Why whoever started this command may not be shown a secret, as a sentence without a full stop; nil where it may. Waits
-    /// while a person is asked.
+    /// Runs what decrypts secrets of a store, for whoever started this command: judged before, which waits while a person is
+    /// asked, and once more behind it, as `decrypt` may have waited for a passphrase: rules that were set meanwhile count, and so
+    /// does a lock.
+    ///
+    /// - Parameter paths: the names by which it is judged, as the mount shows them; asked for each time.
+    /// - Throws: one sentence where it may not be shown, or nothing can be said; what `decrypt` throws.
+    static func judged<Value>(
+        _ paths: () throws -> [FilePath], ofStore store: String, environment: [String: String],
+        _ decrypt: () throws -> Value
+    ) throws -> Value {
+        var judgedBy: [FilePath: String] = [:]
+        for path in try paths() {
+            judgedBy[path] = try check(path, ofStore: store, environment: environment)
+        }
+        let value = try decrypt()
+        for path in try paths() {
+            let verdict = try verdict(
+                on: "\(store)/\(path)", judgedBy: judgedBy[path], environment: environment)
+            if verdict.isLocked == true { throw DaemonError(message: lockedSentence(store)) }
+            guard verdict.isAllowed else { throw refusal(of: "\(store)/\(path)") }
+        }
+        return value
+    }
+
+    /// Judges that whoever started this command may be shown a secret. Waits while a person is asked.
     ///
     /// - Parameter path: as the mount shows it.
-    /// - Throws: why nothing can be said.
-    public static func objection(
-        toShowing path: FilePath, ofStore store: String, environment: [String: String]
+    /// - Returns: what it was judged by.
+    /// - Throws: one sentence where it may not, or nothing can be said.
+    static func check(
+        _ path: FilePath, ofStore store: String, environment: [String: String]
     ) throws -> String? {
-        if let objection = lockObjection(ofStore: store, environment: environment) { return objection }
-        let secret = "\(store)/\(path)"
-        if try isAllowed(secret, environment: environment) { return nil }
-        return
-            "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
+        if let objection = lockObjection(ofStore: store, environment: environment) {
+            throw DaemonError(message: objection)
+        }
+        let verdict = try verdict(on: "\(store)/\(path)", environment: environment)
+        guard verdict.isAllowed else { throw refusal(of: "\(store)/\(path)") }
+        return verdict.judgedBy
+    }
+
+    private static func refusal(of secret: String) -> DaemonError {
+        DaemonError(
+            message:
+                "the access rules refuse reading \(secret): passdir access log \(ShellWord.quoted(secret)) says why"
+        )
     }
 
     /// Why whoever started this command may not change whom a folder is encrypted to, as a sentence without a full stop; nil where
@@ -53,7 +85,7 @@ public enum CommandRead {
     ) throws -> String? {
         let place = folder.isEmpty ? store : "\(store)/\(folder)"
         let list = "\(place)/\(Store.recipientFileName)"
-        if try isAllowed(list, changes: true, environment: environment) { return nil }
+        if try verdict(on: list, changes: true, environment: environment).isAllowed { return nil }
         return
             "the access rules refuse changing who can read \(place): passdir access log \(ShellWord.quoted(place)) says why"
     }
@@ -62,7 +94,11 @@ public enum CommandRead {
     static func lockObjection(ofStore store: String, environment: [String: String]) -> String? {
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         guard let locked = try? client.access().locked, locked.contains(store) else { return nil }
-        return "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
+        return lockedSentence(store)
+    }
+
+    private static func lockedSentence(_ store: String) -> String {
+        "\(store) is locked; passdir unlock \(ShellWord.quoted(store))"
     }
 
     /// What judges without a daemon, one for all that a command reads: an answer counts for the whole command, and the log is opened
@@ -85,13 +121,15 @@ public enum CommandRead {
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - changes: whether it is a list of recipients, and is changed.
+    ///   - former: what the same read was judged by before.
     /// - Throws: why nothing can be said.
-    private static func isAllowed(
-        _ secret: String, changes: Bool = false, environment: [String: String]
-    ) throws -> Bool {
+    private static func verdict(
+        on secret: String, changes: Bool = false, judgedBy former: String? = nil,
+        environment: [String: String]
+    ) throws -> ReadVerdict {
         do throws(ControlError) {
             return try ControlClient(socket: Daemon.controlSocket(environment: environment))
-                .mayRead(secret, changes: changes)
+                .judge(reading: secret, changes: changes, judgedBy: former)
         } catch {
             guard error.code == .noDaemon else { throw error }
         }
@@ -100,10 +138,23 @@ public enum CommandRead {
         gate.use(options)
         // The command may end right behind this.
         defer { gate.writeWholeLog() }
-        let process = reader(of: own)
-        if changes { return gate.judgeAndWait(process, changing: secret) }
-        return gate.judgeAndWait(process, reading: gate.judgedPlace(of: secret, reader: process))
+        if changes { return ReadVerdict(gate.judgeAndWait(reader(of: own), changing: secret)) }
+        return gate.verdict(onReading: secret, by: own, judgedBy: former)
     }
+}
+
+extension AccessGate {
+    /// Judges a read for whoever started a command, where other rules than before are in force; waits while a person is asked.
+    func verdict(onReading secret: String, by command: Int32, judgedBy former: String?) -> ReadVerdict {
+        if let former, former == inForce.id { return ReadVerdict(isAllowed: true, judgedBy: former) }
+        let process = CommandRead.reader(of: command)
+        return ReadVerdict(judgeAndWait(process, reading: judgedPlace(of: secret, reader: process)))
+    }
+}
+
+extension ReadVerdict {
+    /// - Parameter note: of the read; nil where it is refused.
+    init(_ note: ReadNote?) { self.init(isAllowed: note != nil, judgedBy: note?.inForce?.id) }
 }
 
 extension Daemon {

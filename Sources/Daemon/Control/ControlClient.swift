@@ -137,18 +137,21 @@ public struct ControlClient: Sendable {
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - changes: whether it is a list of recipients that is to be changed, so that all below it could be read.
+    ///   - former: what the same read was judged by before: while it is in force still, nobody is asked, and nothing is noted.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
-    public func mayRead(
-        _ secret: String, changes: Bool = false, limit: Duration = .seconds(3600)
-    ) throws(ControlError) -> Bool {
+    public func judge(
+        reading secret: String, changes: Bool = false, judgedBy former: String? = nil,
+        limit: Duration = .seconds(3600)
+    ) throws(ControlError) -> ReadVerdict {
         struct Parameters: Encodable {
             var secret: String
             var changesRecipients: Bool?
+            var judgedBy: String?
         }
         return try call(
-            ControlInterface.judgeRead, Parameters(secret: secret, changesRecipients: changes ? true : nil),
-            limit: limit,
-            returning: [String: Bool].self)["isAllowed"] ?? false
+            ControlInterface.judgeRead,
+            Parameters(secret: secret, changesRecipients: changes ? true : nil, judgedBy: former),
+            limit: limit, returning: ReadVerdict.self)
     }
 
     /// Has the mount show files with values until this process has ended, whatever it executes meanwhile.

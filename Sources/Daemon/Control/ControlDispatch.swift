@@ -135,16 +135,17 @@ struct ControlDispatch: Sendable {
         struct Parameters: Decodable {
             let secret: String
             let changesRecipients: Bool?
+            let judgedBy: String?
         }
         guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
             return error(ControlInterface.invalidParameter, ["parameter": "secret"])
         }
         // Who asks is what the kernel says, not what is said: else anybody could pass for another program.
-        let secret = call.parameters.secret
-        let isAllowed =
+        let (secret, former) = (call.parameters.secret, call.parameters.judgedBy)
+        return result(
             call.parameters.changesRecipients == true
-            ? service.mayChange(list: secret, command: peer) : service.mayRead(secret, command: peer)
-        return result(["isAllowed": isAllowed])
+                ? service.judge(changing: secret, command: peer)
+                : service.judge(reading: secret, judgedBy: former, command: peer))
     }
 
     private func holdFiles(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {

@@ -63,13 +63,15 @@ public protocol ControlService: Sendable {
 
     /// Judges a read of a secret by a process, as the mount does; waits while a person is asked.
     ///
-    /// - Parameter secret: STORE/PATH, as the mount shows it.
-    func mayRead(_ secret: String, command: Int32) -> Bool
+    /// - Parameters:
+    ///   - secret: STORE/PATH, as the mount shows it.
+    ///   - former: what it was judged by before; nil where it was not.
+    func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict
 
     /// Judges a change of a list of recipients by a process, as a read of all below its folder; waits while a person is asked.
     ///
     /// - Parameter list: STORE/FOLDER/.gpg-id.
-    func mayChange(list: String, command: Int32) -> Bool
+    func judge(changing list: String, command: Int32) -> ReadVerdict
 
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
@@ -102,13 +104,30 @@ extension ControlService {
         AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
     }
     /// A service without stores has no rules.
-    public func mayRead(_ secret: String, command: Int32) -> Bool { true }
+    public func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict {
+        ReadVerdict(isAllowed: true)
+    }
     /// A service without stores has no rules.
-    public func mayChange(list: String, command: Int32) -> Bool { true }
+    public func judge(changing list: String, command: Int32) -> ReadVerdict { ReadVerdict(isAllowed: true) }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?
     ) throws(ControlError) -> [SyncReport] { [] }
+}
+
+/// What became of the read of a command.
+public struct ReadVerdict: Codable, Sendable {
+    /// Whether the rules, and whoever was asked, let whoever started the command read.
+    public var isAllowed: Bool
+    /// Whether the store is locked; nil where that was not looked at.
+    public var isLocked: Bool?
+    /// The rules that say so; nil where there are none.
+    public var judgedBy: String?
+
+    /// A verdict by its parts.
+    public init(isAllowed: Bool, isLocked: Bool? = nil, judgedBy: String? = nil) {
+        (self.isAllowed, self.isLocked, self.judgedBy) = (isAllowed, isLocked, judgedBy)
+    }
 }
 
 /// A file that is to show a value.

@@ -179,9 +179,12 @@ public struct HealthCheck: Sendable {
     private func plaintext(
         of secret: SecretPlace, _ cancellation: Cancellation?
     ) throws(DaemonError) -> Plaintext {
-        let place = try secret.judged(environment: environment)
-        return try budget.read { (mayAsk) throws(StoreError) in
-            try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk)
+        try DaemonError.wrapping {
+            try secret.judged(environment: environment) { place in
+                try budget.read { (mayAsk) throws(StoreError) in
+                    try place.store.plaintext(of: place.file, cancellation: cancellation, mayAsk: mayAsk)
+                }
+            }
         }
     }
 
@@ -199,9 +202,14 @@ public struct HealthCheck: Sendable {
                 let ages = try? PasswordAge(store, history)
             else { continue }
             for index in group {
-                let file = looks[index].subject.place.file
-                changes[index] = ages.changed(
-                    file, history, versions[file] ?? [], looks[index].look.mark, marks, budget, cancellation)
+                let place = looks[index].subject.place
+                // Where it may not be read any more, what is known without reading counts.
+                let changed = try? place.judged(environment: environment) { _ in
+                    ages.changed(
+                        place.file, history, versions[place.file] ?? [], looks[index].look.mark, marks,
+                        budget, cancellation)
+                }
+                if let changed { changes[index] = changed }
                 done += 1
                 progress(.versions, done, looks.count)
             }

@@ -41,6 +41,11 @@ public struct SecretGrep {
             })
     }
 
+    /// The stores in the mount, by their names: those that are searched.
+    public func storeNames() throws(DaemonError) -> [String] {
+        try StoreOpener(environment: environment).definitions().filter(\.isInMount).map(\.name)
+    }
+
     /// Searches all secrets of the stores in the mount; blocks.
     /// - Returns: whether something was found.
     /// - Throws: what keeps it from being run.

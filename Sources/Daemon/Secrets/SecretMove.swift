@@ -89,11 +89,14 @@ public struct SecretMove {
     ) throws(DaemonError) -> [String] {
         let verb = isCopy ? "Copy" : "Rename"
         let message = "\(verb) \(source.passName) to \(target.passName)."
-        if !isCopy, isInOneStore, replaced.isEmpty, try renameOnDisk(message) { return [] }
+        if try !readsSecrets() {
+            try renameOnDisk(message)
+            return []
+        }
         if source.kind == .folder {
             try checkLists()
             // It is moved whole or not at all: what may not be read is found before anything is changed.
-            for step in steps { _ = try step.from.judged(environment: environment) }
+            for step in steps { try step.from.checkMayBeShown(environment: environment) }
         }
         // Whatever lies there now must be in the history before it gives way.
         try target.keepInHistory(steps.filter { $0.to.kind == .secret }.map(\.to.file), losing: loss)
@@ -136,17 +139,26 @@ public struct SecretMove {
         }
     }
 
-    /// Where nothing has to be encrypted anew, and the same rules hold: names change, and nothing is read.
-    /// - Returns: false where that is not so.
-    private func renameOnDisk(_ message: String) throws(DaemonError) -> Bool {
-        let store = source.store
-        let (from, to) = (source.file, source.kind == .folder ? target.path : target.file)
-        guard (try? store.root.statusIfPresent(of: to) == nil) == true,
+    /// The paths on disk of what is moved within a store: before, and then.
+    private var files: (from: FilePath, to: FilePath) {
+        (source.file, source.kind == .folder ? target.path : target.file)
+    }
+
+    /// Whether secrets are decrypted: not where nothing has to be encrypted anew, and the same rules hold, so that only names
+    /// change.
+    public func readsSecrets() throws(DaemonError) -> Bool {
+        let (store, (from, to)) = (source.store, files)
+        guard !isCopy, isInOneStore, replaced.isEmpty,
+            (try? store.root.statusIfPresent(of: to) == nil) == true,
             try CommandMove.keepsRules(source.name, to: target.name, environment: environment)
-        else { return false }
-        let hasOwnList = source.kind == .folder && (try? store.hasOwnList(from)) == true
-        let isSame = try DaemonError.wrapping { try store.haveSameRecipients(from, to) }
-        guard isSame || hasOwnList else { return false }
+        else { return true }
+        if source.kind == .folder, (try? store.hasOwnList(from)) == true { return false }
+        return try DaemonError.wrapping { try !store.haveSameRecipients(from, to) }
+    }
+
+    /// Changes names, where nothing is read.
+    private func renameOnDisk(_ message: String) throws(DaemonError) {
+        let (store, (from, to)) = (source.store, files)
         let foreign = try source.foreignFiles()
         let lists = try DaemonError.wrapping {
             try source.kind == .folder ? store.recipientFiles(below: from) : []
@@ -172,7 +184,6 @@ public struct SecretMove {
             return below.removePrefix(from) ? (below.isEmpty ? to : to.pushing(below)) : file
         }
         try source.commit([], also: files + moved, message: message)
-        return true
     }
 
     /// A list of recipients that goes along with secrets one by one would hold for some of them only.

@@ -11,21 +11,33 @@ extension SecretPlace {
         try SecretReader(cancellation: cancellation, environment: environment).text(of: self)
     }
 
-    /// The secret that is meant, once it is sure that who started this command may be shown it; the read is noted then. May wait
-    /// for a person.
+    /// Makes sure that who started this command may be shown the secret; the read is noted. May wait for a person.
     /// - Throws: one sentence where there is no secret, or it is not to be shown.
-    func judged(environment: [String: String]) throws(DaemonError) -> SecretPlace {
+    func checkMayBeShown(environment: [String: String]) throws(DaemonError) {
+        let place = try secret()
+        try DaemonError.wrapping {
+            _ = try CommandRead.check(place.path, ofStore: place.store.name, environment: environment)
+        }
+    }
+
+    /// Runs what decrypts the secret that is meant, for who started this command, as `CommandRead.judged`.
+    /// - Throws: one sentence where there is no secret, or it is not to be shown; what `decrypt` throws.
+    func judged<Value>(
+        environment: [String: String], _ decrypt: (SecretPlace) throws -> Value
+    ) throws -> Value {
+        let place = try secret()
+        return try CommandRead.judged(
+            { [place.path] }, ofStore: place.store.name, environment: environment
+        ) { try decrypt(place) }
+    }
+
+    private func secret() throws(DaemonError) -> SecretPlace {
         let place = try followed()
         guard place.kind == .secret else {
             throw DaemonError(
                 message: kind == .folder
                     ? "\(name) is a folder: name a secret in it" : "there is no secret \(name)")
         }
-        let objection = try DaemonError.wrapping {
-            try CommandRead.objection(
-                toShowing: place.path, ofStore: place.store.name, environment: environment)
-        }
-        if let objection { throw DaemonError(message: objection) }
         return place
     }
 

@@ -47,13 +47,19 @@ public final class SecretReader {
     }
 
     func read(_ secret: SecretPlace) throws(Failure) -> Content {
-        let place: SecretPlace
-        do throws(DaemonError) {
-            place = try secret.judged(environment: environment)
-            if let text = try unsaved.text(of: place) { return text }
+        do {
+            return try secret.judged(environment: environment) { place in
+                if let text = try unsaved.text(of: place) { return text }
+                return try decrypt(place)
+            }
+        } catch let failure as Failure {
+            throw failure
         } catch {
-            throw .told(error)
+            throw .told(DaemonError(wrapping: error))
         }
+    }
+
+    private func decrypt(_ place: SecretPlace) throws(Failure) -> Content {
         let keys = refused.isEmpty ? [] : place.store.ownKeyIDs(of: place.file)
         let mayAsk = keys.isEmpty || !keys.isSubset(of: refused)
         do throws(StoreError) {

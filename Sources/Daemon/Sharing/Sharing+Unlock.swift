@@ -28,10 +28,8 @@ extension Sharing {
         return try DaemonError.wrapping {
             var unlocking = Unlocking()
             for list in try store.recipientFiles(below: FilePath()) {
-                let secrets = try store.secrets(below: list.removingLastComponent(), nested: false)
-                let hidden = Set(try store.unreadable(secrets))
                 var complaint: String?
-                for secret in secrets.lazy.filter({ !hidden.contains($0) }).prefix(Self.mostTries) {
+                for secret in try Self.readable(store, list) {
                     do throws(StoreError) {
                         _ = try store.plaintext(of: secret, cancellation: cancellation)
                         unlocking.listCount += 1
@@ -48,6 +46,24 @@ extension Sharing {
                 if let complaint { unlocking.complaints.append(complaint) }
             }
             return unlocking
+        }
+    }
+
+    /// The secrets that are tried for a list.
+    private static func readable(_ store: Store, _ list: FilePath) throws -> ArraySlice<FilePath> {
+        let secrets = try store.secrets(below: list.removingLastComponent(), nested: false)
+        let hidden = Set(try store.unreadable(secrets))
+        return secrets.filter { !hidden.contains($0) }.prefix(mostTries)
+    }
+
+    /// Whether `unlock` would have somebody asked for a passphrase; false where that cannot be told. Asks nobody.
+    public func asksForPassphrase(toUnlock name: String) -> Bool {
+        guard let store = try? store(named: name, for: .reading),
+            let lists = try? store.recipientFiles(below: FilePath())
+        else { return false }
+        return lists.contains { list in
+            guard let first = try? Self.readable(store, list).first else { return false }
+            return store.asksForPassphrase(toRead: first)
         }
     }
 }

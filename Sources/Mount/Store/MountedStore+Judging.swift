@@ -8,20 +8,19 @@ import SystemPackage
 /// `MountedStore+ListJudging.swift`.
 extension MountedStore {
     /// Judges an open.
-    func judge(_ node: Node, _ flags: OpenFlags, _ caller: Caller) -> Judgement {
+    /// - Parameter note: of the same open as it was judged before.
+    func judge(
+        _ node: Node, _ flags: OpenFlags, _ caller: Caller, after note: ReadNote = .none
+    ) -> Judgement {
         if isRecipientFile(node) {
             let isChanged = flags.isWritable || flags.truncates
-            return isChanged ? judgeList(of: tree.parent(of: node), caller) : .allowed(.none)
+            return isChanged ? judgeList(of: tree.parent(of: node), caller, after: note) : .allowed(.none)
         }
-        return flags.isReadable ? judge(node, caller) : .allowed(.none)
-    }
-
-    /// Judges an open for reading.
-    func judge(_ node: Node, _ caller: Caller) -> Judgement {
-        switch readPlace(of: node, caller.processID) {
+        guard flags.isReadable else { return .allowed(.none) }
+        return switch readPlace(of: node, caller.processID) {
         case .free: .allowed(.none)
         case .nameless(let judge): judge.refuse(caller.processID, reading: store.name)
-        case .ruled(let judge, let place): judge.judge(caller.processID, reading: place)
+        case .ruled(let judge, let place): judge.judge(caller.processID, reading: place, after: note)
         }
     }
 
@@ -32,7 +31,7 @@ extension MountedStore {
         then body: @escaping @Sendable (Result<ReadNote, Errno>) -> Void
     ) {
         guard isOutdated(note) else { return body(.success(note)) }
-        settle(judge(node, flags, caller), caller, then: body)
+        settle(judge(node, flags, caller, after: note), caller, then: body)
     }
 
     /// Whether a read is to be judged by other rules than it was.

@@ -6,16 +6,19 @@ import SystemPackage
 /// A list of recipients is no secret, but says who reads all that lies below: whoever changes it must be one who may read that.
 extension MountedStore {
     /// Judges a change of the list of a folder by an open of that list.
-    func judgeList(of folder: Node?, _ caller: Caller) -> Judgement {
+    /// - Parameter note: of the same open as it was judged before.
+    func judgeList(of folder: Node?, _ caller: Caller, after note: ReadNote) -> Judgement {
         guard let path = folder.flatMap({ tree.visiblePath(of: $0) }) else { return .refused }
-        return judgeList(of: path, caller, mayAsk: true)
+        return judgeList(of: path, caller, mayAsk: true, after: note)
     }
 
     /// - Parameter folder: as the mount shows it.
-    private func judgeList(of folder: FilePath, _ caller: Caller, mayAsk: Bool) -> Judgement {
+    private func judgeList(
+        of folder: FilePath, _ caller: Caller, mayAsk: Bool, after note: ReadNote = .none
+    ) -> Judgement {
         guard let judge = mount.options.judge, judge.isWatching else { return .allowed(.none) }
-        return judge.judge(
-            caller.processID, changing: place(of: folder.appending(Store.recipientFileName)), mayAsk: mayAsk)
+        let list = place(of: folder.appending(Store.recipientFileName))
+        return judge.judge(caller.processID, changing: list, mayAsk: mayAsk, after: note)
     }
 
     /// Refuses a change of the list of a folder to whoever may not read what lies below: EACCES. So it is where a person would have

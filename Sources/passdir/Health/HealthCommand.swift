@@ -21,8 +21,9 @@ struct HealthCommand: ParsableCommand {
 
             The age is that of the last commit that changed the secret; a change of recipients does not count, and without \
             git it is that of the file. With --deep, earlier versions are decrypted to find when the first line itself \
-            changed. The access rules apply to each secret. The exit status is 1 if something is found, or something could \
-            not be looked at.
+            changed. The access rules apply to each secret. On a terminal, locked stores are unlocked first, as by \
+            'passdir unlock'; one that you leave locked is not looked at. The exit status is 1 if something is found, or \
+            something could not be looked at.
 
             Examples:
               passdir health work --deep --html health.html
@@ -84,7 +85,9 @@ struct HealthCommand: ParsableCommand {
             namesOnly ? .names : deep ? .history : .texts, oldAfter: period,
             breaches: breaches.map { FilePath($0) }, limit: limit, environment: environment)
         let (places, complaints) = try places(environment)
-        let report = try PromptInterruption.during { cancellation in
+        let report = try LockedStore.during(
+            reading: namesOnly ? [] : places.map(\.store.name), refusal: .passesOver, environment: environment
+        ) { cancellation in
             let bar = ProgressBar()
             defer { bar.end() }
             return try check.run(places, cancellation: cancellation) { step, done, total in

@@ -13,7 +13,9 @@ struct GrepCommand: ParsableCommand {
         discussion: """
             Decrypts every secret in the mount's stores and prints the lines that match, below the name of each. The options \
             are those of grep(1); -l prints names only, -q nothing, and -r changes nothing. The access rules apply to each \
-            secret; what may not or cannot be read is named on standard error. The exit status is 1 if nothing is found.
+            secret; what may not or cannot be read is named on standard error. On a terminal, locked stores are unlocked \
+            first, as by 'passdir unlock'; one that you leave locked is named and not searched. The exit status is 1 if \
+            nothing is found, or something could not be searched.
 
             Example: passdir grep -i 'user: ann'
             """
@@ -25,14 +27,17 @@ struct GrepCommand: ParsableCommand {
     func run() throws {
         if words == ["--help"] || words == ["-h"] { throw CleanExit.helpRequest(self) }
         let grep: SecretGrep
+        let environment = CallerEnvironment.variables()
         do throws(DaemonError) {
             grep = try SecretGrep(
-                words, isForTerminal: isatty(STDOUT_FILENO) == 1, environment: CallerEnvironment.variables())
+                words, isForTerminal: isatty(STDOUT_FILENO) == 1, environment: environment)
         } catch {
             throw WrongUsage(message: error.message)
         }
         var isWhole = true
-        let isFound = try PromptInterruption.during { cancellation in
+        let isFound = try LockedStore.during(
+            reading: grep.storeNames(), refusal: .passesOver, environment: environment
+        ) { cancellation in
             try grep.run(cancellation: cancellation) { event in
                 switch event {
                 case .found(let name, let hasLines): Output.print(hasLines ? "\(name):" : name)

@@ -23,7 +23,9 @@ struct MovedPlaces: ParsableArguments {
         let to = try search.place(target, beside: from)
         let move = try SecretMove(from, to: to, isCopy: isCopy, environment: environment)
         let loss = try Overwriting.require(move.replaced, unkept: move.unkept(), force: force)
-        let notes = try PromptInterruption.during { try move.perform(losing: loss, cancellation: $0) }
+        let notes = try LockedStore.during(
+            reading: move.readsSecrets() ? [from.store.name] : [], environment: environment
+        ) { try move.perform(losing: loss, cancellation: $0) }
         for note in notes { StandardError.print("passdir: \(note)") }
         Output.success("\(isCopy ? "copied" : "renamed") \(from.name) to \(move.target.name)")
     }

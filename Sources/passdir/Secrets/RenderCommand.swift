@@ -46,10 +46,12 @@ struct RenderCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         let input = try TemplateInput(file, orStandardInput: true)
         let template = try input.naming { (bytes) throws(ContentsError) in try Template(bytes) }
-        let text = try PromptInterruption.during { cancellation in
+        let kind = kind ?? Escaping(fileName: file)
+        let stores = template.resolved(for: kind).map(\.target.store)
+        let text = try LockedStore.during(reading: stores, environment: environment) { cancellation in
             let values = try ReferencedValues(cancellation: cancellation, environment: environment)
             return try input.naming { (_) throws(ContentsError) in
-                try template.render(for: kind ?? Escaping(fileName: file)) {
+                try template.render(for: kind) {
                     try values.value(of: $0.target)
                 }
             }

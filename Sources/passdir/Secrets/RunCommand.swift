@@ -68,7 +68,11 @@ struct RunCommand: ParsableCommand {
         let templates: [(input: TemplateInput?, variable: VariableTemplate)] =
             inputs.flatMap { input, variables in variables.map { (input, $0) } } + arguments.map { (nil, $0) }
         let folder = try files ? hold(templates.map(\.variable), environment) : nil
-        let variables = try PromptInterruption.during { cancellation in
+        // Files are read by the command, in the mount, which asks by itself.
+        let read = templates.map(\.variable).filter { folder == nil || $0.reference == nil }
+        let variables = try LockedStore.during(
+            reading: read.flatMap(\.references).map(\.target.store), environment: environment
+        ) { cancellation in
             let values = try ReferencedValues(cancellation: cancellation, environment: environment)
             return try templates.map { input, variable in
                 if let folder, variable.reference != nil {
@@ -98,7 +102,7 @@ struct RunCommand: ParsableCommand {
         for variable in variables {
             if let reference = variable.reference {
                 references[variable.name] = reference
-            } else if variable.hasReferences {
+            } else if !variable.references.isEmpty {
                 throw CommandFailure(
                     "with --files, the value of \(variable.name) must be a reference and nothing else: "
                         + "passdir template makes files with more in them")

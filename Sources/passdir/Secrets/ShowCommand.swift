@@ -99,13 +99,11 @@ struct ShowCommand: ParsableCommand {
         guard !version.isFolder, let file = version.files.first else {
             throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
         }
-        return try LockedStore.during(
-            reading: access.backingPath, of: access.store, environment: environment
-        ) { cancellation in
-            let objection = try CommandRead.objection(
-                toShowing: version, history, of: access, cancellation: cancellation, environment: environment)
-            if let objection { throw CommandFailure(objection) }
-            return try history.plaintext(of: file, cancellation: cancellation)
+        return try LockedStore.during(reading: [access.store.name], environment: environment) {
+            cancellation in
+            try CommandRead.judged(
+                version, history, of: access, cancellation: cancellation, environment: environment
+            ) { try history.plaintext(of: file, cancellation: cancellation) }
         }
     }
 }

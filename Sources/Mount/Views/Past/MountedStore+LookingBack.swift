@@ -62,15 +62,16 @@ extension MountedStore {
             try self.judgedPlaces(of: thing, blob, past, cancellation)
         } then: { result in
             switch result {
-            case .success(let places): self.judge(places, caller, then: body)
+            case .success(let places): self.judge(places, caller, after: note, then: body)
             case .failure(let error): body(.failure(Errno(error)))
             }
         }
     }
 
     /// Judges an open of a version by all names that count, one after the other. It is noted by the first.
+    /// - Parameter former: of the same open as it was judged before.
     func judge(
-        _ places: [String], _ caller: Caller,
+        _ places: [String], _ caller: Caller, after former: ReadNote = .none,
         then body: @escaping @Sendable (Result<ReadNote, Errno>) -> Void
     ) {
         guard let judge = mount.options.judge, judge.isWatching, let place = places.first else {
@@ -79,10 +80,12 @@ extension MountedStore {
         @Sendable func goOn(_ note: ReadNote) {
             let rest = Array(places.dropFirst())
             guard !rest.isEmpty else { return body(.success(note)) }
-            self.judge(rest, caller) { others in body(others.map { _ in note }) }
+            self.judge(rest, caller, after: former) { others in
+                body(others.map { note.keepingAgreements(of: $0) })
+            }
         }
         let judged = judge.judgedPlace(of: place, reader: caller.processID)
-        settle(judge.judge(caller.processID, reading: judged), caller) { result in
+        settle(judge.judge(caller.processID, reading: judged, after: former), caller) { result in
             do throws(Errno) { goOn(try result.get()) } catch { body(.failure(error)) }
         }
     }
