@@ -40,7 +40,10 @@ extension MountService: ControlService {
                 ].compactMap(\.self),
                 rendered: filesystem.renderingFailures.map {
                     RenderingReport(name: $0.name.string, error: $0.sentence)
-                }, filesFor: filesystem.ownersOfHeldFiles),
+                }, filesFor: filesystem.ownersOfHeldFiles,
+                waiting: filesystem.waitingOpens.map {
+                    WaitingReport(pid: $0.thread, path: $0.path.string)
+                }),
             stores: reports.map { store, makeReport in
                 var report = makeReport()
                 report.openForWriting = filesystem.openForWriting(ofStore: store.name)

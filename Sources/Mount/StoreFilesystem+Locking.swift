@@ -10,6 +10,8 @@ import SystemPackage
 extension StoreFilesystem {
     /// How long a lock waits, in seconds, for decryptions that it has ended.
     private static let patience = 0.08
+    /// How long a suspension waits, in seconds, for prompts that are being closed.
+    private static let patienceWithPrompts = 3.0
 
     /// Which stores are locked.
     public var locks: StoreLocks { mount.options.locks }
@@ -51,6 +53,11 @@ extension StoreFilesystem {
         for store in mounted(stores) { store.unlock() }
     }
 
+    /// Tells no more of passphrases that were not entered: they are by now.
+    public func forgetPromptFailures(_ stores: [Store]) {
+        for store in mounted(stores) { store.forgetPromptFailures() }
+    }
+
     /// Answers every open that waits for a person, as the computer is about to be suspended: a program that waits for the
     /// mount cannot be stopped, and the system gives its suspension up after a while.
     public func endWaitsForPeople() {
@@ -63,6 +70,8 @@ extension StoreFilesystem {
             store.endWaits(tree.secrets(of: store), with: error)
             control.past?.contents.endDecryptions(of: store, with: error)
         }
+        // Prompts are closed before their readers are answered.
+        for store in stores { store.waitForDecryptions(atMost: Self.patienceWithPrompts) }
     }
 
     private func mounted(_ stores: [Store]) -> [MountedStore] {

@@ -132,7 +132,13 @@ extension StoreFilesystem: Filesystem {
         _ inode: InodeNumber, flags: OpenFlags, for caller: Caller
     ) throws(Errno) -> Reply<Opened> {
         let (node, subtree) = try find(inode)
-        return try subtree.open(node, flags: flags, for: caller).map { $0.map { self.opened($0) } }
+        let reply = try subtree.open(node, flags: flags, for: caller)
+        guard case .later = reply else { return try reply.map { $0.map { self.opened($0) } } }
+        let wait = waits.begin(caller.processID, node)
+        return try reply.map { result in
+            self.waits.end(wait)
+            return result.map { self.opened($0) }
+        }
     }
 
     /// Makes a secret or scratch file; it reaches the disk when it is flushed, synchronized or closed.

@@ -136,6 +136,15 @@ extension StoreFilesystem {
         }
     }
 
+    /// The opens that wait, as for a passphrase; the longest wait first.
+    public var waitingOpens: [WaitingOpen] {
+        waits.all.compactMap { thread, node in
+            let first = (node.subtree as? MountedStore)?.store.name ?? ControlDirectory.name.string
+            let path = tree.visibleText(of: node, behind: first)
+            return thread > 0 ? path.map { WaitingOpen(thread: thread, path: FilePath($0)) } : nil
+        }
+    }
+
     /// The processes for which files are shown.
     public var ownersOfHeldFiles: [Int32] { control.held.owners }
 

@@ -59,6 +59,8 @@ public final class StoreFilesystem: Sendable {
     let top: Top
     let control: ControlDirectory
     let handles = Handles()
+    /// Who waits for an open.
+    let waits = WaitingOpens()
 
     /// A file system without stores.
     public init(options: Options) {

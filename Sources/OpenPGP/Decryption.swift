@@ -4,7 +4,7 @@ public import System
 public struct DecryptionRequest: Sendable {
     /// The most bytes of plaintext to accept; beyond it the error is `tooLarge`.
     public var limit: Int
-    /// The longest the call may take, waiting for its turn and for a passphrase included; nil: any time.
+    /// The longest the call may wait for its turn, and from when a person is asked as long again for the answer; nil: any time.
     public var timeout: Duration?
     /// Stops the call from another thread; the error is then `canceled`.
     public var cancellation: Cancellation?

@@ -48,7 +48,20 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
     public func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
     ) throws(OpenPGPError) -> Decrypted {
-        try decryption.decrypt(ciphertext, request)
+        do throws(OpenPGPError) { return try decryption.decrypt(ciphertext, request) } catch {
+            throw request.mayAsk ? named(error) : error
+        }
+    }
+
+    /// Why no pinentry of this home could ask, where its configuration names one that is not there; nil where that is not so.
+    public var missingPinentry: String? { AgentConfiguration.missingPinentry(home: home) }
+
+    /// An error with the pinentry that is missing.
+    private func named(_ error: OpenPGPError) -> OpenPGPError {
+        guard error.code == .noPinentry, let missingPinentry else { return error }
+        return OpenPGPError(
+            error.code, "no pinentry could ask for the passphrase: \(missingPinentry)",
+            subject: error.subject)
     }
 
     /// As `PassphraseAgent` says; false, too, where gpg is always what decrypts.
@@ -103,6 +116,9 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
     public func signDetached(
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
-        try signing.signDetached(data, by: signer, timeout: timeout, cancellation: cancellation)
+        do throws(OpenPGPError) {
+            return try signing.signDetached(
+                data, by: signer, timeout: timeout, cancellation: cancellation)
+        } catch { throw named(error) }
     }
 }

@@ -80,7 +80,8 @@ public enum Catalogue {
     /// The wait for a passphrase.
     public static let promptTimeout = Setting<Duration>(
         "prompt.timeout", default: .seconds(120),
-        description: "How long a passphrase prompt waits for an answer",
+        description: "How long a passphrase prompt waits for an answer, "
+            + "and before that for another prompt to close",
         owner: .stores, kind: .duration)
     /// The limit of a push or fetch.
     public static let pushTimeout = Setting<Duration>(
@@ -268,7 +269,8 @@ public enum Catalogue {
         }
         let general = all.filter { $0.place == .configuration }.map(\.name).sorted()
         let near = general.filter { $0.hasPrefix(section + ".") }
-        return "'\(name)' is not a setting: there are "
+        let verb = near.count == 1 ? "is" : "are"
+        return "'\(name)' is not a setting: there \(verb) "
             + (near.isEmpty ? general : near).joined(separator: ", ")
     }
 

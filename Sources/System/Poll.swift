@@ -31,7 +31,7 @@ public enum Poll {
     public static func isOver(_ descriptor: CInt) -> Bool { isThere(0, descriptor) }
 
     /// Whether a descriptor can be read, at this moment.
-    static func isReadable(_ descriptor: CInt) -> Bool { isThere(POLLIN, descriptor) }
+    public static func isReadable(_ descriptor: CInt) -> Bool { isThere(POLLIN, descriptor) }
 
     private static func isThere(_ event: CInt, _ descriptor: CInt) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)

@@ -41,7 +41,12 @@ struct UnlockCommand: ParsableCommand {
                 let unlocking = try sharing.unlock(store: name, cancellation: cancellation)
                 complaints += unlocking.complaints
                 let isLifted = unlocking.isOpen && locked.contains(name)
-                if isLifted { try client.unlock([name]) }
+                if isLifted {
+                    try client.unlock([name])
+                } else if unlocking.isOpen {
+                    // Without a mount there is nobody to tell.
+                    try? client.passphrasesEntered([name])
+                }
                 guard isLifted || unlocking.listCount > 0 else { continue }
                 count += 1
                 Output.success("\(name) is unlocked")

@@ -10,8 +10,8 @@ struct UnmountCommand: ParsableCommand {
         abstract: "Unmount your stores.",
         discussion: """
             The stores stay where they are, encrypted, and are no longer shown as files. It refuses if files in the mount are \
-            open, or a command of 'passdir run --files' runs, and names these programs, or if failed saves are still in \
-            memory; 'passdir status' lists those.
+            open, a program waits there for a passphrase, or a command of 'passdir run --files' runs, and names these \
+            programs, or if failed saves are still in memory; 'passdir status' lists those.
 
             It returns when pending changes are committed and pushed. What could not be in time is reported and left to the \
             next mount; the exit status is still 0.
@@ -60,8 +60,11 @@ struct UnmountCommand: ParsableCommand {
         let commands = (mount.filesFor ?? []).map {
             PathHolder(pid: $0, uses: ["has files of passdir run --files"])
         }
-        tell(commands + holders)
-        if commands.isEmpty, holders.isEmpty {
+        let readers = (mount.waiting ?? []).map {
+            PathHolder(pid: $0.pid, uses: ["waits to open \($0.path)"])
+        }
+        tell(commands + readers + holders)
+        if commands.isEmpty, readers.isEmpty, holders.isEmpty {
             StandardError.print("  none of the programs visible to you: probably another user's")
         }
     }

@@ -172,4 +172,97 @@ import Testing
             }
         }
     }
+
+    private func makeLockedStore(_ home: TestHome) throws -> TestStore {
+        let store = try home.makeStore(
+            "work", recipients: [try home.makeKey("a@example.org", passphrase: "sesame")])
+        try store.insert("one", "text\n")
+        try home.addStores([store])
+        return store
+    }
+
+    /// Holds:
+    /// - Where a lock or a signal ends the wait for a passphrase, the program goes on when the prompt is gone and has given the
+    ///   terminal back, two seconds later at most.
+    @Test(arguments: ["auto", "gpg"], [true, false])
+    func theReaderGoesOnWhenThePromptIsGone(_ engine: String, _ byLock: Bool) throws {
+        try TestHome.guarded { home in
+            _ = try makeLockedStore(home)
+            try home.configure(["openpgp.engine": engine])
+            let pinentry = try home.usePinentry(.endSlowly)
+            try home.mount()
+            let reader = try home.start(["cat", home.visible("work/one").string])
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+            if byLock { try home.succeed(["passdir", "lock"]) } else { reader.signal(SIGINT) }
+            let ended = try reader.wait(limit: .seconds(20))
+            #expect(pinentry.hasEnded())
+            #expect(ended.exitCode == (byLock ? 1 : 128 + SIGINT), "\(ended)")
+            #expect(!byLock || ended.errors.contains("Permission denied"), "\(ended)")
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - `passdir unmount` names the programs that wait for an open in the mount, as for a passphrase.
+    @Test func unmountNamesWhoWaitsAtAPrompt() throws {
+        try TestHome.guarded { home in
+            _ = try makeLockedStore(home)
+            let pinentry = try home.usePinentry(.block("sesame"))
+            try home.mount()
+            let reader = try home.start(["cat", home.visible("work/one").string])
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+            let refused = try home.passdir("unmount")
+            #expect(refused.exitCode == 1)
+            #expect(refused.errors.contains("\n  \(reader.pid) cat: waits to open work/one\n"), "\(refused)")
+            #expect(!refused.errors.contains("another user"), "\(refused)")
+            try pinentry.release()
+            #expect(try reader.wait(limit: .seconds(60)).exitCode == 0)
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - `passdir status` tells of a passphrase that was not entered until the file is read or `passdir unlock` succeeds.
+    @Test(arguments: ["auto", "gpg"]) func anUnlockEndsWhatPromptsHaveLeft(_ engine: String) throws {
+        try TestHome.guarded { home in
+            _ = try makeLockedStore(home)
+            try home.configure(["openpgp.engine": engine])
+            try home.usePinentry(.cancel)
+            try home.mount()
+            #expect(try home.run(["cat", home.visible("work/one").string]).exitCode == 1)
+            #expect(try home.passdir("status").output.contains("one: the passphrase prompt was closed"))
+            #expect(try home.passdir("unlock").exitCode == 1)
+            #expect(try home.passdir("status").output.contains("one: the passphrase prompt was closed"))
+            try home.usePinentry(.answer("sesame"))
+            #expect(try home.passdir("unlock").exitCode == 0)
+            let status = try home.passdir("status").output
+            #expect(!status.contains("one:") && !status.contains("prompt"), "\(status)")
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
+    /// - A `pinentry-program` of `gpg-agent.conf` that is not there is named by `passdir status`, `user.passdir.error` and
+    ///   `passdir unlock`.
+    @Test(arguments: ["auto", "gpg"]) func aPinentryThatIsMissingIsNamed(_ engine: String) throws {
+        try TestHome.guarded { home in
+            _ = try makeLockedStore(home)
+            try home.configure(["openpgp.engine": engine])
+            try home.configureAgent("pinentry-program /nowhere/pinentry-x\n")
+            try home.succeed(["gpgconf", "--kill", "gpg-agent"])
+            try home.mount()
+            let secret = home.visible("work/one").string
+            let read = try home.run(["cat", secret])
+            #expect(read.errors.contains("Inappropriate ioctl"), "\(read)")
+            let sentence = "the pinentry program /nowhere/pinentry-x is not there"
+            for words in [
+                ["passdir", "status"], ["getfattr", "--only-values", "-n", "user.passdir.error", secret],
+                ["passdir", "unlock"], ["passdir", "show", "one"],
+            ] {
+                let told = try home.run(words)
+                #expect((told.output + told.errors).contains(sentence), "\(words): \(told)")
+            }
+            try home.unmount()
+        }
+    }
 }

@@ -20,7 +20,9 @@ private final class LockedHome: Sendable {
         let path = home.path
         try File.write(
             "pinentry-program \(path)/pinentry\nallow-loopback-pinentry\ns2k-count 65536\n"
-                + (cachesPassphrases ? "" : "default-cache-ttl 0\nmax-cache-ttl 0\n"),
+                + (cachesPassphrases ? "" : "default-cache-ttl 0\nmax-cache-ttl 0\n")
+                // Tells which commands it has been given.
+                + "debug 1024\nlog-file \(path)/log\n",
             to: "\(path)/gpg-agent.conf")
         let script = """
             #!/bin/sh
@@ -34,6 +36,7 @@ private final class LockedHome: Sendable {
                     read -r answer <\(path)/answers
                     case "$answer" in
                     right) echo "D sesame"; echo OK ;;
+                    other) echo "D open"; echo OK ;;
                     wrong) echo "D wrong"; echo OK ;;
                     *) echo "ERR 83886179 Operation cancelled <Pinentry>" ;;
                     esac ;;
@@ -69,6 +72,14 @@ private final class LockedHome: Sendable {
     var told: [Substring] {
         let text = (try? File.read("\(home.path)/told")) ?? []
         return String(decoding: text, as: UTF8.self).split(separator: "\n")
+    }
+
+    /// Waits until gpg-agent has got so much of what it inquired: what to decrypt, and that a prompt may be opened.
+    func waitForReplies(_ number: Int) throws {
+        try wait {
+            let text = String(decoding: (try? File.read("\(self.home.path)/log")) ?? [], as: UTF8.self)
+            return text.split(separator: "\n").count { $0.contains("<- END") } >= number
+        }
     }
 
     func waitForPrompt(_ number: Int = 1) throws {
@@ -267,5 +278,138 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         ] {
             #expect(pat.told.contains { $0 == line }, "\(line)")
         }
+    }
+
+    /// One reader is asked for a key while another one waits for its turn to be asked for another key.
+    private func whileAnotherIsAsked(
+        _ way: EncryptionWay, _ body: (LockedHome, OpenPGPEngine, _ message: [UInt8]) throws -> Void
+    ) throws {
+        let pat = try LockedHome()
+        defer { pat.home.remove() }
+        // With the same passphrase gpg-agent would find the other key open.
+        let other = try pat.home.makeKey("Lou <lou@example.org>", passphrase: "open")
+        try pat.home.forgetPassphrases()
+        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
+        let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
+        let first = Cancellation()
+        let ended = try Wakeups()
+        defer {
+            first.cancel()
+            _ = ended.wait(for: 1, seconds: 20)
+        }
+        try PosixThread.start(named: "first") {
+            _ = try? engine.decrypt(message, limit: 9, timeout: .seconds(100), cancellation: first)
+            ended.add()
+        }
+        try pat.waitForPrompt()
+        try body(pat, engine, try pat.home.passEncrypt([1, 2, 3], to: [other.description]))
+    }
+
+    private func error(
+        _ engine: OpenPGPEngine, _ message: [UInt8], timeout: Duration, _ cancellation: Cancellation? = nil
+    ) -> OpenPGPError? {
+        do throws(OpenPGPError) {
+            let plaintext = try engine.decrypt(
+                message, limit: 9, timeout: timeout, cancellation: cancellation)
+            #expect(plaintext.array == [1, 2, 3])
+            return nil
+        } catch { return error }
+    }
+
+    /// gpg-agent 2.2 would open the prompt of a client that has gone, when its turn comes.
+    ///
+    /// Holds:
+    /// - Whoever gives up is not asked any more, also where another prompt was open until then.
+    @Test(arguments: [EncryptionWay.direct, .gpg]) func whoGaveUpIsNotAskedLater(way: EncryptionWay) throws {
+        try whileAnotherIsAsked(way) { pat, engine, message in
+            let cancellation = Cancellation()
+            let outcome = try inBackground {
+                error(engine, message, timeout: .seconds(100), cancellation)
+            } during: {
+                try pat.waitForReplies(3)
+                cancellation.cancel()
+            }
+            #expect((outcome.answer ?? nil)?.code == .canceled)
+            pat.answer("right")
+            // Whoever comes now is the next to be asked, and takes this answer.
+            pat.answer("cancel")
+            #expect(error(engine, message, timeout: .seconds(20))?.code == .declined)
+            #expect(pat.prompts.count == 2)
+        }
+    }
+
+    /// Holds:
+    /// - The time to answer a prompt (`prompt.timeout`) counts from when it opens; before that, it waits as long at most for
+    ///   another prompt to close.
+    @Test(arguments: [EncryptionWay.direct, .gpg]) func waitingForATurnIsNoTimeToAnswer(
+        way: EncryptionWay
+    ) throws {
+        try whileAnotherIsAsked(way) { pat, engine, message in
+            let start = ContinuousClock.now
+            let outcome = try inBackground {
+                error(engine, message, timeout: .seconds(10))
+            } during: {
+                try pat.waitForReplies(3)
+                try OpenPGPTests.wait { .now > start + .seconds(6) }
+                pat.answer("right")
+                try pat.waitForPrompt(2)
+                try OpenPGPTests.wait { .now > start + .seconds(12) }
+                pat.answer("other")
+            }
+            #expect((outcome.answer ?? nil) == nil)
+        }
+    }
+
+    @Test(arguments: [EncryptionWay.direct, .gpg]) func aTurnThatDoesNotComeIsTold(way: EncryptionWay) throws
+    {
+        try whileAnotherIsAsked(way) { pat, engine, message in
+            let error = self.error(engine, message, timeout: .seconds(4))
+            #expect(error?.code == .timedOut)
+            #expect(error?.message.contains("another passphrase prompt") == true, "\(error as Any)")
+            #expect(pat.prompts.count == 1)
+        }
+    }
+
+    /// Whoever gives up takes the prompt along, also where gpg has it opened.
+    @Test(arguments: [EncryptionWay.direct, .gpg], [true, false])
+    func whatHasEndedLeavesNoPrompt(way: EncryptionWay, isCancelled: Bool) throws {
+        let pat = try LockedHome()
+        defer { pat.home.remove() }
+        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
+        let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
+        let cancellation = Cancellation()
+        let outcome = try inBackground {
+            self.error(engine, message, timeout: .seconds(isCancelled ? 100 : 5), cancellation)
+        } during: {
+            try pat.waitForPrompt()
+            if isCancelled { cancellation.cancel() }
+        }
+        let error = outcome.answer ?? nil
+        #expect(error?.code == (isCancelled ? .canceled : .timedOut))
+        if !isCancelled { #expect(error?.message == "nobody answered the passphrase prompt") }
+        // It has ended; what is left of it is gpg-agent's to take away.
+        let prompt = try #require(pat.prompts.first)
+        try OpenPGPTests.wait { kill(prompt, 0) != 0 }
+    }
+
+    /// Signing asks through gpg, too.
+    @Test func aSignatureThatIsGivenUpLeavesNoPrompt() throws {
+        let pat = try LockedHome()
+        defer { pat.home.remove() }
+        let cancellation = Cancellation()
+        let outcome = try inBackground {
+            do throws(OpenPGPError) {
+                _ = try pat.engine.signDetached(
+                    [1], by: pat.locked, timeout: .seconds(100), cancellation: cancellation)
+                return OpenPGPError.Code?.none
+            } catch { return error.code }
+        } during: {
+            try pat.waitForPrompt()
+            cancellation.cancel()
+        }
+        #expect(outcome.answer == .canceled)
+        // It has ended; what is left of it is gpg-agent's to take away.
+        let prompt = try #require(pat.prompts.first)
+        try OpenPGPTests.wait { kill(prompt, 0) != 0 }
     }
 }

@@ -36,6 +36,7 @@ final class PinentryHome: Sendable {
                     cancel) echo "ERR 83886179 Operation cancelled <Pinentry>" ;;
                     silent) echo "$$" >\(path)/asked; exec sleep 300 ;;
                     esac ;;
+                "GETINFO pid") echo "D $$"; echo OK ;;
                 BYE*) echo OK; exit 0 ;;
                 *) echo OK ;;
                 esac

@@ -11,6 +11,8 @@ public struct TestPinentry: Sendable {
         case cancel
         /// Waits until `release` is called, then gives this passphrase.
         case block(String)
+        /// Waits until it is told to end (SIGTERM), and takes a while to do so, as one that gives a busy terminal back.
+        case endSlowly
     }
 
     let home: TestHome
@@ -19,6 +21,9 @@ public struct TestPinentry: Sendable {
     public func promptCount() -> Int {
         (SystemFile.text(home.path("prompts").string) ?? "").split(separator: "\n").count
     }
+
+    /// Whether one of `endSlowly` has come to its end.
+    public func hasEnded() -> Bool { SystemFile.text(home.path("prompts.ended").string) != nil }
 
     /// Ends the wait of `block`, for the present question and those to come.
     public func release() throws {
@@ -31,14 +36,18 @@ extension TestHome {
     @discardableResult
     public func usePinentry(_ behaviour: TestPinentry.Behaviour) throws -> TestPinentry {
         let released = path("prompts.released").string
+        let ended = path("prompts.ended").string
         let reply =
             switch behaviour {
             case .answer(let passphrase): "echo 'D \(passphrase)'; echo OK"
             case .cancel: "echo 'ERR 83886179 Operation cancelled <Pinentry>'"
             case .block(let passphrase):
                 "while [ ! -e '\(released)' ]; do sleep 0.05; done; echo 'D \(passphrase)'; echo OK"
+            case .endSlowly:
+                "trap \"sleep 0.3; touch '\(ended)'; exit 1\" TERM; while :; do sleep 0.05; done"
             }
         unlink(released)
+        unlink(ended)
         try write(
             """
             #!/bin/sh

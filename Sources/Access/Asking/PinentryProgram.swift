@@ -11,7 +11,7 @@ enum PinentryProgram {
         let home =
             environment["GNUPGHOME"].flatMap { $0.isEmpty ? nil : FilePath($0) }
             ?? HomeDirectory.current.appending(".gnupg")
-        if let path = configured(home.appending("gpg-agent.conf")) { return path }
+        if let path = AgentConfiguration.pinentryProgram(home: home) { return path }
         let listed = try? ChildProcess.run(
             ["gpgconf", "--list-components"], environment: environment, timeout: .seconds(10))
         for line in String(decoding: listed?.output ?? [], as: UTF8.self).split(separator: "\n") {
@@ -20,22 +20,5 @@ enum PinentryProgram {
             if fields.count > 2, fields[0] == "pinentry", !fields[2].isEmpty { return String(fields[2]) }
         }
         return "pinentry"
-    }
-
-    private static func configured(_ file: FilePath) -> String? {
-        guard let bytes = try? OwnedDescriptor(opening: file, O_RDONLY | O_NONBLOCK).readAll(atMost: 65_536)
-        else {
-            return nil
-        }
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-            let words = line.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
-            guard words.count == 2, words[0] == "pinentry-program" || words[0] == "--pinentry-program" else {
-                continue
-            }
-            let path = words[1].drop { $0 == " " || $0 == "\t" }
-            let trimmed = String(path.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }.reversed())
-            if !trimmed.isEmpty { return trimmed }
-        }
-        return nil
     }
 }

@@ -109,6 +109,21 @@ public struct ControlClient: Sendable {
             returning: NoParameters.self)
     }
 
+    /// Tells that the passphrases of stores were entered, so that what status says of prompts that failed is over.
+    ///
+    /// - Throws: as `unlock`.
+    public func passphrasesEntered(
+        _ stores: [String], limit: Duration = .seconds(10)
+    ) throws(ControlError) {
+        struct Parameters: Encodable {
+            let stores: [String]
+            let entered = true
+        }
+        _ = try call(
+            ControlInterface.unlock, Parameters(stores: stores), limit: limit,
+            returning: NoParameters.self)
+    }
+
     /// Takes back the change of recipients that a save of a `.gpg-id` in the mount is making; returns when that is done, or
     /// the change is complete.
     ///

@@ -125,8 +125,16 @@ struct ControlDispatch: Sendable {
     }
 
     private func unlock(_ message: [UInt8]) -> [UInt8]? {
-        answer(message, "stores") { (parameters: Stores?) throws(ControlError) in
-            try service.unlock(stores: parameters?.stores)
+        struct Parameters: Decodable {
+            let stores: [String]?
+            let entered: Bool?
+        }
+        return answer(message, "stores") { (parameters: Parameters?) throws(ControlError) in
+            if parameters?.entered == true {
+                try service.passphrasesEntered(stores: parameters?.stores)
+            } else {
+                try service.unlock(stores: parameters?.stores)
+            }
             return result(NoParameters())
         }
     }

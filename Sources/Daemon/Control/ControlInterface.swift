@@ -39,6 +39,7 @@ enum ControlInterface {
         # `isUnmounted`: the mount has ended, and the daemon keeps running for programs that work in it or have files in it
         # open. `isFinishing`: it runs for those no more, and saves, commits and pushes what waits. `device`: the number of
         # the mount's device, "major:minor". `filesFor`: the processes that `passdir run --files` gave files to.
+        # `waiting`: the programs that wait for an open in the mount, as for a passphrase.
         type Mount (
           path: string,
           pid: int,
@@ -48,8 +49,12 @@ enum ControlInterface {
           isFinishing: ?bool,
           hidden: ?[]string,
           warnings: ?[]string,
-          filesFor: ?[]int
+          filesFor: ?[]int,
+          waiting: ?[]Waiting
         )
+
+        # A program, by its thread, that waits for an open, and what it opens.
+        type Waiting (pid: int, path: string)
 
         type Commit (id: string, subject: string, time: string)
 
@@ -155,7 +160,8 @@ enum ControlInterface {
         method Lock(stores: ?[]string) -> (complaint: ?string)
 
         # Lets the named stores, or all, be read again. It asks for no passphrase: gpg-agent does, when something is read.
-        method Unlock(stores: ?[]string) -> ()
+        # `entered`: their passphrases have been entered; locks stay, and what `GetStatus` told of prompts is over.
+        method Unlock(stores: ?[]string, entered: ?bool) -> ()
 
         # A rule of who may read, with the place that it is for.
         type AccessRule (place: string, rule: string)

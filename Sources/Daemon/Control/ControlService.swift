@@ -52,6 +52,12 @@ public protocol ControlService: Sendable {
     /// - Throws: `failed` for a name that no store has.
     func unlock(stores: [String]?) throws(ControlError)
 
+    /// The passphrases of stores were entered: what is told of prompts that failed is over. Locks stay.
+    ///
+    /// - Parameter stores: their names; nil for all.
+    /// - Throws: `failed` for a name that no store has.
+    func passphrasesEntered(stores: [String]?) throws(ControlError)
+
     /// Shows files with values until a process has ended.
     ///
     /// - Returns: their folder, absolute.
@@ -93,6 +99,8 @@ extension ControlService {
     public func lock(stores: [String]?) throws(ControlError) -> String? { nil }
     /// A service without stores has nothing to unlock.
     public func unlock(stores: [String]?) throws(ControlError) {}
+    /// A service without stores tells of no prompts.
+    public func passphrasesEntered(stores: [String]?) throws(ControlError) {}
 
     /// A service without stores has no values.
     public func holdFiles(_ files: [HeldFileRequest], for process: Int32) throws(ControlError) -> String {

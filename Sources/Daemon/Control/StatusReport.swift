@@ -37,12 +37,15 @@ public struct MountReport: Codable, Sendable, Equatable {
     public var rendered: [RenderingReport]?
     /// The processes of the commands that `passdir run --files` gave files to and that still run; absent when there is none.
     public var filesFor: [Int32]?
+    /// The programs that wait for an open in the mount, as for a passphrase; absent when there is none.
+    public var waiting: [WaitingReport]?
 
     /// A mount by its place, its process and its beginning.
     public init(
         path: String, pid: Int32, version: String? = nil, since: Timestamp, device: String? = nil,
-        isUnmounted: Bool = false, isFinishing: Bool = false, hidden: [String] = [], warnings: [String] = [],
-        rendered: [RenderingReport] = [], filesFor: [Int32] = []
+        isUnmounted: Bool = false, isFinishing: Bool = false, hidden: [String] = [],
+        warnings: [String] = [],
+        rendered: [RenderingReport] = [], filesFor: [Int32] = [], waiting: [WaitingReport] = []
     ) {
         self.path = path
         self.pid = pid
@@ -55,7 +58,19 @@ public struct MountReport: Codable, Sendable, Equatable {
         self.warnings = warnings.isEmpty ? nil : warnings
         self.rendered = rendered.isEmpty ? nil : rendered
         self.filesFor = filesFor.isEmpty ? nil : filesFor
+        self.waiting = waiting.isEmpty ? nil : waiting
     }
+}
+
+/// A program that waits for an open in the mount.
+public struct WaitingReport: Codable, Sendable, Equatable {
+    /// Its thread, which for a program of one thread is its process.
+    public var pid: Int32
+    /// What it opens, as the mount shows it.
+    public var path: String
+
+    /// What waits for what.
+    public init(pid: Int32, path: String) { (self.pid, self.path) = (pid, path) }
 }
 
 /// How a store is doing.

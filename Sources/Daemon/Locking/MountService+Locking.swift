@@ -6,4 +6,8 @@ extension MountService {
     }
 
     func unlock(stores names: [String]?) throws(ControlError) { try locking.unlock(names) }
+
+    func passphrasesEntered(stores names: [String]?) throws(ControlError) {
+        try locking.passphrasesEntered(names)
+    }
 }

@@ -65,6 +65,12 @@ final class StoreLocking: Sendable {
         self.stores.retryFailedSaves()
     }
 
+    /// The passphrases of stores were entered: what is told of prompts that failed is over. A lock stays, as it may have come
+    /// since.
+    func passphrasesEntered(_ names: [String]?) throws(ControlError) {
+        filesystem.forgetPromptFailures(try served(names).compactMap(\.store))
+    }
+
     /// Since when a store is locked, and why; nil where it is not.
     func report(of served: ServedStore) -> LockReport? {
         guard let store = served.store else { return nil }

@@ -72,8 +72,9 @@ extension StoreError {
     /// As a sentence that names the store.
     fileprivate func whileUnlocking(_ store: Store) -> StoreError {
         // Whoever types `passdir unlock` is not told to do so.
+        let isPlain = (store.engine as? OpenPGPEngine)?.missingPinentry == nil
         let reason =
-            code == .openPGP(.noPinentry)
+            code == .openPGP(.noPinentry) && isPlain
             ? "the passphrase prompt could not be opened, or ended without an answer; try again in a terminal"
             : message
         return StoreError(code, "\(store.name) cannot be unlocked: \(reason)")

@@ -16,6 +16,8 @@ struct FileFailure: Sendable, Equatable {
     /// Where what was to be saved is kept: opening the path does not make up for it.
     var keptAt: FilePath?
     var cause = Cause.itself
+    /// Whether a passphrase was not entered: when one was, it is over.
+    var isOfPrompt = false
 
     /// What has to change before it is over.
     enum Cause {
@@ -49,16 +51,19 @@ extension MountedStore {
     /// Notes why a file could not be opened or saved.
     func note(
         _ message: String, about path: FilePath, at backing: FilePath, keptAt: FilePath? = nil,
-        because cause: FileFailure.Cause = .itself
+        because cause: FileFailure.Cause = .itself, isOfPrompt: Bool = false
     ) {
         let seen = (try? store.root.statusIfPresent(of: backing)) ?? nil
         failures.withLock {
             $0.add(
                 FileFailure(
                     path: path, message: message, backing: backing, seen: seen, keptAt: keptAt,
-                    cause: cause))
+                    cause: cause, isOfPrompt: isOfPrompt))
         }
     }
+
+    /// The store's passphrases have been entered.
+    func forgetPromptFailures() { failures.withLock { $0.remove(\.isOfPrompt) } }
 
     /// The failures whose causes are still there, the latest first. Looks at a file for each.
     var standingFailures: [FileFailure] {

@@ -141,7 +141,7 @@ extension MountedStore {
                 throw isNamed ? .noSuchFileOrDirectory : .staleNFSFileHandle
             }
             if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
-            let decryption = SharedDecryption()
+            let decryption = SharedDecryption(mayPrompt: true)
             state.decryption = decryption
             // Under the lock, so that who locks the store waits for it.
             runningDecryptions.withLock { $0 += 1 }
@@ -170,9 +170,13 @@ extension MountedStore {
         for reader: Int32
     ) {
         let outcome = decrypted(node, file, decryption, permit, for: reader)
-        endDecryption()
         decryption.finish(outcome)
-        if case .success = outcome, case .byPassphrase = permit.extent { endQuestion(.success(())) }
+        // Whoever waits for all decryptions finds their readers answered.
+        endDecryption()
+        if case .success = outcome, case .byPassphrase = permit.extent {
+            forgetPromptFailures()
+            endQuestion(.success(()))
+        }
     }
 
     private func decrypted(
@@ -226,7 +230,7 @@ extension MountedStore {
         case .failed(let error):
             let errno = Errno(error)
             if let path, let backing = tree.backingPath(of: node), errno != .interrupted {
-                note(error.message, about: path, at: backing)
+                note(error.message, about: path, at: backing, isOfPrompt: error.isAPersonsAnswer)
             }
             throw errno
         }

@@ -52,6 +52,7 @@ extension MountedStore {
     /// Lets programs read again; those who wait for consent have it.
     func unlock() {
         lock.unlock()
+        forgetPromptFailures()
         endQuestion(.success(()))
     }
 }

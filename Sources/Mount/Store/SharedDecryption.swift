@@ -8,6 +8,9 @@ import SystemPackage
 /// One decryption, or one question to a person before it, that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
 /// when the wait is over. When the last of them gives up, it is cancelled; also when that is the one in whose terminal a passphrase is
 /// asked for, so that the prompt goes away with it: the others begin another one.
+///
+/// Whoever is answered because it was ended hears so when the prompt is gone: a program that goes on before that finds a terminal that
+/// pinentry has not given back yet.
 final class SharedDecryption: Sendable {
     /// How a wait ended.
     enum Ending: Sendable {
@@ -17,12 +20,18 @@ final class SharedDecryption: Sendable {
         case interrupted
     }
 
+    private typealias Body = @Sendable (Ending) -> Void
+
     private struct State {
         var outcome: Ending?
-        var waiters: [Int: @Sendable (Ending) -> Void] = [:]
+        var waiters: [Int: Body] = [:]
         var nextWaiter = 0
         /// In whose terminal a passphrase is asked for.
         var asked: Int?
+        /// Those who gave up, and are told so when the prompt is gone.
+        var leaving: [Body] = []
+        /// How it is to end, whatever comes of it.
+        var verdict: StoreError?
     }
 
     /// Looks at callers that were interrupted and wait on, which is short.
@@ -32,20 +41,31 @@ final class SharedDecryption: Sendable {
     let cancellation = Cancellation()
     private let state = Mutex(State())
     private let start = ContinuousClock.now
+    /// Whether it may open a prompt, and finishes when that is gone.
+    private let mayPrompt: Bool
+
+    /// The longest that a prompt which is being closed is waited for, in seconds.
+    private static let patience = 2.0
+
+    /// - Parameter mayPrompt: what is begun finishes by itself soon after it was cancelled.
+    init(mayPrompt: Bool = false) { self.mayPrompt = mayPrompt }
 
     /// Ends the waits of all. Only the first outcome counts.
     func finish(_ outcome: Result<Void, StoreError>) {
-        let ending: Ending =
-            switch outcome {
-            case .success: .decrypted
-            case .failure(let error): .failed(error)
+        let (ending, waiters, leaving) = state.withLock { state -> (Ending, [Int: Body], [Body]) in
+            guard state.outcome == nil else {
+                return (.decrypted, [:], [])
             }
-        let waiters = state.withLock { state in
-            guard state.outcome == nil else { return [Int: @Sendable (Ending) -> Void]() }
+            let ending: Ending =
+                switch (state.verdict, outcome) {
+                case (let error?, _), (nil, .failure(let error)): .failed(error)
+                case (nil, .success): .decrypted
+                }
             state.outcome = ending
-            defer { state.waiters = [:] }
-            return state.waiters
+            defer { (state.waiters, state.leaving) = ([:], []) }
+            return (ending, state.waiters, state.leaving)
         }
+        for body in leaving { body(.interrupted) }
         for (_, body) in waiters.sorted(by: { $0.key < $1.key }) { body(ending) }
     }
 
@@ -75,21 +95,34 @@ final class SharedDecryption: Sendable {
     }
 
     private func giveUp(_ waiter: Int) {
-        let (body, isAbandoned) = state.withLock { state in
+        let (body, isAbandoned) = state.withLock { state -> (Body?, Bool) in
             let body = state.waiters.removeValue(forKey: waiter)
-            return (body, state.outcome == nil && (state.waiters.isEmpty || state.asked == waiter))
+            let isAbandoned = state.outcome == nil && (state.waiters.isEmpty || state.asked == waiter)
+            if let body, isAbandoned, mayPrompt {
+                state.leaving.append(body)
+                return (nil, true)
+            }
+            return (body, body != nil && isAbandoned)
         }
-        guard let body else { return }
-        if isAbandoned { cancellation.cancel() }
-        body(.interrupted)
+        if isAbandoned { cancel() }
+        body?(.interrupted)
     }
 
     /// Ends it with a failure, whatever comes of it.
     func end(_ error: StoreError) {
-        finish(.failure(error))
+        state.withLock { $0.verdict = $0.verdict ?? error }
+        if !mayPrompt { finish(.failure(error)) }
+        cancel()
+    }
+
+    private func cancel() {
         cancellation.cancel()
+        guard mayPrompt else { return }
+        Self.looks.asyncAfter(deadline: .now() + Self.patience) {
+            self.finish(.failure(StoreError(.openPGP(.canceled), "the wait was given up.")))
+        }
     }
 
     /// Whether it was given up: because nobody waited any more, or not the one who was asked.
-    var isAbandoned: Bool { cancellation.isCancelled }
+    var isAbandoned: Bool { cancellation.isCancelled && state.withLock { $0.verdict == nil } }
 }

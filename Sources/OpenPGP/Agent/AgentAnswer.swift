@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// What gpg-agent says to one command.
@@ -8,15 +7,17 @@ final class AgentAnswer {
     /// Its data.
     private let data: SecureBytes
     private var count = 0
-    /// A pidfd of the program that asks a person on behalf of the command; -1: nobody is asked.
-    private var prompt: CInt = -1
+    /// What asks a person on behalf of the command, or did.
+    private var prompt: OpenedPrompt?
+    /// Whether a person was asked.
+    private(set) var hasAsked = false
+    /// Nobody waits for it any more: whoever would be asked is not.
+    var isForgone = false
 
     /// - Throws: `broken` when there is no secure memory.
     init() throws(AgentFailure) {
         do { data = try SecureBytes(count: 4096) } catch { throw .broken }
     }
-
-    deinit { if prompt >= 0 { close(prompt) } }
 
     /// The data, in secure memory; valid while this lives.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: data.bytes[..<count]) }
@@ -53,13 +54,10 @@ final class AgentAnswer {
 
     /// A person is asked, by a program of this id.
     func asked(by process: pid_t?) {
-        guard prompt < 0, let process, process > 1 else { return }
-        prompt = passdir_pidfd_open(process)
+        hasAsked = true
+        prompt = process.flatMap { OpenedPrompt($0) } ?? prompt
     }
 
-    /// Closes a prompt whose answer nobody wants any more: gpg-agent 2.2 would leave it where it is, and let every other
-    /// key wait for it.
-    func closePrompt() {
-        if prompt >= 0 { _ = passdir_pidfd_send_signal(prompt, SIGTERM) }
-    }
+    /// Closes a prompt whose answer nobody wants any more; returns when it is gone.
+    func closePrompt() { prompt?.close() }
 }

@@ -32,7 +32,7 @@ final class AgentConnection {
     private var unread = 0..<0
     /// What goes with the next command.
     private var queued: [UInt8] = []
-    /// The answers that come before that to the next command: first of all the agent's greeting.
+    /// The answers that are still to come: first of all the agent's greeting.
     private var owed = 1
     /// Whether what the agent is going to ask for goes with the command.
     private let answersAhead: Bool
@@ -52,7 +52,6 @@ final class AgentConnection {
         self.buffer = buffer
         answersAhead = !asks
         guard asks else { return }
-        owed = 0
         try receive(wait)
     }
 
@@ -71,12 +70,44 @@ final class AgentConnection {
         var lines = try queued + Self.line(command)
         queued = []
         if answersAhead, let inquired { lines += Self.dataLines(inquired.data) }
+        owed += 1
         try send(lines, wait)
-        while owed > 0 {
-            owed -= 1
-            try receive(wait)
-        }
+        while owed > 1 { try receive(wait) }
         try receive(wait, answer, inquired: inquired)
+    }
+
+    /// The longest that the answer to a command is waited for which nobody wants any more: gpg-agent itself waits a minute for
+    /// another prompt, and asks for what comes before it.
+    private static let patienceWithForgone = Duration.seconds(600)
+
+    /// Hears the answer to the last command out, on a thread of its own, and has nobody asked for it any more: gpg-agent 2.2 does
+    /// not notice that a client has gone, and when another prompt is answered would open that of the client.
+    func forgo(_ answer: AgentAnswer) {
+        guard owed > 0 else { return }
+        answer.isForgone = true
+        let rest = Rest(connection: self, answer: answer)
+        // Without a thread there is nobody who could hear it.
+        try? PosixThread.start(named: "forgone") { rest.hearOut() }
+    }
+
+    // Sendable because whoever has given it to the thread uses neither any more.
+    private struct Rest: @unchecked Sendable {
+        let connection: AgentConnection
+        let answer: AgentAnswer
+
+        func hearOut() {
+            guard
+                let wait = try? AgentWait(
+                    Bounds(timeout: AgentConnection.patienceWithForgone, to: "decrypt"))
+            else {
+                return
+            }
+            while connection.owed > 0 {
+                do throws(AgentFailure) { try connection.receive(wait, answer) } catch .refused {} catch {
+                    return
+                }
+            }
+        }
     }
 
     private static func line(_ command: String) throws(AgentFailure) -> [UInt8] {
@@ -119,8 +150,11 @@ final class AgentConnection {
             let word = line.prefix { $0 != UInt8(ascii: " ") }
             let rest = UnsafeRawBufferPointer(rebasing: line.dropFirst(word.count + 1))
             switch String(decoding: word, as: UTF8.self) {
-            case "OK": return
+            case "OK":
+                owed -= 1
+                return
             case "ERR":
+                owed -= 1
                 let digits = rest.prefix { $0 != UInt8(ascii: " ") }
                 guard let code = UInt32(String(decoding: digits, as: UTF8.self)) else { throw .broken }
                 throw .refused(code & 0xffff)
@@ -142,6 +176,12 @@ final class AgentConnection {
         switch words.first {
         case "PINENTRY_LAUNCHED":
             answer?.asked(by: words.dropFirst().first.flatMap { pid_t($0) })
+            guard answer?.isForgone != true else {
+                // It has not asked yet, and now never will.
+                answer?.closePrompt()
+                return try send(Array("CAN\n".utf8), wait)
+            }
+            wait.personIsAsked()
             try send(Array("END\n".utf8), wait)
         case .some(let word) where inquired.map { $0.keyword == word } == true:
             if !answersAhead { try send(Self.dataLines(inquired?.data ?? []), wait) }

@@ -63,7 +63,7 @@ final class Agent: Sendable {
     /// - Returns: false where one runs and does not answer.
     func forgetPassphrases() -> Bool {
         do throws(AgentFailure) {
-            let wait = try AgentWait(Bounds(timeout: Self.patience))
+            let wait = try AgentWait(Bounds(timeout: Self.patience, to: "forget passphrases"))
             try connection(wait).run("RELOADAGENT", wait)
             return true
         } catch .broken {

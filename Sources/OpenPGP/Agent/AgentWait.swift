@@ -5,7 +5,9 @@ import System
 ///
 /// As an operation of gpgme does, it gives its place at the gate back when it takes longer than a processor would.
 final class AgentWait {
-    let bounds: Bounds
+    private(set) var bounds: Bounds
+    /// Told when a person is asked, with the end of the time to answer.
+    var whenAsked: ((ContinuousClock.Instant?) -> Void)?
     private let wakeup: Wakeup
     private let pass: Gate.Pass?
     private var impatience: ContinuousClock.Instant?
@@ -25,11 +27,26 @@ final class AgentWait {
         pass = nil
     }
 
+    /// A prompt is open: the time to answer it counts from here on.
+    func personIsAsked() {
+        yieldPlace()
+        bounds.beginToAnswer()
+        whenAsked?(bounds.deadline)
+    }
+
+    /// Another prompt may have to be answered first.
+    func waitsForTurn() { bounds.awaited = .turn }
+
     /// A person is waited for.
     func yieldPlace() {
         guard impatience != nil else { return }
         impatience = nil
         pass?.giveBack(.waitsForPerson)
+    }
+
+    /// - Throws: `ended` where the caller's time is over, or it does not want the answer any more.
+    func check() throws(AgentFailure) {
+        do throws(OpenPGPError) { try bounds.check(pass) } catch { throw .ended(error) }
     }
 
     /// The session key is there: what takes long from now on takes a processor, and says nothing about the key.
@@ -49,7 +66,7 @@ final class AgentWait {
             let next = [bounds.deadline, impatience].compactMap(\.self).min()
             guard let isReady = try? Poll.wait(for: &entries, until: next) else { throw .broken }
             if entries[entries.count - 1].revents != 0 { wakeup.drain() }
-            do throws(OpenPGPError) { try bounds.check(pass) } catch { throw .ended(error) }
+            try check()
             if isReady, entries.dropLast().contains(where: { $0.revents != 0 }) { return }
             guard let impatience, .now >= impatience else { continue }
             if needsNobody {

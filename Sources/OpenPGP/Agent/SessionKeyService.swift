@@ -25,9 +25,10 @@ final class SessionKeyService: Sendable {
     /// The session key.
     /// - Throws: `AgentFailure.ended` with what the caller is to be told; all else is for gpg to judge.
     func key(
-        of message: EncryptedSessionKey, for own: OwnKey, _ bounds: Bounds, mayAsk: Bool,
+        of message: EncryptedSessionKey, for own: OwnKey, _ given: Bounds, mayAsk: Bool,
         _ place: () -> PromptPlace
     ) throws(AgentFailure) -> MessageKey {
+        var bounds = given
         let wakeup: Wakeup
         do throws(OpenPGPError) { wakeup = try Wakeup() } catch { throw .ended(error) }
         let token = bounds.cancellation?.register { wakeup.wake() }
@@ -53,7 +54,7 @@ final class SessionKeyService: Sendable {
             }
             pass.giveBack()
             defer { turns.giveUp(own.keygrip, waiter) }
-            do throws(OpenPGPError) { try waiter.wait(bounds) } catch { throw .ended(error) }
+            do throws(OpenPGPError) { try waiter.wait(&bounds) } catch { throw .ended(error) }
         }
     }
 
@@ -102,18 +103,35 @@ final class SessionKeyService: Sendable {
         var outcome = Turns.Outcome.tryAgain
         defer { turns.leave(own.keygrip, outcome) }
         let answer = try AgentAnswer()
+        wait.waitsForTurn()
+        wait.whenAsked = { [turns] in turns.asks(own.keygrip, until: $0) }
+        let connection = try agent.connectionThatAsks(place, wait)
         do throws(AgentFailure) {
-            let connection = try agent.connectionThatAsks(place, wait)
             let words = own.description.utf8.reduce(into: "") { $0 += Self.escaped($1) }
             try connection.run("SETKEYDESC \(words)", wait)
-            return try decrypt(message, own, connection, wait, answer)
+            return try decryptInTurn(message, own, connection, wait, answer)
         } catch .refused(let code) {
             guard let error = Self.error(code) else { throw .refused(code) }
             outcome = .refused(error)
             throw .ended(error)
         } catch {
-            if case .ended = error { answer.closePrompt() }
+            guard case .ended = error else { throw error }
+            if answer.hasAsked { answer.closePrompt() } else { connection.forgo(answer) }
             throw error
+        }
+    }
+
+    /// gpg-agent waits for another prompt for a minute; then it is asked again.
+    private func decryptInTurn(
+        _ message: EncryptedSessionKey, _ own: OwnKey, _ connection: AgentConnection, _ wait: AgentWait,
+        _ answer: AgentAnswer
+    ) throws(AgentFailure) -> MessageKey {
+        while true {
+            do throws(AgentFailure) {
+                return try decrypt(message, own, connection, wait, answer)
+            } catch .refused(let code) where !answer.hasAsked && Self.error(code)?.code == .timedOut {
+                try wait.check()
+            }
         }
     }
 

@@ -7,13 +7,17 @@ final class Turns: Sendable {
     final class Waiter: Sendable {
         fileprivate let wakeup: Wakeup
         fileprivate let outcome = Mutex<Outcome?>(nil)
+        /// Until when the other one may be answered.
+        fileprivate let limit = Mutex<ContinuousClock.Instant?>(nil)
 
         fileprivate init(_ wakeup: Wakeup) { self.wakeup = wakeup }
 
-        /// Waits until the other has asked; then it is to be tried again.
+        /// Waits until the other has asked; then it is to be tried again. Bounds that end before the other's prompt does go as far
+        /// as that.
         /// - Throws: what the other was refused with, and when the caller's time is over.
-        func wait(_ bounds: Bounds) throws(OpenPGPError) {
+        func wait(_ bounds: inout Bounds) throws(OpenPGPError) {
             while true {
+                if let limit = limit.withLock({ $0 }) { bounds.extend(to: limit) }
                 switch outcome.withLock({ $0 }) {
                 case .tryAgain: return
                 case .refused(let error): throw error
@@ -31,27 +35,45 @@ final class Turns: Sendable {
         case refused(OpenPGPError)
     }
 
-    private let turns = Mutex<[String: [Waiter]]>([:])
+    private struct Turn {
+        var waiters: [Waiter] = []
+        var limit: ContinuousClock.Instant?
+    }
+
+    private let turns = Mutex<[String: Turn]>([:])
 
     /// How many wait.
-    var waiterCount: Int { turns.withLock { $0.values.reduce(0) { $0 + $1.count } } }
+    var waiterCount: Int { turns.withLock { $0.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// nil: the caller is the one who asks now, and calls `leave` when that is over.
     func enter(_ subject: String, _ wakeup: Wakeup) -> Waiter? {
         turns.withLock { turns in
             guard turns[subject] != nil else {
-                turns[subject] = []
+                turns[subject] = Turn()
                 return nil
             }
             let waiter = Waiter(wakeup)
-            turns[subject]?.append(waiter)
+            waiter.limit.withLock { $0 = turns[subject]?.limit }
+            turns[subject]?.waiters.append(waiter)
             return waiter
+        }
+    }
+
+    /// A person is asked, who may answer until then.
+    func asks(_ subject: String, until limit: ContinuousClock.Instant?) {
+        let waiters = turns.withLock { turns in
+            turns[subject]?.limit = limit
+            return turns[subject]?.waiters ?? []
+        }
+        for waiter in waiters {
+            waiter.limit.withLock { $0 = limit }
+            waiter.wakeup.wake()
         }
     }
 
     /// Ends the turn of the one who asked.
     func leave(_ subject: String, _ outcome: Outcome) {
-        for waiter in turns.withLock({ $0.removeValue(forKey: subject) }) ?? [] {
+        for waiter in turns.withLock({ $0.removeValue(forKey: subject)?.waiters }) ?? [] {
             waiter.outcome.withLock { $0 = outcome }
             waiter.wakeup.wake()
         }
@@ -59,6 +81,6 @@ final class Turns: Sendable {
 
     /// Goes before the one who asks is done.
     func giveUp(_ subject: String, _ waiter: Waiter) {
-        turns.withLock { $0[subject]?.removeAll { $0 === waiter } }
+        turns.withLock { $0[subject]?.waiters.removeAll { $0 === waiter } }
     }
 }

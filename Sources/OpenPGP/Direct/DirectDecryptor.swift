@@ -71,7 +71,7 @@ final class DirectDecryptor: Decrypting {
     /// Whether each of our keys that decrypts a message is locked with a passphrase, so that a person is asked for one; false
     /// where that cannot be told.
     func asksForPassphrase(toDecrypt ciphertext: UnsafeRawBufferPointer) -> Bool {
-        let bounds = Bounds(timeout: GnuPG.patienceWithoutAsking)
+        let bounds = Bounds(timeout: GnuPG.patienceWithoutAsking, to: "say which keys are locked")
         func asks(_ bytes: UnsafeRawBufferPointer) -> Bool {
             guard let message = EncryptedMessage(bytes), let ours = try? ours(of: message, bounds),
                 !ours.isEmpty
@@ -127,9 +127,10 @@ final class DirectDecryptor: Decrypting {
         let wakeup = try Wakeup()
         let token = bounds.cancellation?.register { wakeup.wake() }
         defer { bounds.cancellation?.unregister(token) }
+        var limits = bounds
         while let waiter = learning.enter("", wakeup) {
             defer { learning.giveUp("", waiter) }
-            try waiter.wait(bounds)
+            try waiter.wait(&limits)
         }
         defer { learning.leave("", .tryAgain) }
         // After a change of the keyring the first listing makes gpg compute its trust database anew.

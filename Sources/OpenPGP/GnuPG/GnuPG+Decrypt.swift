@@ -16,7 +16,7 @@ extension GnuPG {
     static func bounds(of request: DecryptionRequest) -> Bounds {
         Bounds(
             timeout: request.mayAsk ? request.timeout : Self.patienceWithoutAsking,
-            cancellation: request.cancellation)
+            cancellation: request.cancellation, to: "decrypt")
     }
 
     /// As above, within bounds that began earlier.
@@ -83,7 +83,7 @@ extension GnuPG {
             + (lane.asksNobody ? ["--pinentry-mode", "error"] : []) + options
         let outcome = try GpgDecryption.run(
             program.path, options, request.place(), on: ciphertext, limit: request.limit,
-            AgentWait(bounds, wakeup, pass))
+            mayAsk: !lane.asksNobody, AgentWait(bounds, wakeup, pass))
         pass.giveBack(.done)
         return outcome
     }
@@ -126,6 +126,9 @@ extension GnuPG {
         let codes = status.codes("ERROR", "pkdecrypt_failed")
         for code in codes {
             let kind = EngineFailure.code(of: code)
+            if kind == .timedOut, !status.contains(where: \.isPrompt) {
+                return OpenPGPError(.timedOut, Bounds.noTurn)
+            }
             if let kind, kind != .noSecretKey { return sentence(kind, code) }
         }
         // Of a passphrase that the message itself has.

@@ -31,7 +31,9 @@ extension GnuPG {
                 | GPGME_ENCRYPT_NO_ENCRYPT_TO.rawValue | GPGME_ENCRYPT_NO_COMPRESS.rawValue)
         let error = try plaintext.withUnsafeBytes { (bytes) throws(OpenPGPError) in
             let source = try operation.reading(bytes)
-            return try run(operation) { gpgme_op_encrypt_ext_start($0, nil, list, flags, source, target) }
+            return try run(operation, to: "encrypt") {
+                gpgme_op_encrypt_ext_start($0, nil, list, flags, source, target)
+            }
         }
         if let error = try refusal(operation.status, recipients, now) { throw error }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not encrypt") }

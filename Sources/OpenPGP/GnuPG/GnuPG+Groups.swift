@@ -16,7 +16,7 @@ extension GnuPG {
         let words = [
             "gpg", "--homedir", home.string, "--no-tty", "--batch", "--with-colons", "--list-config", "group",
         ]
-        let verdict = try run(operation) { context in
+        let verdict = try run(operation, to: "tell its groups") { context in
             words.withCStrings { gpgme_op_spawn_start(context, program.path, $0, nil, target, nil, 0) }
         }
         guard verdict == 0 else { throw EngineFailure.error(verdict, "cannot ask gpg for its groups") }

@@ -20,7 +20,7 @@ extension GnuPG {
             UInt32(
                 GPGME_KEYLIST_MODE_LOCAL | GPGME_KEYLIST_MODE_WITH_KEYGRIP
                     | (askingAgent ? GPGME_KEYLIST_MODE_WITH_SECRET : 0)))
-        let error = try run(operation, bounds) { context in
+        let error = try run(operation, to: "list keys", bounds) { context in
             patterns.withCStrings { gpgme_op_keylist_ext_start(context, $0, secretOnly ? 1 : 0, 0) }
         }
         switch gpgme_err_code(error) {
@@ -36,7 +36,7 @@ extension GnuPG {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
             let source = try operation.reading(bytes)
-            return try run(operation) { gpgme_op_keylist_from_data_start($0, source, 0) }
+            return try run(operation, to: "read keys") { gpgme_op_keylist_from_data_start($0, source, 0) }
         }
         switch gpgme_err_code(error) {
         case GPG_ERR_NO_ERROR, GPG_ERR_NO_DATA, GPG_ERR_EOF: break
@@ -50,7 +50,7 @@ extension GnuPG {
         let operation = try Operation(home: homeOption)
         let error = try data.withBytes { (bytes) throws(OpenPGPError) in
             let source = try operation.reading(bytes)
-            return try run(operation) { gpgme_op_import_start($0, source) }
+            return try run(operation, to: "import keys") { gpgme_op_import_start($0, source) }
         }
         guard error == 0 else { throw EngineFailure.error(error, "gpg could not import the keys") }
         let imported = operation.status.filter { $0.keyword == "IMPORT_OK" }
@@ -113,7 +113,7 @@ extension GnuPG {
         gpgme_set_armor(operation.context, isArmored ? 1 : 0)
         let sink = ByteSink()
         let target = try operation.writing(to: sink)
-        let error = try run(operation, bounds) { context in
+        let error = try run(operation, to: "export keys", bounds) { context in
             fingerprints.map(\.description).withCStrings {
                 gpgme_op_export_ext_start(context, $0, mode, target)
             }

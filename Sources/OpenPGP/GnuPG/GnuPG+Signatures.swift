@@ -44,7 +44,9 @@ extension GnuPG {
         let error = try signature.withBytes { (signature) throws(OpenPGPError) in
             try data.withBytes { (data) throws(OpenPGPError) in
                 let (signature, data) = (try operation.reading(signature), try operation.reading(data))
-                return try run(operation) { gpgme_op_verify_start($0, signature, data, nil) }
+                return try run(operation, to: "verify a signature") {
+                    gpgme_op_verify_start($0, signature, data, nil)
+                }
             }
         }
         guard error == 0 else {
@@ -92,7 +94,7 @@ extension GnuPG {
     func signDetached(
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
-        let bounds = Bounds(timeout: timeout, cancellation: cancellation)
+        let bounds = Bounds(timeout: timeout, cancellation: cancellation, to: "sign")
         let operation = try Operation(home: homeOption)
         gpgme_set_armor(operation.context, 1)
         if let signer { try addSigner(signer, to: operation) }

@@ -53,10 +53,13 @@ final class GnuPG: Engine {
     }
 
     /// Runs an operation that asks nobody for anything.
+    /// - Parameter work: what gpg is asked to do, for the sentence where it does not answer in time; unless there are bounds.
     func run(
-        _ operation: Operation, _ bounds: Bounds? = nil, _ start: (OpaquePointer) -> gpgme_error_t
+        _ operation: Operation, to work: String, _ bounds: Bounds? = nil,
+        _ start: (OpaquePointer) -> gpgme_error_t
     ) throws(OpenPGPError) -> gpgme_error_t {
-        try operation.run(bounds ?? Bounds(timeout: Self.patience), through: gate, start: start)
+        try operation.run(
+            bounds ?? Bounds(timeout: Self.patience, to: work), through: gate, start: start)
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.

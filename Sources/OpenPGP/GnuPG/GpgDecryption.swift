@@ -23,6 +23,10 @@ final class GpgDecryption {
     /// How much of `plaintext` is there.
     private var count = 0
     private var lines = StatusReader()
+    /// How many of them have been looked at for prompts.
+    private var seenLines = 0
+    /// The prompt that gpg-agent has opened last.
+    private var prompt: OpenedPrompt?
 
     /// Runs gpg to its end; where this throws, gpg is ended.
     /// - Parameters:
@@ -30,10 +34,12 @@ final class GpgDecryption {
     ///   - options: what it is told besides that it is to decrypt.
     ///   - place: where a person is asked.
     ///   - limit: the most bytes of plaintext.
+    ///   - mayAsk: whether it may have a person asked.
     /// - Throws: `canceled`, `timedOut`, `noPinentry`, `tooLarge`, and where no process or no memory is to be had.
     static func run(
-        _ program: String, _ options: [String], _ place: PromptPlace, on ciphertext: UnsafeRawBufferPointer,
-        limit: Int, _ wait: AgentWait
+        _ program: String, _ options: [String], _ place: PromptPlace,
+        on ciphertext: UnsafeRawBufferPointer,
+        limit: Int, mayAsk: Bool, _ wait: AgentWait
     ) throws(OpenPGPError) -> Outcome {
         let decryption: GpgDecryption
         do throws(Errno) { decryption = try start(program, options, place) } catch {
@@ -44,10 +50,12 @@ final class GpgDecryption {
             try decryption.serve(ciphertext, limit, wait)
             return try decryption.finish()
         } catch {
-            decryption.abandon()
             guard case .ended(let reason) = error else {
+                decryption.abandon()
                 throw OpenPGPError(.other, "cannot poll the pipes to gpg")
             }
+            let isGivenUp = [.canceled, .timedOut].contains(reason.code)
+            decryption.abandon(mayAskYet: mayAsk && isGivenUp)
             throw reason
         }
     }
@@ -97,6 +105,7 @@ final class GpgDecryption {
             if entries[0].revents != 0 { try receive(limit) }
             if entries[1].revents != 0 {
                 try hear()
+                if notePrompts() { wait.personIsAsked() }
                 if let begin = lines.status.firstIndex(where: { $0.keyword == "DECRYPTION_INFO" }) {
                     try refusePassphrase(askedIn: lines.status[begin...])
                     wait.needsNobodyAnyMore()
@@ -147,12 +156,59 @@ final class GpgDecryption {
             status: lines.status, isSuccess: child.wait() == .exited(0), plaintext: taken.freeze())
     }
 
-    /// Ends gpg: one that waits for gpg-agent does not look at its pipes, and its prompt would stay.
-    private func abandon() {
+    /// Takes note of the prompts that gpg tells of.
+    /// - Returns: whether there is another one.
+    private func notePrompts() -> Bool {
+        let launched = lines.status[seenLines...].filter(\.isPrompt)
+        seenLines = lines.status.count
+        guard let last = launched.last else { return false }
+        prompt = OpenedPrompt(last)
+        return true
+    }
+
+    /// Ends gpg, and the prompt that it has had opened: one that waits for gpg-agent does not look at its pipes.
+    /// - Parameter mayAskYet: gpg-agent may be about to ask a person on its behalf.
+    private func abandon(mayAskYet: Bool = false) {
+        try? hear()
+        _ = notePrompts()
+        if mayAskYet, prompt?.isOpen != true, report.isOpen { return forgo() }
+        end()
+    }
+
+    private func end() {
         // SIGTERM lets gpg remove its lock files; one that is held up does not get to it.
         kill(child.pid, SIGTERM)
+        prompt?.end()
         if !child.waitForEnd(atMost: .milliseconds(100)) { child.kill() }
         child.wait()
+        prompt?.close()
+    }
+
+    /// How long gpg may go on that nobody waits for: gpg-agent waits a minute for another prompt.
+    private static let patienceWithForgone = Duration.seconds(90)
+
+    /// Has gpg wait for its turn, on a thread of its own, and ends it then: gpg-agent 2.2 does not notice that a client has gone,
+    /// and when another prompt is answered would open that of the client.
+    private func forgo() {
+        input.close()
+        output.close()
+        let rest = Rest(decryption: self)
+        do throws(Errno) { try PosixThread.start(named: "forgone") { rest.hearOut() } } catch { end() }
+    }
+
+    // Sendable because whoever has given it to the thread uses it no more.
+    private struct Rest: @unchecked Sendable {
+        let decryption: GpgDecryption
+
+        func hearOut() {
+            let deadline = ContinuousClock.now + GpgDecryption.patienceWithForgone
+            while decryption.report.isOpen, !decryption.notePrompts() {
+                let isReady = try? Poll.wait(for: POLLIN, on: decryption.report.raw, until: deadline)
+                guard isReady == true else { break }
+                try? decryption.hear()
+            }
+            decryption.end()
+        }
     }
 }
 

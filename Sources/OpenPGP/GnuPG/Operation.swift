@@ -5,12 +5,38 @@ import SystemPackage
 
 /// How long an operation may take, and who may stop it.
 struct Bounds {
-    let deadline: ContinuousClock.Instant?
-    let cancellation: Cancellation?
+    /// What is waited for when the time is over.
+    enum Awaited {
+        /// gpg or gpg-agent, which were asked to do this.
+        case work(String)
+        /// The end of another prompt: gpg-agent opens one at a time.
+        case turn
+        /// A person's answer.
+        case answer
+    }
 
-    init(timeout: Duration?, cancellation: Cancellation? = nil) {
+    private let timeout: Duration?
+    private(set) var deadline: ContinuousClock.Instant?
+    let cancellation: Cancellation?
+    var awaited: Awaited
+
+    /// - Parameter work: what gpg is asked to do, behind "to".
+    init(timeout: Duration?, cancellation: Cancellation? = nil, to work: String) {
+        self.timeout = timeout
         deadline = timeout.map { ContinuousClock.now + $0 }
         self.cancellation = cancellation
+        awaited = .work(work)
+    }
+
+    /// A person is asked: what was waited for before that takes nothing of the time to answer.
+    mutating func beginToAnswer() {
+        deadline = timeout.map { ContinuousClock.now + $0 }
+        awaited = .answer
+    }
+
+    /// Waits for another's prompt at least as long as that may be answered.
+    mutating func extend(to other: ContinuousClock.Instant) {
+        deadline = deadline.map { max($0, other) }
     }
 
     /// What is left of the time; nil: any.
@@ -25,10 +51,22 @@ struct Bounds {
             throw OpenPGPError(.canceled, "the operation was cancelled")
         }
         if let deadline, ContinuousClock.now >= deadline {
-            throw OpenPGPError(
-                .timedOut, "gpg did not answer in time; it may be waiting for a passphrase")
+            throw OpenPGPError(.timedOut, overdue)
         }
     }
+
+    private var overdue: String {
+        switch awaited {
+        case .work(let work):
+            "gpg was asked to \(work) and did not answer in time; if another passphrase prompt is open, answer it and try again"
+        case .turn: Self.noTurn
+        case .answer: "nobody answered the passphrase prompt"
+        }
+    }
+
+    /// The sentence for a prompt that was never opened.
+    static let noTurn =
+        "the passphrase could not be asked for while another passphrase prompt was open; answer that, then try again"
 
     /// Waits until woken or the time is over.
     func pause(_ wakeup: Wakeup, _ pass: Gate.Pass? = nil) throws(OpenPGPError) {
@@ -116,9 +154,11 @@ final class Operation {
     /// - Returns: gpgme's verdict, 0 for success.
     /// - Throws: `canceled` and `timedOut`; gpg is ended then.
     func run(
-        _ bounds: Bounds, through gate: Gate, lane: Gate.Lane = .withoutAsking,
+        _ given: Bounds, through gate: Gate, lane: Gate.Lane = .withoutAsking,
         start: (OpaquePointer) -> gpgme_error_t
     ) throws(OpenPGPError) -> gpgme_error_t {
+        var bounds = given
+        var promptCount = 0
         let wakeup = try Wakeup()
         let token = bounds.cancellation?.register { wakeup.wake() }
         defer { bounds.cancellation?.unregister(token) }
@@ -147,15 +187,23 @@ final class Operation {
             }
             let next = [bounds.deadline, isPatient ? impatience : nil].compactMap(\.self).min()
             wait(wakeup, until: next)
+            guard !lane.asksNobody else { continue }
+            let prompts = status.count(where: \.isPrompt)
+            if prompts > promptCount {
+                promptCount = prompts
+                bounds.beginToAnswer()
+            }
         }
         pass.giveBack(.done)
         return outcome ?? 0
     }
 
-    /// Ends gpg, then has gpgme close its pipes.
+    /// Ends gpg, then has gpgme close its pipes, and closes the prompt that gpg has had opened.
     private func abandon() {
+        let prompt = status.last(where: \.isPrompt).flatMap { OpenedPrompt($0) }
         GpgProcess.terminate(pipes: watches.map(\.descriptor))
         gpgme_cancel(context)
+        prompt?.close()
     }
 
     /// Serves the pipes that are ready; returns also when woken, or at `limit`.

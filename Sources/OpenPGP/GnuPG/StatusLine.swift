@@ -3,6 +3,9 @@ struct StatusLine {
     let keyword: String
     let arguments: [Substring]
 
+    /// Whether gpg-agent has opened a prompt; the first argument is its process.
+    var isPrompt: Bool { keyword == "PINENTRY_LAUNCHED" }
+
     init(keyword: String, arguments: String) {
         self.keyword = keyword
         self.arguments = arguments.split(separator: " ")

@@ -54,7 +54,7 @@ extension PastContent {
             guard !state.isWiped, store.holds(permit, forDecryption: state.bytes == nil) else { return nil }
             if state.bytes != nil { return .done }
             if let running = state.decryption, !running.isAbandoned { return .wait(running) }
-            let fresh = SharedDecryption()
+            let fresh = SharedDecryption(mayPrompt: true)
             state.decryption = fresh
             // Under the lock, so that who locks the store waits for it.
             store.runningDecryptions.withLock { $0 += 1 }
@@ -77,9 +77,12 @@ extension PastContent {
             }
             outcome = .failure(error)
         }
-        store.endDecryption()
         decryption.finish(outcome)
-        if case .success = outcome, case .byPassphrase = permit.extent { store.endQuestion(.success(())) }
+        store.endDecryption()
+        if case .success = outcome, case .byPassphrase = permit.extent {
+            store.forgetPromptFailures()
+            store.endQuestion(.success(()))
+        }
     }
 
     /// - Returns: false where a lock has come first.
