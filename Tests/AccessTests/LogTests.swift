@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Holds:
-    /// - A program that floods the access log drives out its own lines and no others, and the log says how many are gone.
+    /// - A program of one path that floods the access log drives out its own lines and no others, and the log says how many are gone.
     @Test(arguments: [AccessDatabase.Bounds(lines: 100), AccessDatabase.Bounds(bytes: 1 << 20)])
     func whoFloodsTheLogLosesItsOwnLines(_ bounds: AccessDatabase.Bounds) throws {
         try TestHome.with { home in

@@ -199,4 +199,21 @@ import Testing
             text.lines[1].contains("%25%0A") == false && text.lines[1].contains("%250Ab"), "\(text.lines)")
         #expect(text.lines.contains("SETNOTOK Allow once"))
     }
+
+    /// A long way to a program or a folder hides neither its beginning nor its own name, and no name the question.
+    @Test(arguments: ["long", "%", "é", "\u{1B}", "e\u{301}\u{301}\u{301}", "\u{1F600}"])
+    func longNamesInAQuestionHideNothing(_ piece: String) throws {
+        let way = "/home/" + String(repeating: piece, count: 300)
+        let reader = Reader(
+            program: Program(path: way + "/evil", fingerprint: ""), folder: way + "/there",
+            words: ["cat", way + "/script"])
+        let placed = PlacedRule(place: "work", rule: AccessRule(.ask(.untilLock)))
+        for topic in [QuestionTopic.rule(placed), .change(placed), .unlock(store: "work")] {
+            let text = QuestionText("work/\(way)/key", reader, topic, hasChanged: false).lines[1]
+            #expect(text.hasPrefix("SETDESC \"/home/") && text.contains("/evil\" wants to"), "\(text)")
+            #expect(text.utf8.count < 1000 && text.contains("…"), "\(text)")
+            #expect(text.contains("/script%0A") && text.contains("/there%0A"), "\(text)")
+            if case .rule = topic { #expect(text.contains("/key\""), "\(text)") }
+        }
+    }
 }

@@ -52,6 +52,49 @@ import Testing
             #expect(try !names(["bash", "shell/other", "agent"], in: home).contains("agent"))
         }
     }
+
+    /// Nor do options that are of one word with their values, or of which one word has several values behind it.
+    @Test func aScriptIsKnownInItsOption() throws {
+        try TestHome.with { home in
+            try home.succeed(["mkdir", "shell", "awk"])
+            try home.succeed(["mkfifo", "gate"])
+            let shell = ": > ready\nread word < gate\n"
+            try home.write(shell, to: "shell/agent")
+            try home.write(shell, to: "shell/other")
+            try home.write("open('ready', 'w').close()\nimport time\ntime.sleep(100)\n", to: "agent.py")
+            try home.write("all:\n\t@: > ready; read word < gate\n", to: "agent")
+            try home.write(
+                "BEGIN { printf \"\" > \"../ready\"; close(\"../ready\"); getline < \"../gate\" }\n",
+                to: "awk/agent")
+            func isBelowAgent(_ words: [String]) throws -> Bool {
+                let reader = try reader(words, in: home)
+                #expect(!AccessRule(.allow, under: ["agent"]).matches(reader), "\(words)")
+                #expect(!AccessRule(.deny, under: ["gentle", "/opt/tent"]).matches(reader), "\(words)")
+                return AccessRule(.deny, under: ["/opt/agent"]).matches(reader)
+            }
+            for words in [
+                ["python3", "-magent"], ["python3", "-umagent"], ["python3", "-BuWignore", "-umagent"],
+                ["bash", "-oO", "nounset", "extglob", "shell/agent"],
+                ["bash", "-eoO", "nounset", "extglob", "+oO", "posix", "dotglob", "shell/agent"],
+                ["bash", "-coO", "nounset", "extglob", ". shell/other", "shell/agent"],
+                ["make", "-fagent"], ["make", "-sfagent"], ["make", "--file=agent"], ["make", "-f./agent"],
+                ["make", "-j", "2", "-I", "awk", "-f", "agent"],
+                ["env", "-C", "awk", "awk", "-fagent"],
+                ["env", "-C", "shell", "awk", "-vx=1", "-f../awk/agent"],
+            ] {
+                #expect(try isBelowAgent(words), "\(words)")
+            }
+            // What a script is told is not what it is.
+            for words in [
+                ["bash", "-e", "shell/other", "tool", "agent"],
+                ["bash", "-oO", "nounset", "extglob", "shell/other", "agent"],
+                ["bash", "--norc", "shell/other", "tool", "agent"],
+            ] {
+                #expect(try !isBelowAgent(words), "\(words)")
+            }
+        }
+    }
+
     /// A dash ends the options of a shell, or is one that says nothing; it is no script.
     @Test func aScriptIsKnownBehindALoneDash() throws {
         try TestHome.with { home in

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SystemPackage
 import TestKit
@@ -471,6 +472,74 @@ import Testing
                 refused.errors.contains("is a script") && refused.errors.contains("/bin/sh"), "\(refused)")
             try home.succeed(["passdir", "store", "rename", "work", "job"])
             #expect(try home.passdir("access").output.contains("job/aws  ask"))
+        }
+    }
+
+    /// A name that a script gives itself never allows: no rule is set that could never fit, and `test` says none fits.
+    @Test func aScriptAllowsNothingBelowIt() throws {
+        try withMount { home in
+            let script = home.path("agent").string
+            try home.write("#!/bin/bash -e\n\"$@\"; true\n", to: "agent", mode: [.ownerReadWriteExecute])
+            let before = try home.passdir("access").output
+            for under in [script, "/usr/bin/make,\(script)"] {
+                let refused = try home.run(["passdir", "access", "set", "work", "--allow", "--under", under])
+                #expect(
+                    refused.exitCode == 1 && refused.errors.split(separator: "\n").count == 1
+                        && refused.errors.contains("\(script) is a script")
+                        && refused.errors.contains("/bin/bash -e"),
+                    "\(refused)")
+            }
+            #expect(try home.passdir("access").output == before)
+            try set(home, "work", "--deny")
+            func test(_ words: String...) throws -> String {
+                try home.run(["passdir", "access", "test", "work/aws/key"] + words).output
+            }
+            // As an edit of the file can say.
+            try home.configure(["access.work/aws.allow": "under '\(script)'"])
+            let secret = home.visible("work/aws/key").string
+            #expect(try home.passdir("access").output.contains("work/aws  allow under"))
+            #expect(try home.run([script, "cat", secret]).exitCode != 0)
+            #expect(try test("--as", "cat", "--under", script).hasPrefix("deny: "))
+            try home.succeed(["passdir", "access", "unset", "work/aws"])
+            // A rule that allows its interpreter fits, and one that denies the script does.
+            try set(home, "work/aws", "--allow", "--under", "/usr/bin/bash")
+            #expect(try home.run([script, "cat", secret]).exitCode == 0)
+            #expect(try test("--as", "cat", "--under", script).hasPrefix("allow: "))
+            try set(home, "work/aws", "--deny-under", "agent")
+            #expect(try home.run([script, "cat", secret]).exitCode != 0)
+            #expect(try test("--as", "cat", "--under", script).hasPrefix("deny: "))
+            try home.succeed(["passdir", "access", "unset", "work/aws"])
+            // The kernel knows no script.
+            #expect(try test("--as", script).contains("bash reads work/aws/key"))
+        }
+    }
+
+    /// A session of its own takes nobody out of the log whom the rule names, and leaves nobody without a starter.
+    @Test func theLogNamesWhoStartedASession() throws {
+        try withMount(settings: ["access.log": "true"]) { home in
+            let secret = home.visible("work/aws/key").string
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            func startedBy(_ command: String) throws -> [[String]] {
+                let seen = try home.passdir("access", "log", "--json").output.split(separator: "\n").count
+                _ = try home.run([agent, "-c", command])
+                struct Line: Decodable { var startedBy: [String] }
+                return try home.passdir("access", "log", "--json").output.split(separator: "\n").dropFirst(
+                    seen
+                )
+                .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)).startedBy }
+            }
+            let free = try startedBy("setsid -w cat '\(secret)'; true")
+            #expect(free.count == 1 && free[0].first == agent, "\(free)")
+            try set(home, "work", "--deny-under", "agent")
+            for command in [
+                "setsid -w cat '\(secret)'; true",
+                "setsid -w sh -c \"setsid -w sh -c 'head \(secret); true'; true\"; true",
+                "setsid -w sh -c \"sh -c 'sh -c \\\"setsid -w tail \(secret); true\\\"; true'; true\"; true",
+            ] {
+                let denied = try startedBy(command)
+                #expect(denied.count == 1 && denied[0].contains(agent), "\(command): \(denied)")
+            }
         }
     }
 

@@ -19,6 +19,7 @@ struct QuestionText: Sendable, Equatable {
     /// Whether there is a middle button, for once only.
     let hasOnce: Bool
 
+    /// In bytes, as Assuan has them: all lines that matter most have room.
     private static let nameLimit = 160
 
     /// - Parameters:
@@ -48,8 +49,12 @@ struct QuestionText: Sendable, Equatable {
         if !reader.words.isEmpty {
             text.append("Its command begins: \(Self.shown(reader.words.joined(separator: " ")))")
         }
-        let starters = (reader.startedBy.isEmpty ? Array(reader.ancestors.prefix(3)) : reader.startedBy)
-            .prefix(6)
+        let rule: AccessRule? =
+            switch topic {
+            case .rule(let placed), .change(let placed): placed.rule
+            case .unlock: nil
+            }
+        let starters = reader.startedBy(for: rule).prefix(6)
         if !starters.isEmpty {
             text.append("Started by: " + starters.map { Self.shown($0.title) }.joined(separator: ", by "))
         }
@@ -86,8 +91,33 @@ struct QuestionText: Sendable, Equatable {
         return seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s"
     }
 
-    /// A name of others.
-    private static func shown(_ name: String) -> String { VisibleText.line(name, atMost: nameLimit) }
+    /// A name of others. What tells one path from another is mostly its end, so that a long one lacks its middle.
+    private static func shown(_ name: String) -> String {
+        let scalars = Array(name.unicodeScalars)
+        func visible(_ part: some Sequence<Unicode.Scalar>) -> String {
+            var text = String.UnicodeScalarView()
+            text.append(contentsOf: part)
+            return VisibleText.line(String(text))
+        }
+        // As Assuan writes it.
+        func size(_ text: String) -> Int { text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "%") ? 3 : 1) } }
+        // No sign takes less than a byte.
+        if scalars.count <= nameLimit {
+            let whole = visible(scalars)
+            if size(whole) <= nameLimit { return whole }
+        }
+        func room(_ part: some Sequence<Unicode.Scalar>, _ limit: Int) -> Int {
+            var (count, used) = (0, 0)
+            for scalar in part {
+                used += size(visible([scalar]))
+                guard used <= limit else { break }
+                count += 1
+            }
+            return count
+        }
+        let (start, end) = (room(scalars, nameLimit / 3), room(scalars.reversed(), nameLimit * 2 / 3 - 3))
+        return visible(scalars.prefix(start)) + "…" + visible(scalars.suffix(end))
+    }
 
     /// As Assuan wants it in one line, which must not be longer than the protocol allows.
     private static func escaped(_ text: [String], limit: Int) -> String {

@@ -41,7 +41,7 @@ public struct AccessLine: Sendable, Equatable, Codable {
     public var process: Int32
     /// The first two words of its command, as it says itself; never more.
     public var words: [String]
-    /// What it was started by, the parent first, up to the leader of its session.
+    /// What it was started by, the parent first, up to the leader of its session and to what the rule names.
     public var startedBy: [String]
     /// The path of its terminal; nil without one.
     public var terminal: String?
@@ -59,7 +59,7 @@ public struct AccessLine: Sendable, Equatable, Codable {
         isProgramCertain = reader.program?.isAtItsPath ?? false
         process = reader.process
         words = reader.words
-        startedBy = reader.startedBy.map(\.title)
+        startedBy = reader.startedBy(for: decision.rule?.rule).map(\.title)
         terminal = reader.terminal
         unit = reader.units.last
         rule = decision.rule?.text

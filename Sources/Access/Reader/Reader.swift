@@ -74,6 +74,16 @@ public struct Reader: Sendable, Equatable {
         [Ancestor(process: process, program: program, saidNames: saidNames)] + ancestors + leaders
     }
 
-    /// Who started it, up to the leader of its session.
-    public var startedBy: [Ancestor] { Array(ancestors.prefix(ancestorsInSession)) }
+    /// Who started it, up to the leader of its session, and as far as a rule that decides names one of them: a session of its
+    /// own hides nobody. What leads one has the nearest.
+    public func startedBy(for rule: AccessRule?) -> [Ancestor] {
+        let nearest = ancestorsInSession == 0 ? min(3, ancestors.count) : ancestorsInSession
+        guard let rule else { return Array(ancestors.prefix(nearest)) }
+        if let named = ancestors.firstIndex(where: rule.mayName) {
+            return Array(ancestors.prefix(max(nearest, named + 1)))
+        }
+        // What has let go of its parents is known by its leaders.
+        let leader = leaders.firstIndex(where: rule.mayName)
+        return Array(ancestors.prefix(nearest)) + leaders.prefix(leader.map { $0 + 1 } ?? 0)
+    }
 }

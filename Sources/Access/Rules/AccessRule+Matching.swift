@@ -25,17 +25,25 @@ extension AccessRule {
     private func matchesUnder(_ reader: Reader) -> Answer {
         if reader.isUnknown { return .unsure }
         let lineage = reader.lineage
-        func runs(_ one: Reader.Ancestor, _ name: String) -> Bool {
-            guard let program = one.program else { return false }
-            return name.hasPrefix("/") ? program.path == name : program.name == name
-        }
-        if under.contains(where: { name in lineage.contains { runs($0, name) } }) { return .yes }
+        if lineage.contains(where: runs) { return .yes }
         // A script, and a program of another user, are known only by what they say of themselves.
-        let names = under.map { FilePath($0).lastComponent?.string ?? $0 }
-        let said = names + [SaidNames.further]
-        let isSaid = lineage.contains { one in said.contains { one.saidNames.contains($0) } }
+        let names = namesUnder
+        let isSaid = lineage.contains { SaidNames.areOf(names, $0.saidNames) }
         let isInUnit = reader.units.contains { unit in names.contains { Self.isNamed(unit, after: $0) } }
         return isSaid || isInUnit ? .unsure : .no
+    }
+
+    /// Whether it may be for what comes from a process because of that one.
+    func mayName(_ one: Reader.Ancestor) -> Bool {
+        guard !under.isEmpty else { return false }
+        return runs(one) || SaidNames.areOf(namesUnder, one.saidNames)
+    }
+
+    private var namesUnder: [String] { under.map { FilePath($0).lastComponent?.string ?? $0 } }
+
+    private func runs(_ one: Reader.Ancestor) -> Bool {
+        guard let program = one.program else { return false }
+        return under.contains { $0.hasPrefix("/") ? program.path == $0 : program.name == $0 }
     }
 
     /// Whether a unit is one of an application: `app-gnome-firefox-1234.scope` of `firefox`.

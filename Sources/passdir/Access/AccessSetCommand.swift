@@ -80,6 +80,7 @@ struct AccessSetCommand: ParsableCommand {
         let rules = try readers.rules(try outcome())
         for rule in rules where rule.outcome == .allow {
             if let program = rule.program { try ProgramArgument.checkCanBeAllowed(program) }
+            for name in rule.under { try ProgramArgument.checkCanBeAllowed(under: name) }
         }
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
             var items = items

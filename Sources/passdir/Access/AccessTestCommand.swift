@@ -110,9 +110,11 @@ struct AccessTestCommand: ParsableCommand {
             return Access.Reader(ofThread: process)
         }
         try unit.map(ProgramArgument.checkUnit)
+        let runs = ProgramArgument.running(try ProgramArgument.path(program ?? ""))
         return Access.Reader(
-            supposing: try ProgramArgument.path(program ?? ""),
-            below: try under.map(ProgramArgument.names) ?? [], unit: unit,
+            supposing: runs.program, script: runs.script,
+            below: try under.map(ProgramArgument.names).map { $0.map(ProgramArgument.runningUnder) } ?? [],
+            unit: unit,
             hasTerminal: when != "none")
     }
 }

@@ -100,16 +100,64 @@ enum ProgramArgument {
 
     /// Refuses what no process runs as its program.
     static func checkCanBeAllowed(_ path: String) throws {
+        let words = try scriptWords(path)
+        guard !words.isEmpty else { return }
+        throw CommandFailure(
+            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret, "
+                + "so name that; its rule applies to every script, so narrow it with --unit or --when")
+    }
+
+    /// Refuses a name of `--under` that only a script has. What is not here, or not to be read, may be installed later.
+    static func checkCanBeAllowed(under name: String) throws {
+        guard let path = inPath(name), let words = try? scriptWords(path), !words.isEmpty else { return }
+        throw CommandFailure(
+            "\(path) is a script, and a name that a script gives itself never allows: name its interpreter, "
+                + "\(words.joined(separator: " ")), with --under, and narrow it with --unit or --when, as that "
+                + "runs every script")
+    }
+
+    /// What the kernel runs for a program: the file itself or, of a script, its interpreter, and the script's name.
+    static func running(_ path: String) -> (program: String, script: String?) {
+        guard let words = try? scriptWords(path), let first = words.first else { return (path, nil) }
+        var interpreter = first
+        // That looks for the one behind its options and variables, and runs it in its own place.
+        if FilePath(first).lastComponent?.string == "env" {
+            let behind = words.dropFirst().flatMap { $0.split(separator: " ").map(String.init) }
+            let name = behind.first { !$0.hasPrefix("-") && !$0.contains("=") }
+            interpreter = name.flatMap(inPath) ?? first
+        }
+        return (withoutLinks(interpreter), FilePath(path).lastComponent?.string)
+    }
+
+    /// As `running`, of a name of `--under`, which need be no file.
+    static func runningUnder(_ name: String) -> (program: String, script: String?) {
+        guard let path = inPath(name) else { return (name, nil) }
+        let runs = running(path)
+        if runs.script != nil { return runs }
+        let program = withoutLinks(path)
+        // By its name, not that of the file that a link leads to, a program knows itself only.
+        return (program, FilePath(path).lastComponent?.string)
+    }
+
+    private static func withoutLinks(_ path: String) -> String {
+        (try? FilePath(path).resolvingLinks())?.string ?? path
+    }
+
+    /// The file of a path or of a name in PATH; nil where there is none.
+    private static func inPath(_ name: String) -> String? {
+        guard let path = try? found(name), access(path, F_OK) == 0 else { return nil }
+        return path
+    }
+
+    /// The words of a script's first line; empty where a file is none.
+    private static func scriptWords(_ path: String) throws -> [String] {
         guard let file = try? OwnedDescriptor(opening: FilePath(path), O_RDONLY | O_NONBLOCK) else {
             throw CommandFailure("cannot read the program \(path)")
         }
         var start = [UInt8](repeating: 0, count: 256)
         let count = max(0, read(file.raw, &start, start.count))
-        guard start.prefix(count).starts(with: "#!".utf8) else { return }
+        guard start.prefix(count).starts(with: "#!".utf8) else { return [] }
         let line = String(decoding: start[2..<count].prefix { $0 != 10 }, as: UTF8.self)
-        let words = line.split(separator: " ").map(String.init)
-        throw CommandFailure(
-            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret, "
-                + "so name that; its rule applies to every script, so narrow it with --unit or --when")
+        return line.split(separator: " ").map(String.init)
     }
 }
