@@ -26,6 +26,9 @@ public struct GitError: SentenceError, Equatable {
         case rejected
         /// The repository holds data that cannot be read.
         case corrupt
+        /// This machine has no memory, no descriptor or no space left, or its disk did not read or write: nothing is told of
+        /// the repository.
+        case machine
         /// libgit2 has no support for what this repository uses.
         case unsupported
         /// The branch has no commit yet.
@@ -103,7 +106,19 @@ extension GitError {
 
     /// The failure of a system call, from `errno`.
     static func system(_ errno: Errno, _ doing: String) -> GitError {
-        GitError(code: errno == .fileExists ? .locked : .other, message: "\(doing): \(errno)")
+        let code: Code = errno == .fileExists ? .locked : ofMachine.contains(errno) ? .machine : .other
+        return GitError(code: code, message: "\(doing): \(errno)")
+    }
+
+    /// What the machine refuses whatever the repository holds.
+    static let ofMachine: [Errno] = [
+        .noMemory, .noSpace, .diskQuotaExceeded, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .ioError,
+        .permissionDenied, .readOnlyFileSystem,
+    ]
+
+    /// Whether a sentence ends with what the system says of such a refusal.
+    public static func isOfMachine(_ said: String) -> Bool {
+        ofMachine.contains { said.contains("\($0)") }
     }
 
     /// Makes such errors of what was to be done.
@@ -134,6 +149,8 @@ extension GitError {
         case GIT_EUSER: return .cancelled
         default: break
         }
+        // Before the area: that says where it happened, and not why.
+        if area == GIT_ERROR_NOMEMORY || area == GIT_ERROR_OS && isOfMachine(reason) { return .machine }
         if reason.contains("unsupported") { return .unsupported }
         if reason.contains("status code: 401") || reason.contains("status code: 403")
             || reason.contains("authentication replays") || reason.contains("authenticat")
@@ -146,6 +163,8 @@ extension GitError {
         case GIT_ERROR_INDEXER where reason.contains("early EOF"): return .network
         case GIT_ERROR_INDEXER, GIT_ERROR_ZLIB, GIT_ERROR_ODB, GIT_ERROR_OBJECT, GIT_ERROR_INDEX,
             GIT_ERROR_SHA:
+            return .corrupt
+        case GIT_ERROR_INVALID where reason.contains("delta") || reason.contains("base does not match"):
             return .corrupt
         default: return .other
         }

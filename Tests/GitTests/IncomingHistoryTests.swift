@@ -1,3 +1,4 @@
+import CGit
 import TestKit
 import Testing
 
@@ -82,6 +83,41 @@ import Testing
             #expect(throws: GitError(code: .invalid, message: "its history has more than 3 commits")) {
                 try repository.checkIncomingHistory(of: tip, known: [known], atMost: 3)
             }
+        }
+    }
+
+    /// What libgit2 says where this machine is short of something, which is no fault of a history.
+    @Test(arguments: [
+        (GIT_ERROR_NOMEMORY, "Out of memory"),
+        (GIT_ERROR_OS, "failed to mmap. Could not write data: Cannot allocate memory"),
+        (GIT_ERROR_OS, "failed to open 'x': Too many open files"),
+        (GIT_ERROR_OS, "failed to write 'x': No space left on device"),
+        (GIT_ERROR_OS, "failed to read 'x': Input/output error"),
+    ])
+    func whatThisMachineLacksIsNotTheHistorysFault(_ area: git_error_t, _ said: String) {
+        git_error_set_str(Int32(area.rawValue), said)
+        let error = GitError.last(-1, "cannot walk the history")
+        #expect(error.code == .machine)
+        #expect(IncomingHistoryLook.refusal(error) == error)
+    }
+
+    /// Also where libgit2 says no more than that it does not find what is in a pack.
+    @Test func aPackThatCannotBeOpenedIsNotTheHistorysFault() throws {
+        try TestHome.with { home in
+            let script = """
+                set -e; git init -q r; cd r; seq 1 >f; git add .; git commit -qm one; git branch known
+                seq 2 >g; git add .; git commit -qm two; cd .git/objects/pack
+                git rev-parse main:g | git pack-objects -q pack; git prune-packed -q
+                for index in *.idx; do rm -f "$index"; ln -s "$index" "$index"; done
+                """
+            try home.succeed(["bash", "-c", script])
+            let repository = try Repository.open(gitDirectory: home.path("r/.git"))
+            let tip = try #require(try repository.commit(at: "refs/heads/main"))
+            let known = try #require(try repository.commit(at: "refs/heads/known"))
+            let error = expectGitError(.machine) {
+                try repository.checkIncomingHistory(of: tip, known: [known], atMost: 100)
+            }
+            #expect(error?.message.contains(".idx: Too many levels of symbolic links") == true)
         }
     }
 }

@@ -1,4 +1,7 @@
 import CGit
+import Glibc
+import System
+import SystemPackage
 
 extension Repository {
     /// Looks at every commit of others that leads to `tip` and to none of the `known` ones, before a reference is moved to
@@ -10,7 +13,8 @@ extension Repository {
     ///   - known: commits whose own history is not looked at.
     ///   - limit: how many commits at most; more than that would fill the memory of whoever compares two histories.
     ///   - time: how long the look may take.
-    /// - Throws: `.invalid` with the reason when the history must not be taken in.
+    /// - Throws: `.invalid` with the reason when the history must not be taken in; `.machine` and others when this machine
+    ///   kept it from being read.
     public func checkIncomingHistory(
         of tip: ObjectID, known: [ObjectID], atMost limit: Int, time: Duration = .seconds(60)
     ) throws(GitError) {
@@ -22,7 +26,40 @@ extension Repository {
             }
             for id in try commits(of: tip, since: known) { try look.look(at: id) }
         } catch {
-            throw IncomingHistoryLook.refusal(error)
+            let refusal = IncomingHistoryLook.refusal(error)
+            // libgit2 takes an object for one that is not there when it cannot open the pack which has it.
+            if refusal.code == .invalid, error.code != .invalid { try checkPacks() }
+            throw refusal
+        }
+    }
+
+    /// Looks whether what is packed can be had in memory.
+    /// - Throws: what the system says where it cannot.
+    private func checkPacks() throws(GitError) {
+        let folder = commonDirectory.appending("objects").appending("pack")
+        var names: [String] = []
+        do throws(Errno) {
+            var stream = try DirectoryStream(folder)
+            while let entry = try stream.next() { names.append(String(decoding: entry.name, as: UTF8.self)) }
+        } catch {
+            if error == .noSuchFileOrDirectory { return }
+            throw .system(error, "cannot list \(folder)")
+        }
+        for name in names where name.hasSuffix(".idx") || name.hasSuffix(".pack") {
+            let file = folder.appending(name)
+            do throws(Errno) {
+                let opened = try OwnedDescriptor(opening: file, O_RDONLY)
+                var facts = stat()
+                guard fstat(opened.raw, &facts) == 0 else { throw .last }
+                guard facts.st_size > 0 else { continue }
+                let memory = mmap(nil, Int(facts.st_size), PROT_READ, MAP_PRIVATE, opened.raw, 0)
+                guard let memory, memory != MAP_FAILED else { throw .last }
+                munmap(memory, Int(facts.st_size))
+            } catch {
+                // Packed anew meanwhile.
+                if error == .noSuchFileOrDirectory { continue }
+                throw GitError(code: .machine, message: "cannot read \(file): \(error)")
+            }
         }
     }
 
@@ -35,7 +72,7 @@ extension Repository {
 }
 
 /// One look at the commits of others, and what it has seen.
-private struct IncomingHistoryLook: ~Copyable {
+struct IncomingHistoryLook: ~Copyable {
     private let repository: Repository
     private let reader: ObjectReader
     private let end: ContinuousClock.Instant
@@ -48,9 +85,10 @@ private struct IncomingHistoryLook: ~Copyable {
         self.end = end
     }
 
-    /// As a reason not to take a history in: whatever kept it from being read.
+    /// As a reason not to take a history in: what is damaged or not there. Whatever else kept it from being read tells nothing
+    /// of the history.
     static func refusal(_ error: GitError) -> GitError {
-        guard error.code != .invalid else { return error }
+        guard [.corrupt, .notFound, .unsupported].contains(error.code) else { return error }
         return GitError(code: .invalid, message: "its history is damaged or incomplete: \(error.message)")
     }
 

@@ -158,7 +158,7 @@ enum GitProgram {
                 "terminal prompts disabled",
             ]) {
                 .authentication
-            } else if has(unsound) {
+            } else if has(unsound), !GitError.isOfMachine(said), !has(["Out of memory", "out of memory"]) {
                 .unsound
             } else if has(["(fetch first)", "(non-fast-forward)", "(stale info)"])
                 || GitError.isOvertaken(said)
