@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 public import SystemPackage
 
 /// What happens in folders: inotify(7). A user has 128 instances by default (max_user_instances).
@@ -15,6 +16,9 @@ public final class Inotify: Sendable {
     }
 
     private let descriptor: OwnedDescriptor
+    /// What events are read into. It is made once: whoever watches does so as long as the process lives, and where memory is
+    /// short at some moment of that time, one that is made for a call ends the process.
+    private let buffer = Mutex([UInt8](repeating: 0, count: 65536))
 
     /// - Throws: EMFILE when the user has too many.
     public init() throws(Errno) {
@@ -40,13 +44,16 @@ public final class Inotify: Sendable {
     /// - Returns: none when the deadline came.
     public func events(until deadline: ContinuousClock.Instant?) throws(Errno) -> [Event] {
         guard try Poll.wait(for: POLLIN, on: descriptor.raw, until: deadline) else { return [] }
-        return try withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 8) { (buffer) throws(Errno) in
-            var count = -1
-            repeat {
-                count = read(descriptor.raw, buffer.baseAddress, buffer.count)
-            } while count < 0 && errno == EINTR
-            guard count >= 0 else { throw .last }
-            return Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        return try buffer.withLock { (bytes) throws(Errno) in
+            let outcome: Result<[Event], Errno> = bytes.withUnsafeMutableBytes { buffer in
+                var count = -1
+                repeat {
+                    count = read(descriptor.raw, buffer.baseAddress, buffer.count)
+                } while count < 0 && errno == EINTR
+                guard count >= 0 else { return .failure(.last) }
+                return .success(Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])))
+            }
+            return try outcome.get()
         }
     }
 
