@@ -98,7 +98,8 @@ final class MountService: Sendable {
             throw DaemonError(message: failure)
         }
         var serving = SessionOptions()
-        serving.endPatience = max(setup.unmountTimeout, .seconds(20))
+        // The rest is for the stores, so that one whose disk does not answer leaves the others time.
+        serving.endPatience = Self.endPatience(setup.unmountTimeout) / 2
         serving.refusesNonEmptyMountPoint = true
         // Without a note of it, it could not be given back.
         serving.protectsMountPoint = (try? MountPointRecord(environment).note(mountPoint)) != nil
