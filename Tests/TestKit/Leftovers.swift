@@ -19,7 +19,9 @@ extension TestHome {
         // As `gpgconf --kill all` does, which takes a dozen programs for it.
         var rest = processes()
         let agents = ["gpg-agent", "scdaemon", "dirmngr", "keyboxd", "gpg"]
-        for agent in rest where agent.name != "gpg" && agents.contains(agent.name) { kill(agent.pid, SIGTERM) }
+        for agent in rest where agent.name != "gpg" && agents.contains(agent.name) {
+            kill(agent.pid, SIGTERM)
+        }
         // An agent that was told to end needs a moment; /proc has no event for that.
         for _ in 0..<250 where rest.contains(where: { agents.contains($0.name) }) {
             usleep(20_000)
@@ -32,7 +34,8 @@ extension TestHome {
         if access("/run/user/\(geteuid())", F_OK) == 0 {
             // There gpg has its sockets.
             _ = try? Program(
-                ["gpgconf", "--homedir", path("gnupg").string, "--remove-socketdir"], environment: environment,
+                ["gpgconf", "--homedir", path("gnupg").string, "--remove-socketdir"],
+                environment: environment,
                 directory: "/"
             ).wait(limit: .seconds(10))
         }
