@@ -46,23 +46,39 @@ extension LiveStores {
         }
     }
 
-    /// Saves what is newer than the disk in all stores, also in those that have left, and commits and pushes what waits in
-    /// them: each as soon as its own is saved. What the disk of a store does not take until `end` is given up.
-    /// - Parameter timeout: how long a remote is waited for, and a disk that does not answer, but no longer than until `end`.
+    /// Saves what is newer than the disk in all stores, also in those that have left. What the disk of a store does not take in
+    /// `limit` is given up.
+    func saveEverything(limit: Duration) {
+        let end = MonotonicTime(secondsFromNow: limit / .seconds(1))
+        let saves = (all + departed.withLock { $0 }).compactMap(\.store).map { store in
+            let saving = RepeatedLook<Bool>(named: "save-all")
+            let number = saving.begin { [filesystem] in
+                filesystem.saveEverything(of: store)
+                return true
+            }
+            return (saving, number)
+        }
+        for (saving, number) in saves { _ = saving.finding(of: number, until: end) }
+    }
+
+    /// Commits and pushes what waits in all stores, also in those that have left. One whose disk does not answer is waited for
+    /// as long as a remote.
     /// - Returns: what that did not come to, a sentence a store.
-    func finish(timeout: Duration, until end: ContinuousClock.Instant) -> [String] {
+    func finish(timeout: Duration) -> [String] {
         let served = all + departed.withLock { $0 }
-        // Known by the time it is asked for.
-        for store in served { _ = store.disk.begin() }
-        let endings = served.map { StoreEnding($0, filesystem, timeout: timeout, until: end) }
-        // The rest of what waits in a store does not wait for a save for ever.
-        let half = ContinuousClock.now + (end - .now) / 2
-        for ending in endings { ending.waitForSaves(until: half) }
+        let end = ContinuousClock.now + timeout
+        let calls = served.map { store in
+            (
+                store: store,
+                call: store.committer.map { committer in
+                    ActorCall { await committer.finish(timeout: timeout) }
+                }
+            )
+        }
         var told: Set<FilePath> = []
-        let left = endings.compactMap { ending -> String? in
-            let store = ending.store
-            guard let call = ending.commits() else { return nil }
-            let hasEnded = hasEnded(call, of: store, min(.now + timeout, end))
+        return calls.compactMap { store, call in
+            guard let call else { return nil }
+            let hasEnded = hasEnded(call, of: store, end)
             // One that has left and come back is there twice.
             guard told.insert(store.path).inserted else { return nil }
             guard hasEnded else {
@@ -72,59 +88,16 @@ extension LiveStores {
             }
             return store.committer?.unsharedSentence.map { "\(store.name): \($0)" }
         }
-        for ending in endings { ending.waitForSaves(until: end) }
-        return left
     }
 
     /// Waits for the end of a committer's work; false where its disk does not answer, and the time is over.
     private func hasEnded(_ call: ActorCall<Void>, of store: ServedStore, _ end: ContinuousClock.Instant)
         -> Bool
     {
-        while call.value(until: MonotonicTime(secondsFromNow: min(max((end - .now) / .seconds(1), 0.1), 0.5)))
-            == nil
-        {
+        while call.value(until: MonotonicTime(secondsFromNow: 0.5)) == nil {
             guard .now >= end else { continue }
             if !store.disk.answers { return false }
         }
         return true
-    }
-}
-
-/// The end of one store: what is newer than its disk is saved, then what waits is committed and pushed.
-private final class StoreEnding: Sendable {
-    let store: ServedStore
-    private let timeout: Duration
-    private let end: ContinuousClock.Instant
-    private let saving = RepeatedLook<Bool>(named: "save-all")
-    private let call = Mutex<ActorCall<Void>?>(nil)
-
-    /// Begins on a thread of its own, as the disk may not answer.
-    init(
-        _ served: ServedStore, _ filesystem: StoreFilesystem, timeout: Duration,
-        until end: ContinuousClock.Instant
-    ) {
-        (store, self.timeout, self.end) = (served, timeout, end)
-        saving.begin { [self] in
-            if let opened = store.store { filesystem.saveEverything(of: opened) }
-            _ = commits()
-            return true
-        }
-    }
-
-    /// Waits until all is saved.
-    func waitForSaves(until deadline: ContinuousClock.Instant) {
-        _ = saving.finding(of: 1, until: MonotonicTime(secondsFromNow: (deadline - .now) / .seconds(1)))
-    }
-
-    /// The committer's work, which begins now where it has not; nil where the store has no committer.
-    func commits() -> ActorCall<Void>? {
-        guard let committer = store.committer else { return nil }
-        return call.withLock { call in
-            if let call { return call }
-            let limit = min(timeout, max(end - .now, .zero))
-            let begun = ActorCall<Void> { await committer.finish(timeout: limit) }
-            call = begun
-            return begun
-        }
     }
 }

@@ -5,17 +5,11 @@ import Synchronization
 
 /// What is left to be done when the mount is gone.
 extension MountService {
-    /// How long the end of the mount may take in all: a save gets its time also where remotes get less.
-    var endPatience: Duration { Self.endPatience(unmountTimeout) }
-
-    /// As above, by `unmount.timeout`.
-    static func endPatience(_ unmountTimeout: Duration) -> Duration { max(unmountTimeout, .seconds(20)) }
-
-    /// Saves, commits and pushes what waits. The time runs since the mount is gone: what programs still had waited for then has
-    /// taken half of it at most.
+    /// Saves, commits and pushes what waits.
     func finish() {
-        let left = stores.finish(timeout: unmountTimeout, until: (session.ended ?? .now) + endPatience)
+        stores.saveEverything(limit: max(unmountTimeout, .seconds(20)))
         tellOfLost()
+        let left = stores.finish(timeout: unmountTimeout)
         for sentence in left { log.warning("\(sentence)") }
         leftOver.withLock { $0 = left }
     }

@@ -98,8 +98,7 @@ final class MountService: Sendable {
             throw DaemonError(message: failure)
         }
         var serving = SessionOptions()
-        // The rest is for the stores, so that one whose disk does not answer leaves the others time.
-        serving.endPatience = Self.endPatience(setup.unmountTimeout) / 2
+        serving.endPatience = max(setup.unmountTimeout, .seconds(20))
         serving.refusesNonEmptyMountPoint = true
         // Without a note of it, it could not be given back.
         serving.protectsMountPoint = (try? MountPointRecord(environment).note(mountPoint)) != nil

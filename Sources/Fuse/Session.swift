@@ -22,7 +22,6 @@ public final class Session: Sendable {
 
     private let server: Server
     private let life: Mutex<Life>
-    private let endTime = Mutex<ContinuousClock.Instant?>(nil)
     /// While it is served.
     private let receivers = Mutex<Receivers?>(nil)
     /// The device number, by which our mount is told from any other at the same place.
@@ -75,9 +74,6 @@ public final class Session: Sendable {
             .mounted(pointer, memories.map { Receiver(session: pointer, server: server, memory: $0) }))
     }
 
-    /// When the mount ended; nil before.
-    public var ended: ContinuousClock.Instant? { endTime.withLock(\.self) }
-
     deinit {
         // Never run: nobody would answer, so it must not stay.
         if case .mounted = life.withLock({ $0 }) { detach() }
@@ -91,7 +87,6 @@ public final class Session: Sendable {
         withExtendedLifetime(receivers) {
             serve(receivers)
             notifier.end()
-            endTime.withLock { $0 = .now }
             // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
             // even with our device number, which is free again; but that mount isn't stale.
             if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }

@@ -196,38 +196,6 @@ import Testing
         }
     }
 
-    /// What is left of a program's work there, the save and the commit do not each take that time.
-    @Test func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
-        try withDisk(folders: 1) { home, disk in
-            try mount(home)
-            try home.succeed(["sh", "-c", "echo late > hung/0/late"], in: home.mountPoint)
-            disk.signal(SIGSTOP)
-            let start = ContinuousClock.now
-            let ended = try home.run(["passdir", "unmount"], limit: .seconds(120))
-            let time = ContinuousClock.now - start
-            #expect(ended.exitCode == 0 && !ended.timedOut, "\(ended.errors)")
-            #expect(time < .seconds(30), "\(time)")
-            #expect(ended.errors.contains("hung: its disk is not responding"), "\(ended.errors)")
-            disk.signal(SIGCONT)
-            try home.waitUntil("the daemon is gone") { home.daemons().isEmpty }
-        }
-    }
-
-    /// A command that asks for it in two ways waits once.
-    @Test func aCommandWaitsOnceForADiskThatDoesNotAnswer() throws {
-        try withDisk(folders: 1) { home, disk in
-            try mount(home)
-            disk.signal(SIGSTOP)
-            for command in [["show", "hung/one"], ["mv", "hung/one", "other/"]] {
-                let start = ContinuousClock.now
-                let ended = try home.run(["passdir"] + command, limit: .seconds(60))
-                let time = ContinuousClock.now - start
-                #expect(ended.errors.contains("the disk of hung does not answer"), "\(ended.errors)")
-                #expect(time < .seconds(3.7), "\(command): \(time)")
-            }
-        }
-    }
-
     /// Holds:
     /// - While a disk does not answer that has not taken a save, `passdir unmount` refuses in one sentence.
     @Test func whatADiskHasNotTakenKeepsTheMount() throws {

@@ -14,8 +14,6 @@ public final class DiskLook: Sendable {
 
     private let folder: FilePath
     private let look = RepeatedLook<Bool>(named: "disk")
-    /// When somebody last waited for an answer that did not come.
-    private let silenceTime = Mutex<ContinuousClock.Instant?>(nil)
 
     private init(_ folder: FilePath) {
         self.folder = folder
@@ -40,22 +38,11 @@ public final class DiskLook: Sendable {
             _ = try? stream?.next()
             return true
         }
-        return { [self] in
+        return { [look] in
             // Others have waited for that answer already.
-            if isKnownSilent { return false }
-            if let answer = look.finding(of: number, patience: Self.patience, silence: Self.silence) {
-                return answer
-            }
-            silenceTime.withLock { $0 = .now }
-            return false
+            if let time = look.runningTime, time >= Self.silence + .seconds(1) { return false }
+            return look.finding(of: number, patience: Self.patience, silence: Self.silence) ?? false
         }
-    }
-
-    /// Whether the look that runs is one for which somebody has waited in vain, or has run for longer than anybody waits.
-    private var isKnownSilent: Bool {
-        guard let time = look.runningTime else { return false }
-        let start = ContinuousClock.now - time
-        return time >= Self.silence + .seconds(1) || silenceTime.withLock { $0.map { start < $0 } ?? false }
     }
 
     /// Whether it answers.
