@@ -85,10 +85,10 @@ struct IncomingHistoryLook: ~Copyable {
         self.end = end
     }
 
-    /// As a reason not to take a history in: what is damaged or not there. Whatever else kept it from being read tells nothing
-    /// of the history.
+    /// As a reason not to take a history in: whatever kept it from being read, but for what this machine lacks, which tells
+    /// nothing of the history.
     static func refusal(_ error: GitError) -> GitError {
-        guard [.corrupt, .notFound, .unsupported].contains(error.code) else { return error }
+        guard ![.invalid, .machine].contains(error.code) else { return error }
         return GitError(code: .invalid, message: "its history is damaged or incomplete: \(error.message)")
     }
 
