@@ -46,7 +46,7 @@ enum Terminal {
     /// What became of a hidden question.
     private enum HiddenAnswer {
         case typed(SecretBytes?)
-        /// A signal has come and passed, such as the one that stops and the one that goes on.
+        /// A signal has come and passed, such as the one that stops.
         case interrupted(by: CInt)
     }
 
@@ -62,7 +62,7 @@ enum Terminal {
         while true {
             switch try hiddenAnswer(question, before) {
             case .typed(let line): return line
-            case .interrupted(SIGTSTP), .interrupted(SIGCONT): continue
+            case .interrupted(SIGTSTP): continue
             case .interrupted: return nil
             }
         }
@@ -85,9 +85,15 @@ enum Terminal {
             signals.end(with: signal)
         }
         let line = try read(toLineEnd: true, atMost: largest) { () throws(Errno) in
-            // A shell may say that it goes on when it has asked again already.
-            repeat { signal = try signals.wait(for: STDIN_FILENO) } while signal == SIGCONT && isSilent
-            return signal == nil
+            while true {
+                signal = try signals.wait(for: STDIN_FILENO)
+                guard signal == SIGCONT else { return signal == nil }
+                // A shell may set its own modes, and say that it goes on, when it has asked again already.
+                if !isSilent {
+                    set(silent, TCSADRAIN)
+                    StandardError.ask(question)
+                }
+            }
         }
         return signal.map { .interrupted(by: $0) } ?? .typed(line)
     }
