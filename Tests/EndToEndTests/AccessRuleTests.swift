@@ -497,7 +497,9 @@ import Testing
             // As an edit of the file can say.
             try home.configure(["access.work/aws.allow": "under '\(script)'"])
             let secret = home.visible("work/aws/key").string
-            #expect(try home.passdir("access").output.contains("work/aws  allow under"))
+            try home.waitUntil("the edit is followed") {
+                try home.passdir("access").output.contains("work/aws  allow under")
+            }
             #expect(try home.run([script, "cat", secret]).exitCode != 0)
             #expect(try test("--as", "cat", "--under", script).hasPrefix("deny: "))
             try home.succeed(["passdir", "access", "unset", "work/aws"])
