@@ -34,23 +34,32 @@ enum ConfigurationWatch {
         }
         let watched = names
         try PosixThread.start(named: "configuration") {
-            var wait: Duration?
-            while let events = try? inotify.events(until: wait.map { .now + $0 }) {
+            var deadline: ContinuousClock.Instant?
+            var hasWaitedForContent = false
+            while let events = try? inotify.events(until: deadline) {
                 guard events.isEmpty else {
+                    // What happens to other files of the folder puts nothing off.
                     for event in events where event.watch == -1 || watched[event.watch] == event.name {
-                        wait = event.mask & UInt32(IN_MODIFY) == 0 ? quiet : longestWriting
+                        deadline = .now + (event.mask & UInt32(IN_MODIFY) == 0 ? quiet : longestWriting)
+                        hasWaitedForContent = false
                     }
                     continue
                 }
                 let facts = file.targetFacts()
                 // A disk may take long over emptying a file: its size is none, and neither an event nor its time tells.
-                if facts?.st_size == 0, wait != longestEmpty {
-                    wait = longestEmpty
-                } else {
-                    let seen = facts.map(FileIdentity.init)
-                    changed { file.targetFacts().map(FileIdentity.init) == seen && !inotify.hasEvents }
-                    wait = nil
+                if facts?.st_size == 0, !hasWaitedForContent {
+                    hasWaitedForContent = true
+                    deadline = .now + longestEmpty
+                    continue
                 }
+                hasWaitedForContent = false
+                let seen = facts.map(FileIdentity.init)
+                var isStill = true
+                changed {
+                    isStill = file.targetFacts().map(FileIdentity.init) == seen
+                    return isStill
+                }
+                deadline = isStill ? nil : .now + quiet
             }
         }
     }

@@ -57,9 +57,6 @@ public final class Inotify: Sendable {
         }
     }
 
-    /// Whether there are events that nobody has been given yet.
-    public var hasEvents: Bool { Poll.isReadable(descriptor.raw) }
-
     private static func events(in bytes: UnsafeRawBufferPointer) -> [Event] {
         var events: [Event] = []
         var rest = bytes

@@ -137,6 +137,25 @@ import Testing
         }
     }
 
+    /// Whatever else goes on in its folder.
+    @Test func aChangeIsFollowedBesideOtherFiles() throws {
+        try TestHome.with { home in
+            let (one, _) = try twoStores(home)
+            try home.addStores([one])
+            try home.mount()
+            let writer =
+                "while ! [ -e enough ]; do echo > config/passdir/other; done; rm config/passdir/other enough"
+            let other = try home.start(["sh", "-c", writer])
+            let text = try home.text(of: "config/passdir/config")
+            try home.write(text.replacing("[store \"one\"]", with: "[store \"eins\"]"), to: "new")
+            try home.succeed(["mv", "new", "config/passdir/config"])
+            try home.waitUntil("it is followed") { names(home) == ["eins"] }
+            try home.write("", to: "enough")
+            #expect(try other.wait(limit: .seconds(20)).exitCode == 0)
+            try home.unmount()
+        }
+    }
+
     @Test func openFilesEndProperlyWhenTheirStoreLeaves() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)

@@ -16,14 +16,12 @@ extension TestHome {
             left.append("process \(process.pid): \(process.command)")
             kill(process.pid, SIGKILL)
         }
-        // As `gpgconf --kill all` does, which takes a dozen programs for it.
+        // What `gpgconf --kill all` takes a dozen programs for. The third signal ends an agent to which somebody is still
+        // connected; /proc has no event for an end.
         var rest = processes()
-        let agents = ["gpg-agent", "scdaemon", "dirmngr", "keyboxd", "gpg"]
-        for agent in rest where agent.name != "gpg" && agents.contains(agent.name) {
-            kill(agent.pid, SIGTERM)
-        }
-        // An agent that was told to end needs a moment; /proc has no event for that.
-        for _ in 0..<250 where rest.contains(where: { agents.contains($0.name) }) {
+        let agents = ["gpg-agent", "scdaemon", "dirmngr", "keyboxd"]
+        for _ in 0..<250 where rest.contains(where: { agents.contains($0.name) || $0.name == "gpg" }) {
+            for agent in rest where agents.contains(agent.name) { kill(agent.pid, SIGTERM) }
             usleep(20_000)
             rest = processes()
         }
