@@ -14,6 +14,19 @@ import Testing
         log.use(options)
     }
 
+    /// A log into which a read of work/a was noted.
+    private func withLine(
+        name: String = #function, _ body: (TestHome, FilePath, AccessLog) throws -> Void
+    ) throws {
+        try TestHome.with(name) { home in
+            let file = home.path("access.sqlite")
+            let log = AccessLog(file: file) { _, _ in }
+            noting(log)
+            note(["work/a"], in: log)
+            try body(home, file, log)
+        }
+    }
+
     private func note(_ secrets: [String], _ program: String = "/bin/cat", in log: AccessLog) {
         let reader = Reader(program: Program(path: program, fingerprint: ""))
         for secret in secrets { log.note(reader, secret, Decision(outcome: .allow, rule: nil), .allowed) }
@@ -54,11 +67,7 @@ import Testing
 
     /// A program that reads, and then ends the rules by which that was noted, leaves its line.
     @Test func linesOutliveTheRules() throws {
-        try TestHome.with { home in
-            let file = home.path("access.sqlite")
-            let log = AccessLog(file: file) { _, _ in }
-            noting(log)
-            note(["work/a"], in: log)
+        try withLine { home, file, log in
             log.use(AccessOptions())
             log.flush()
             try waitForRows(1, "read", of: file, in: home)
@@ -69,11 +78,7 @@ import Testing
     /// Holds:
     /// - What is read while another program holds the access log's file locked is noted when it lets go.
     @Test func linesWaitForTheFile() throws {
-        try TestHome.with { home in
-            let file = home.path("access.sqlite")
-            let log = AccessLog(file: file) { _, _ in }
-            noting(log)
-            note(["work/a"], in: log)
+        try withLine { home, file, log in
             log.flush()
             try whileHeld(file, in: home) {
                 note(["work/b", "work/c"], in: log)
@@ -90,11 +95,7 @@ import Testing
 
     /// A command ends once its log is closed.
     @Test func theEndWaitsForTheFile() throws {
-        try TestHome.with { home in
-            let file = home.path("access.sqlite")
-            let log = AccessLog(file: file) { _, _ in }
-            noting(log)
-            note(["work/a"], in: log)
+        try withLine { home, file, log in
             log.flush()
             let isClosed = Monitor(false)
             try whileHeld(file, in: home) {
@@ -119,11 +120,7 @@ import Testing
         "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite",
         "python3 -c \"import sqlite3; sqlite3.connect('access.sqlite').executescript('DROP TABLE read')\"",
     ]) func anotherFileInItsPlaceIsBegun(_ deed: String) throws {
-        try TestHome.with { home in
-            let file = home.path("access.sqlite")
-            let log = AccessLog(file: file) { _, _ in }
-            noting(log)
-            note(["work/a"], in: log)
+        try withLine { home, file, log in
             log.flush()
             try home.succeed(["sh", "-c", deed])
             note(["work/b"], in: log)

@@ -292,6 +292,18 @@ import Testing
         }
     }
 
+    /// What is typed at an interactive shell that completes passdir's commands.
+    private func typed(
+        in shell: [String], _ home: TestHome, _ steps: [TerminalStep]
+    ) throws -> ProgramResult {
+        let script = try home.succeed(["passdir", "--generate-completion-script", shell[0]])
+        try home.succeed(["sh", "-c", "cat > ~/completion"], input: script)
+        try home.write("PS1='ready> '; . ~/completion\n", to: "rc")
+        try home.write(
+            "PS1='ready> '; autoload -Uz compinit; compinit -D -u; . ~/completion\n", to: ".zshrc")
+        return try home.onTerminal(shell.map { $0 == "rc" ? home.path("rc").string : $0 }, steps)
+    }
+
     /// As pass calls them, and a secret behind `otp`.
     @Test(
         arguments: [["bash", "--rcfile", "rc", "-i"], ["zsh", "-d", "-i"]],
@@ -299,13 +311,8 @@ import Testing
     func commandsAreCompletedByEveryName(_ shell: [String], _ words: String) throws {
         try HandStores.with { home, stores in
             try stores[0].insert("abcdef", "x\n")
-            let script = try home.succeed(["passdir", "--generate-completion-script", shell[0]])
-            try home.succeed(["sh", "-c", "cat > ~/completion"], input: script)
-            try home.write("PS1='ready> '; . ~/completion\n", to: "rc")
-            try home.write(
-                "PS1='ready> '; autoload -Uz compinit; compinit -D -u; . ~/completion\n", to: ".zshrc")
-            let typed = try home.onTerminal(
-                shell.map { $0 == "rc" ? home.path("rc").string : $0 },
+            let typed = try typed(
+                in: shell, home,
                 [
                     TerminalStep(at: "ready> ", type: "passdir \(words)\t"),
                     // The line is not run.
@@ -357,13 +364,8 @@ import Testing
     func everyNameIsCompleted(_ shell: [String]) throws {
         try HandStores.with { home, stores in
             try stores[0].insert("we b&c's: `touch ran` $(touch ran)", "all of it\n")
-            let script = try home.succeed(["passdir", "--generate-completion-script", shell[0]])
-            try home.succeed(["sh", "-c", "cat > ~/completion"], input: script)
-            try home.write("PS1='ready> '; . ~/completion\n", to: "rc")
-            try home.write(
-                "PS1='ready> '; autoload -Uz compinit; compinit -D -u; . ~/completion\n", to: ".zshrc")
-            let typed = try home.onTerminal(
-                shell.map { $0 == "rc" ? home.path("rc").string : $0 },
+            let typed = try typed(
+                in: shell, home,
                 [
                     TerminalStep(at: "ready> ", type: "passdir show work/we\\ \t"),
                     TerminalStep(at: "ran\\) ", type: "\n"), TerminalStep(at: "all of it", type: "exit\n"),

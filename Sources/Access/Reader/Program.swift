@@ -49,11 +49,12 @@ public struct Program: Sendable, Hashable, Codable {
     /// Whoever has capabilities in a user namespace, as each process has in one that it makes, gives itself another executable
     /// there (PR_SET_MM_MAP of prctl(2)), which the kernel then tells.
     private static func isInOurUserNamespace(_ folder: borrowing ProcessFolder) -> Bool {
-        guard let own = FilePath("/proc/self/ns/user").targetFacts(),
-            let facts = folder.targetFacts(of: "ns/user")
-        else { return false }
+        guard let own = ownUserNamespace, let facts = folder.targetFacts(of: "ns/user") else { return false }
         return own.st_dev == facts.st_dev && own.st_ino == facts.st_ino
     }
+
+    /// A process with several threads cannot change it.
+    private static let ownUserNamespace = FilePath("/proc/self/ns/user").targetFacts()
 
     static func fingerprint(_ facts: stat) -> String {
         "\(facts.st_dev):\(facts.st_ino):\(facts.st_size):\(facts.st_ctim.tv_sec).\(facts.st_ctim.tv_nsec)"
