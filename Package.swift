@@ -67,7 +67,7 @@ let package = Package(
             ], tests: ["TestKit"])
         + part(
             "Mount", ["Access", "Contents", "Fuse", "OpenPGP", "Stores", "System", systemPackage],
-            tests: ["Sync", "TestKit"])
+            tests: ["Settings", "Sync", "TestKit"])
         + part(
             "Sync",
             [

@@ -117,7 +117,7 @@ import Testing
 
     /// What happens to the file while it is in use.
     @Test(arguments: [
-        "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite",
+        "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite", ": > access.sqlite",
         "python3 -c \"import sqlite3; sqlite3.connect('access.sqlite').executescript('DROP TABLE read')\"",
     ]) func anotherFileInItsPlaceIsBegun(_ deed: String) throws {
         try withLine { home, file, log in

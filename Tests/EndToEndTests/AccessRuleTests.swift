@@ -267,58 +267,6 @@ import Testing
         }
     }
 
-    /// Nor does an open get in between the look at what is open and the rename.
-    @Test func noOpenGetsIntoARename() throws {
-        try withMount(["aws/key": "MARK\n", "free/text": "text\n"]) { home in
-            let agent = home.path("agent").string
-            try home.succeed(["cp", "/usr/bin/python3", agent])
-            try set(home, "work/aws", "--deny-under", "agent")
-            try home.write(Self.racing, to: "race.py")
-            let raced = try home.run(
-                [
-                    agent, "-B", home.path("race.py").string, home.visible("work/free/n").string,
-                    home.visible("work/aws/n").string,
-                ], limit: .seconds(300))
-            #expect(raced.output == "30 renames, 0 descriptors at the new name\n", "\(raced)")
-        }
-    }
-
-    /// Threads open a file again and again while it is renamed; how many of their descriptors stand for what has the new name?
-    private static let racing = """
-        import os, sys, threading, time
-        old, new = sys.argv[1:]
-        held, lock, isOver, hits, renames = [], threading.Lock(), False, 0, 0
-
-        def open_again():
-            while not isOver:
-                try: file = os.open(old, os.O_RDONLY)
-                except OSError: file = None
-                with lock: held.extend([file] if file else [])
-                time.sleep(0.02)
-
-        def close_all():
-            with lock:
-                while held: os.close(held.pop())
-
-        threads = [threading.Thread(target=open_again) for _ in range(3)]
-        for thread in threads: thread.start()
-        while renames < 30:
-            os.close(os.open(old, os.O_WRONLY | os.O_CREAT, 0o600))
-            close_all()
-            try: os.rename(old, new)
-            except OSError: continue
-            renames += 1
-            time.sleep(0.003)
-            with lock:
-                hits += sum(os.fstat(file).st_ino == os.stat(new).st_ino for file in held)
-            close_all()
-            os.unlink(new)
-        isOver = True
-        for thread in threads: thread.join()
-        close_all()
-        print(renames, "renames,", hits, "descriptors at the new name")
-        """
-
     /// A secret that is kept in memory, and by which place it was judged, is judged by the name and the rules of now.
     @Test func whatIsKeptIsJudgedByItsNameOfNow() throws {
         try withMount(["aws/key": "MARK\n", "free/text": "text\n"]) { home in

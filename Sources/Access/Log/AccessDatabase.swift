@@ -45,6 +45,9 @@ public final class AccessDatabase: Sendable {
     /// Whether the file still lies at its place: SQLite goes on writing into one that was removed.
     var isAtItsPlace: Bool { inode != nil && Self.inode(of: file) == inode }
 
+    /// Whether somebody has emptied the file, as SQLite never does.
+    var isEmptied: Bool { file.targetFacts()?.st_size == 0 }
+
     /// Whether an error says that the file holds no log. A file may also not be had now: held, or for want of descriptors.
     private static func isDamage(_ error: DatabaseError) -> Bool {
         [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_SCHEMA, .SQLITE_MISMATCH, .SQLITE_FORMAT]

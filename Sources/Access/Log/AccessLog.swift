@@ -253,10 +253,12 @@ public final class AccessLog: Sendable {
     private func database() throws -> AccessDatabase {
         try opened.withLock { opened in
             if let known = opened {
-                if known.isAtItsPlace { return known }
+                let isEmptied = known.isEmptied
+                if known.isAtItsPlace, !isEmptied { return known }
                 // First, as whoever closes a file last removes what lies beside it, by its name.
                 known.close()
                 opened = nil
+                if isEmptied { AccessDatabase.setAside(file) }
                 notices.tellThatTheFileIsGone(file)
             }
             let database = try AccessDatabase(file: file)

@@ -39,7 +39,7 @@ final class AccessNotices: Sendable {
 
     /// Tells that somebody has taken the log's file away.
     func tellThatTheFileIsGone(_ file: FilePath) {
-        tell("the access log \(file) was removed; a new one is begun", once: "the file")
+        tell("the access log \(file) was removed or emptied; a new one is begun", once: "the file")
     }
 
     private func tell(_ sentence: String, once key: String) {
