@@ -316,7 +316,8 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         } catch { return error }
     }
 
-    /// gpg-agent 2.2 would open the prompt of a client that has gone, when its turn comes.
+    /// By hand, gpg-agent 2.2 was seen to open the prompt of a client that had gone, when its turn came. Here it does not: this
+    /// holds also where nobody stays on the line.
     ///
     /// Holds:
     /// - Whoever gives up is not asked any more, also where another prompt was open until then.

@@ -80,8 +80,8 @@ final class AgentConnection {
     /// another prompt, and asks for what comes before it.
     private static let patienceWithForgone = Duration.seconds(600)
 
-    /// Hears the answer to the last command out, on a thread of its own, and has nobody asked for it any more: gpg-agent 2.2 does
-    /// not notice that a client has gone, and when another prompt is answered would open that of the client.
+    /// Hears the answer to the last command out, on a thread of its own, and has nobody asked for it any more: gpg-agent 2.2
+    /// was seen not to notice that a client has gone, and to open its prompt when another one was answered.
     func forgo(_ answer: AgentAnswer) {
         guard owed > 0 else { return }
         answer.isForgone = true
