@@ -4,6 +4,7 @@ import Glibc
 import Settings
 import Synchronization
 import SystemPackage
+import TestKit
 import Testing
 
 @testable import Mount
@@ -51,7 +52,7 @@ import Testing
 
     /// Behind the open's judgement by the old name, and before it counts as open.
     @Test func noRenameGetsIntoAnOpen() throws {
-        let gate = AccessGate(log: "/nonexistent/access.sqlite")
+        let gate = AccessGate(log: try MountKeys.shared.get().home.path("ruled.sqlite"))
         var rules = AccessOptions()
         rules.rules = try AccessRules([
             AccessSection(
