@@ -63,7 +63,7 @@ import Testing
         #expect(try end("kill -TERM $$") == .signalled(SIGTERM))
         #expect(ChildProcess.End.signalled(SIGTERM).status == 143)
         #expect(throws: Errno.noSuchFileOrDirectory) {
-            try ChildProcess(["/nonexistent"], environment: [:], descriptors: [nil, nil, nil])
+            try ChildProcess(["/proc/nowhere"], environment: [:], descriptors: [nil, nil, nil])
         }
     }
 
