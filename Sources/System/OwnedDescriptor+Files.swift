@@ -99,7 +99,7 @@ extension OwnedDescriptor {
             if got == 0 { break }
             count += max(got, 0)
             guard count <= limit else { throw .fileTooLarge }
-            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }
+            if count == bytes.count { bytes += [UInt8](repeating: 0, count: count) }
         }
         bytes.removeLast(bytes.count - count)
         return bytes

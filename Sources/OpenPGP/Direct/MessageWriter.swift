@@ -25,7 +25,7 @@ enum MessageWriter {
         guard inside < 1 << 31 else { throw OpenPGPError(.other, "the plaintext is too long for one packet") }
         message += [0xd2] + length(1 + inside) + [1]
         let start = message.count
-        message.append(contentsOf: repeatElement(0, count: inside))
+        message += [UInt8](repeating: 0, count: inside)
         try message.withMutableBytes { (target) throws(OpenPGPError) in
             try encrypt(plaintext, after: literal, sessionKey, to: .init(rebasing: target[start...]))
         }
