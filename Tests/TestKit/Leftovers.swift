@@ -41,22 +41,8 @@ extension TestHome {
             left.append("a mount in \(folder) that cannot be unmounted; the folder stays")
             return left
         }
-        var removal = try? remove()
-        if removal?.exitCode != 0, geteuid() == 0 {
-            // A mount point of root's is immutable, also when nothing is mounted.
-            _ = try? Program(
-                ["chattr", "-R", "-f", "-i", folder.string], environment: environment, directory: "/"
-            ).wait(limit: .seconds(30))
-            removal = try? remove()
-        }
-        if removal?.exitCode != 0 { left.append("\(folder): \(removal?.errors ?? "rm does not run")") }
+        EndedHomes.add(folder)
         return left
-    }
-
-    private func remove() throws -> ProgramResult {
-        try Program(
-            ["rm", "-rf", "--one-file-system", folder.string], environment: environment, directory: "/"
-        ).wait(limit: .seconds(30))
     }
 
     /// The mount points in the home, the deepest first.
@@ -76,9 +62,9 @@ extension TestHome {
 
     /// The processes that have the home in their arguments or their environment.
     func processes() -> [ProcessEntry] {
-        ProcessEntry.all().filter { process in
-            process.command.contains(folder.string)
-                || (ProcessEntry.file("environ", of: process.pid) ?? "").contains(folder.string)
+        ProcessEntry.all { command, pid in
+            command.holds(folder.string)
+                || SystemFile.bytes("/proc/\(pid)/environ")?.holds(folder.string) == true
         }
     }
 }
@@ -91,8 +77,9 @@ struct ProcessEntry {
     /// The arguments, parted by spaces.
     let command: String
 
-    /// All processes but this one and those that have ended and wait for their parent.
-    static func all() -> [ProcessEntry] {
+    /// The processes that are meant, by their arguments and ids; never this one, nor those that have ended and wait for their
+    /// parent.
+    static func all(_ isMeant: (_ arguments: [UInt8], pid_t) -> Bool) -> [ProcessEntry] {
         guard let folder = opendir("/proc") else { return [] }
         defer { closedir(folder) }
         var found: [ProcessEntry] = []
@@ -102,16 +89,32 @@ struct ProcessEntry {
             }
             guard let pid = pid_t(text), pid != getpid() else { continue }
             // An ended process has no arguments any more.
-            guard let arguments = file("cmdline", of: pid), !arguments.isEmpty else { continue }
-            let name = (file("comm", of: pid) ?? "").split(separator: "\n").first.map(String.init) ?? ""
-            let command = arguments.split(separator: "\0").joined(separator: " ")
+            guard let arguments = SystemFile.bytes("/proc/\(pid)/cmdline"), !arguments.isEmpty,
+                isMeant(arguments, pid)
+            else { continue }
+            let name =
+                (SystemFile.text("/proc/\(pid)/comm") ?? "").split(separator: "\n").first.map(String.init)
+                ?? ""
+            let command = String(decoding: arguments, as: UTF8.self).split(separator: "\0").joined(
+                separator: " ")
             found.append(ProcessEntry(pid: pid, name: name, command: command))
         }
         return found
     }
+}
 
-    static func file(_ name: String, of pid: pid_t) -> String? {
-        SystemFile.text("/proc/\(pid)/\(name)")
+extension [UInt8] {
+    /// Whether one of the words that zeros end holds a text. C's functions look: arguments and environments may be long.
+    fileprivate func holds(_ text: String) -> Bool {
+        (self + [0]).withUnsafeBytes { bytes in
+            guard var word = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }
+            let end = word + bytes.count
+            while word < end {
+                if strstr(word, text) != nil { return true }
+                word += strlen(word) + 1
+            }
+            return false
+        }
     }
 }
 
@@ -139,13 +142,21 @@ public enum MountTable {
 public enum SystemFile {
     /// The whole of it as text; nil when it cannot be opened.
     public static func text(_ path: String) -> String? {
-        guard let file = try? FileDescriptor.open(FilePath(path), .readOnly) else { return nil }
-        defer { try? file.close() }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        while let count = try? chunk.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
-            bytes += chunk.prefix(count)
+        bytes(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The whole of it; nil when it cannot be opened.
+    static func bytes(_ path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var (bytes, count) = ([UInt8](repeating: 0, count: 4096), 0)
+        while true {
+            let got = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress! + count, $0.count - count) }
+            guard got > 0 else { break }
+            count += got
+            if count == bytes.count { bytes += [UInt8](repeating: 0, count: count) }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return Array(bytes[..<count])
     }
 }
