@@ -69,12 +69,13 @@ public final class AccessGate: ReadJudge {
     }
 
     private func judge(
-        _ thread: Int32, _ deed: Deed, mayAsk: Bool = true, after former: ReadNote = .none
+        _ thread: Int32, _ deed: Deed, through command: Int32? = nil, mayAsk: Bool = true,
+        after former: ReadNote = .none
     ) -> Judgement {
         guard isWatching else { return .allowed(.none) }
         let inForce = inForce
         guard deed.concerns(inForce.options) else { return .allowed(ReadNote(inForce)) }
-        let known = readers.find(thread)
+        let known = command.map { KnownReader(thread, through: $0) } ?? readers.find(thread)
         let agreed = former.agreed
         switch verdict(on: known, deed, inForce, agreed: agreed) {
         case .allowed(let decision, let outcome):
@@ -139,16 +140,16 @@ public final class AccessGate: ReadJudge {
         }
     }
 
-    /// As `judge`, but waits for the answer: for a command.
+    /// As `judge`, but waits for the answer: for a command of passdir, which reads for a process.
     /// - Returns: the note of the read, which is written; nil where it is refused.
-    public func judgeAndWait(_ process: Int32, reading secret: String) -> ReadNote? {
-        wait(judge(process, reading: secret))
+    public func judgeAndWait(_ process: Int32, through command: Int32, reading secret: String) -> ReadNote? {
+        wait(judge(process, .reading(secret), through: command))
     }
 
-    /// As `judge`, but waits for the answer: for a command.
+    /// As `judge`, but waits for the answer: for a command of passdir, which reads for a process.
     /// - Returns: as above.
-    public func judgeAndWait(_ process: Int32, changing list: String) -> ReadNote? {
-        wait(judge(process, changing: list))
+    public func judgeAndWait(_ process: Int32, through command: Int32, changing list: String) -> ReadNote? {
+        wait(judge(process, .changing(list: list), through: command))
     }
 
     private func wait(_ judgement: Judgement) -> ReadNote? {

@@ -40,7 +40,8 @@ extension MountService {
 
     func judge(changing list: String, command: Int32) -> ReadVerdict {
         guard isOfStore(list) else { return ReadVerdict(isAllowed: false) }
-        return ReadVerdict(gate.judgeAndWait(CommandRead.reader(of: command), changing: list))
+        return ReadVerdict(
+            gate.judgeAndWait(CommandRead.reader(of: command), through: command, changing: list))
     }
 
     /// No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.

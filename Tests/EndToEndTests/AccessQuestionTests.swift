@@ -100,6 +100,32 @@ import Testing
     }
 
     /// A key without a passphrase: a person says whether a locked store is read again, once for all who wait.
+
+    /// What a shell may be shown once is not what a program that it starts may have shown to it: that becomes the command, which the
+    /// shell has started as far as anybody can tell.
+    @Test func anAnswerToACommandIsForThatCommand() throws {
+        try withMount(["aws/key", "aws/other"]) { home in
+            try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
+            try usePinentry(home, "ERR 83886194 not confirmed")
+            let shown = try home.run([
+                "bash", "-c", "passdir show work/aws/key; passdir show work/aws/other; :",
+            ])
+            #expect(shown.output == "MARK\nMARK\n" && questions(home) == 2, "\(shown)")
+            #expect(try home.text(of: "told").contains("It reads through the command: passdir show"))
+            // A command that reads much asks once.
+            #expect(try home.run(["bash", "-c", "passdir grep MARK; :"]).exitCode == 0)
+            #expect(questions(home) == 3)
+            // Until lock, through a command: for all commands of that program, and not for what it reads itself.
+            try usePinentry(home, "OK")
+            let script =
+                "passdir show work/aws/key; passdir show work/aws/other; read -r line <$1; echo $line"
+            let key = home.visible("work/aws/key").string
+            let read = try home.run(["bash", "-c", script, "bash", key])
+            #expect(read.output == "MARK\nMARK\nMARK\n" && questions(home) == 5, "\(read)")
+            #expect(try home.passdir("access", "log", "work/aws/key").output.contains("passdir show"))
+        }
+    }
+
     @Test func aLockedStoreIsUnlockedByAnAnswer() throws {
         try withMount(["one", "two"]) { home in
             let paths = ["one", "two"].map { home.visible("work/\($0)").string }

@@ -418,8 +418,43 @@ import Testing
             ])
             #expect(
                 refused.errors.contains("is a script") && refused.errors.contains("/bin/sh"), "\(refused)")
+            // A rule that never fits protects nothing.
+            for (outcome, way) in [("--deny", "--deny-under script"), ("--ask", "--ask --under script")] {
+                let refused = try home.run([
+                    "passdir", "access", "set", "work", outcome, home.path("script").string,
+                ])
+                #expect(
+                    refused.exitCode == 1 && refused.errors.contains("is a script")
+                        && refused.errors.contains(way), "\(refused)")
+            }
+            #expect(try home.passdir("access").output == rules)
+            // What is not there yet may be denied.
+            try set(home, "work", "/usr/bin/not-installed", "--deny")
+            try home.succeed(["passdir", "access", "unset", "work", "/usr/bin/not-installed"])
             try home.succeed(["passdir", "store", "rename", "work", "job"])
             #expect(try home.passdir("access").output.contains("job/aws  ask"))
+        }
+    }
+
+    /// A rule is for a name: whoever takes the name away is told, and a place that protects nothing is marked.
+    @Test func rulesThatStayBehindAreTold() throws {
+        try withMount { home in
+            try set(home, "work/aws", "--deny-under", "agent")
+            try set(home, "work/aws/key", "--deny-under", "agent")
+            let moved = try home.run(["passdir", "mv", "work/aws", "work/cloud"])
+            #expect(
+                moved.exitCode == 0
+                    && moved.errors.contains("the access rules of work/aws stay with that name")
+                    && moved.errors.contains("work/cloud"), "\(moved)")
+            let rules = try home.passdir("access").output
+            #expect(rules.contains("work/aws/key  deny under agent  (does not exist)"), "\(rules)")
+            #expect(rules.contains("work/aws  deny under agent  (does not exist)"), "\(rules)")
+            let silent = try home.run(["passdir", "mv", "work/cloud/key", "work/cloud/key2"])
+            #expect(!silent.errors.contains("access rules"), "\(silent)")
+            // A link's target has a name of its own.
+            try home.succeed(["ln", "-s", "cloud", home.visible("work/desk").string])
+            let link = try home.run(["passdir", "access", "set", "work/desk", "--deny"])
+            #expect(link.exitCode == 1 && link.errors.contains("is a symbolic link"), "\(link)")
         }
     }
 

@@ -2,16 +2,31 @@ import Synchronization
 
 /// What people have agreed to, and refused: never written anywhere, and forgotten when a store is locked.
 final class Consents: Sendable {
+    /// What a program is agreed to read itself is not what commands of passdir may read for it: whatever it starts can start
+    /// these as if the program had.
     private struct ForProgram: Hashable {
         var rule: PlacedRule
         var program: Program
+        var isThroughCommand: Bool
+
+        init?(_ rule: PlacedRule, _ reader: Reader) {
+            guard let program = reader.program else { return nil }
+            (self.rule, self.program, isThroughCommand) = (rule, program, reader.command != nil)
+        }
     }
 
+    /// Of a command of passdir it is the command's.
     private struct ForRun: Hashable {
         var rule: PlacedRule
         var process: Int32
         var startTime: UInt64
         var program: Program?
+
+        init(_ rule: PlacedRule, _ reader: Reader) {
+            (self.rule, program) = (rule, reader.program)
+            process = reader.command?.process ?? reader.process
+            startTime = reader.command?.startTime ?? reader.startTime
+        }
     }
 
     private struct State {
@@ -41,11 +56,10 @@ final class Consents: Sendable {
     func answer(_ rule: PlacedRule, _ reader: Reader) -> Bool? {
         guard !reader.isUnknown else { return nil }
         return state.withLock { state in
-            if let said = state.runs[Self.run(rule, reader)], said.end.map({ $0 > .now }) ?? true {
+            if let said = state.runs[ForRun(rule, reader)], said.end.map({ $0 > .now }) ?? true {
                 return said.isAllowed
             }
-            guard let program = reader.program else { return nil }
-            let key = ForProgram(rule: rule, program: program)
+            guard let key = ForProgram(rule, reader) else { return nil }
             if let end = state.refusals[key] {
                 if end > .now { return false }
                 state.refusals[key] = nil
@@ -64,17 +78,16 @@ final class Consents: Sendable {
         switch (answer, rule.rule.outcome) {
         case (.agreed, .ask(.untilLock)): end = nil
         case (.agreed, .ask(.lasting(let time))): end = .now + time
-        case (.agreed, _), (.once, _): return keep(Said(isAllowed: true), forRun: Self.run(rule, reader))
+        case (.agreed, _), (.once, _): return keep(Said(isAllowed: true), forRun: ForRun(rule, reader))
         case (.no, _), (.nobody, _):
-            keep(Said(isAllowed: false, end: .now + Self.pauseOfRun), forRun: Self.run(rule, reader))
-            guard answer == .no, let program = reader.program else { return }
-            let key = ForProgram(rule: rule, program: program)
+            keep(Said(isAllowed: false, end: .now + Self.pauseOfRun), forRun: ForRun(rule, reader))
+            guard answer == .no, let key = ForProgram(rule, reader) else { return }
             return state.withLock { $0.refusals[key] = .now + Self.pauseOfProgram }
         }
-        guard let program = reader.program else {
-            return keep(Said(isAllowed: true), forRun: Self.run(rule, reader))
+        guard let key = ForProgram(rule, reader) else {
+            return keep(Said(isAllowed: true), forRun: ForRun(rule, reader))
         }
-        state.withLock { $0.programs[ForProgram(rule: rule, program: program)] = .some(end) }
+        state.withLock { $0.programs[key] = .some(end) }
     }
 
     private func keep(_ said: Said, forRun run: ForRun) {
@@ -95,9 +108,5 @@ final class Consents: Sendable {
             state.runs = state.runs.filter { !isGone($0.key.rule) }
             state.order.removeAll { isGone($0.rule) }
         }
-    }
-
-    private static func run(_ rule: PlacedRule, _ reader: Reader) -> ForRun {
-        ForRun(rule: rule, process: reader.process, startTime: reader.startTime, program: reader.program)
     }
 }

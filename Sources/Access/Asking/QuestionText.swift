@@ -34,6 +34,9 @@ struct QuestionText: Sendable, Equatable {
                     + "its list of recipients."
             ]
         }
+        if let command = reader.command {
+            text.append("It reads through the command: \(Self.shown(command.words.joined(separator: " ")))")
+        }
         switch topic {
         case .rule(let placed) where secret != placed.place, .change(let placed):
             text.append("The answer applies to everything in \(Self.shown(placed.place)).")

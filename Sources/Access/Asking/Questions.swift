@@ -13,6 +13,8 @@ final class Questions: Sendable {
         /// The program; of one that is not known, the process.
         var program: Program?
         var process: Int32
+        /// The command of passdir that reads for it.
+        var command: Int32?
         /// Of what cannot even be seen, the secret.
         var secret: String
     }
@@ -89,7 +91,7 @@ final class Questions: Sendable {
     ) throws(Errno) -> Asked {
         let key = Key(
             topic: topic, program: reader.program, process: reader.program == nil ? reader.process : 0,
-            secret: reader.isUnknown ? secret : "")
+            command: reader.command?.process, secret: reader.isUnknown ? secret : "")
         // Made outside the lock, as it looks at the reader; one that is not needed is let go.
         let isKnown = state.withLock { state in
             state.waiting.contains { $0.question.key == key && !$0.isEnding }

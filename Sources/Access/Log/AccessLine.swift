@@ -39,7 +39,7 @@ public struct AccessLine: Sendable, Equatable, Codable {
     public var isProgramCertain: Bool
     /// The process of the first read.
     public var process: Int32
-    /// The first two words of its command, as it says itself; never more.
+    /// The first two words of its command, as it says itself, or of that of passdir which read for it; never more.
     public var words: [String]
     /// What it was started by, the parent first, up to the leader of its session and to what the rule names.
     public var startedBy: [String]
@@ -58,7 +58,7 @@ public struct AccessLine: Sendable, Equatable, Codable {
         program = reader.title
         isProgramCertain = reader.program?.isAtItsPath ?? false
         process = reader.process
-        words = reader.words
+        words = reader.command?.words ?? reader.words
         startedBy = reader.startedBy(for: decision.rule?.rule).map(\.title)
         terminal = reader.terminal
         unit = reader.units.last

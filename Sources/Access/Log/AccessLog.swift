@@ -48,7 +48,8 @@ public final class AccessLog: Sendable {
             _ other: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome, isKept: Bool
         ) -> Bool {
             reader.process == other.process && reader.startTime == other.startTime && self.outcome == outcome
-                && self.isKept == isKept && reader.program == other.program && self.secret == secret
+                && self.isKept == isKept && reader.program == other.program && reader.command == other.command
+                && self.secret == secret
                 && self.decision == decision
         }
     }
@@ -58,12 +59,14 @@ public final class AccessLog: Sendable {
         let process: Int32
         let startTime: UInt64
         let program: Program?
+        let command: Int32?
         let secret: String
         let outcome: AccessOutcome
 
         init(_ event: Event) {
             (process, startTime) = (event.reader.process, event.reader.startTime)
-            (program, secret, outcome) = (event.reader.program, event.secret, event.outcome)
+            (program, command) = (event.reader.program, event.reader.command?.process)
+            (secret, outcome) = (event.secret, event.outcome)
         }
     }
 

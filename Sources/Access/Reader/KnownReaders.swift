@@ -9,11 +9,14 @@ final class KnownReader: Sendable {
     private let program: State?
     let decisions = Mutex(KnownDecisions())
 
-    init(_ thread: Int32) {
+    /// - Parameter command: of passdir, which reads for it.
+    init(_ thread: Int32, through command: Int32? = nil) {
         folder = ProcessFolder(thread)
         // Before the look: what replaces it meanwhile is then another one.
         program = folder?.targetFacts(of: "exe").map(State.init)
-        reader = Reader(ofThread: thread)
+        var reader = Reader(ofThread: thread)
+        if let command { reader.command = Reader.Command(command) }
+        self.reader = reader
     }
 
     /// Whether the thread still is one of the same process, and runs the same program.

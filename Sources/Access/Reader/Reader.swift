@@ -1,3 +1,5 @@
+import System
+
 /// Who reads: a process, as the kernel knows it, and what it says of itself.
 public struct Reader: Sendable, Equatable {
     /// A process that started another, or leads its group or session.
@@ -43,6 +45,27 @@ public struct Reader: Sendable, Equatable {
     public var words: [String]
     /// How many of `ancestors` belong to its session.
     public var ancestorsInSession: Int
+    /// The command of passdir that reads for it; nil where it reads itself.
+    public var command: Command?
+
+    /// A command of passdir, which whoever it reads for has started.
+    public struct Command: Sendable, Equatable {
+        /// The process.
+        public var process: Int32
+        /// As the reader's.
+        public var startTime: UInt64
+        /// As the reader's.
+        public var words: [String]
+
+        /// nil where it has ended.
+        init?(_ process: Int32) {
+            guard let folder = ProcessFolder(process), let facts = ProcessFacts(of: folder) else {
+                return nil
+            }
+            (self.process, startTime) = (process, facts.startTime)
+            words = CommandWords(of: folder).shown
+        }
+    }
 
     /// A reader of these parts.
     public init(

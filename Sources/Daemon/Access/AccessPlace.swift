@@ -2,18 +2,45 @@ public import Access
 import Mount
 import Settings
 import Stores
+import System
 import SystemPackage
 
 /// The place of rules that a user means: STORE, STORE/FOLDER or STORE/SECRET, as the mount shows it.
 public enum AccessPlace {
-    /// Whether a secret, a folder or a store is there under this name.
-    public static func isThere(_ place: String, environment: [String: String]) -> Bool {
+    /// What is there under the name of a rule's place.
+    public enum Finding: Sendable {
+        /// A store, a folder or a secret; or nothing can be said, as its disk does not answer.
+        case something
+        case nothing
+        /// A symbolic link: what it leads to has a name of its own, for which the rule does not hold.
+        case link
+    }
+
+    /// Looks for what a rule is for.
+    public static func finding(_ place: String, environment: [String: String]) -> Finding {
         guard let opener = try? StoreOpener(environment: environment),
-            let typed = try? TypedPlace(place, in: opener.registry, environment: environment),
-            let root = try? typed.store.root(for: .reading, environment: environment)
-        else { return false }
-        guard !typed.path.isEmpty else { return true }
-        return (try? root.status(of: VisibleName.backingPath(of: typed.path, in: root))) != nil
+            let typed = try? TypedPlace(place, in: opener.registry, environment: environment)
+        else { return .nothing }
+        guard let root = try? typed.store.root(for: .reading, environment: environment), !typed.path.isEmpty
+        else { return .something }
+        do throws(Errno) {
+            let status = try root.statusIfPresent(of: VisibleName.backingPath(of: typed.path, in: root))
+            guard let status else { return .nothing }
+            return status.kind == .symbolicLink ? .link : .something
+        } catch {
+            return error == .notDirectory ? .nothing : .something
+        }
+    }
+
+    /// The rules that hold for a name and what lies below it, and that whatever gets another name leaves behind, as one sentence
+    /// without a full stop; nil where there are none.
+    static func left(by former: String, now name: String, environment: [String: String]) -> String? {
+        guard let rules = try? AccessOptions(Daemon.configuration(environment)).rules,
+            rules.hasRules(at: former) || !rules.places(below: former).isEmpty
+        else { return nil }
+        return
+            "the access rules of \(former) stay with that name and do not hold for \(name): "
+            + "set them there with passdir access set, and remove the others with passdir access unset"
     }
 
     /// What rules decide for a reader of a secret: of a second version as of the secret to which it belongs; of several to which

@@ -138,7 +138,9 @@ public enum CommandRead {
         gate.use(options)
         // The command may end right behind this.
         defer { gate.writeWholeLog() }
-        if changes { return ReadVerdict(gate.judgeAndWait(reader(of: own), changing: secret)) }
+        if changes {
+            return ReadVerdict(gate.judgeAndWait(reader(of: own), through: own, changing: secret))
+        }
         return gate.verdict(onReading: secret, by: own, judgedBy: former)
     }
 }
@@ -148,7 +150,8 @@ extension AccessGate {
     func verdict(onReading secret: String, by command: Int32, judgedBy former: String?) -> ReadVerdict {
         if let former, former == inForce.id { return ReadVerdict(isAllowed: true, judgedBy: former) }
         let process = CommandRead.reader(of: command)
-        return ReadVerdict(judgeAndWait(process, reading: judgedPlace(of: secret, reader: process)))
+        let place = judgedPlace(of: secret, reader: process)
+        return ReadVerdict(judgeAndWait(process, through: command, reading: place))
     }
 }
 

@@ -87,6 +87,14 @@ public struct SecretMove {
     public func perform(
         losing loss: SecretPlace.Loss, cancellation: Cancellation?
     ) throws(DaemonError) -> [String] {
+        let left =
+            isCopy ? nil : AccessPlace.left(by: source.name, now: target.name, environment: environment)
+        return try work(losing: loss, cancellation) + [left].compactMap(\.self)
+    }
+
+    private func work(losing loss: SecretPlace.Loss, _ cancellation: Cancellation?) throws(DaemonError)
+        -> [String]
+    {
         let verb = isCopy ? "Copy" : "Rename"
         let message = "\(verb) \(source.passName) to \(target.passName)."
         if try !readsSecrets() {

@@ -59,18 +59,30 @@ struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
             let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
             report = AccessReport(try AccessOptions(configuration))
         }
-        if json { Output.print(json: report) } else { tell(report) }
+        if json { Output.print(json: report) } else { tell(report, environment) }
         if report.problem != nil { throw ExitCode.failure }
     }
 
-    private func tell(_ report: AccessReport) {
+    private static func mark(_ place: String, _ environment: [String: String]) -> String {
+        switch AccessPlace.finding(place, environment: environment) {
+        case .something: ""
+        case .nothing: "  (does not exist)"
+        case .link: "  (is a symbolic link: what it leads to has other rules)"
+        }
+    }
+
+    private func tell(_ report: AccessReport, _ environment: [String: String]) {
         // Where the configuration has an error, the stores are not known.
         let stores = report.problem == nil ? Set(StoreContext.definitions().map(\.name)) : nil
         var lines = report.rules.enumerated().map { number, rule in
             let name = String(rule.place.unicodeScalars.prefix { $0 != "/" })
-            let isOfNone = stores.map { !$0.contains(name) } ?? false
-            return "\(number + 1)  \(rule.place)  \(rule.rule)"
-                + (isOfNone ? "  (there is no store \"\(name)\")" : "")
+            let mark: String =
+                switch stores {
+                case let stores? where !stores.contains(name): "  (there is no store \"\(name)\")"
+                case nil: ""
+                case _?: Self.mark(rule.place, environment)
+                }
+            return "\(number + 1)  \(rule.place)  \(rule.rule)\(mark)"
         }
         if lines.isEmpty { lines.append("no rules: every program of yours may read") }
         for store in report.locked { lines.append("locked  \(store)") }

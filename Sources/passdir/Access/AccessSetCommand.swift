@@ -78,9 +78,15 @@ struct AccessSetCommand: ParsableCommand {
         var readers = readers
         if let denyUnder { readers.under = denyUnder }
         let rules = try readers.rules(try outcome())
-        for rule in rules where rule.outcome == .allow {
-            if let program = rule.program { try ProgramArgument.checkCanBeAllowed(program) }
+        for rule in rules {
+            if let program = rule.program { try ProgramArgument.checkIsNoScript(program, rule) }
+            guard rule.outcome == .allow else { continue }
             for name in rule.under { try ProgramArgument.checkCanBeAllowed(under: name) }
+        }
+        let environment = CallerEnvironment.variables()
+        let finding = AccessPlace.finding(place, environment: environment)
+        if finding == .link {
+            throw CommandFailure("\(place) is a symbolic link: set the rule for what it leads to")
         }
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
             var items = items
@@ -89,7 +95,7 @@ struct AccessSetCommand: ParsableCommand {
         }
         context.daemon.reload()
         for rule in rules { Output.success("\(place): \(rule.text)") }
-        if !AccessPlace.isThere(place, environment: CallerEnvironment.variables()) {
+        if finding == .nothing {
             StandardError.warn("\(place) does not exist yet; the rule applies once it does")
         }
     }

@@ -98,13 +98,23 @@ enum ProgramArgument {
         throw CommandFailure("\(typed) is not in PATH; give its full path")
     }
 
-    /// Refuses what no process runs as its program.
-    static func checkCanBeAllowed(_ path: String) throws {
-        let words = try scriptWords(path)
-        guard !words.isEmpty else { return }
+    /// Refuses what no process runs as its program. What is not here, or not to be read, may be denied before it is installed.
+    static func checkIsNoScript(_ path: String, _ rule: AccessRule) throws {
+        guard let words = rule.outcome == .allow ? try scriptWords(path) : try? scriptWords(path),
+            !words.isEmpty
+        else { return }
+        let reads =
+            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret"
+        if rule.outcome == .allow {
+            throw CommandFailure(
+                "\(reads), so name that; its rule applies to every script, so narrow it with --unit or --when"
+            )
+        }
+        let option = rule.outcome == .deny ? "--deny-under" : "--ask --under"
+        let name = FilePath(path).lastComponent?.string ?? path
         throw CommandFailure(
-            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret, "
-                + "so name that; its rule applies to every script, so narrow it with --unit or --when")
+            "\(reads), so no rule fits the script itself: use \(option) \(ShellWord.quoted(name)), which knows "
+                + "scripts by their names, or name the interpreter")
     }
 
     /// Refuses a name of `--under` that only a script has. What is not here, or not to be read, may be installed later.

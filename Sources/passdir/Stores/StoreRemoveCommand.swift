@@ -106,6 +106,12 @@ struct StoreRemoveCommand: ParsableCommand {
         let away = try context.administration.remove(name, purge: purge, force: force)
         away?.print()
         Output.success("removed \(name)")
+        let places = context.registry.configuration.accessSections.map(\.place)
+        if places.contains(where: { $0 == name || $0.hasPrefix("\(name)/") }) {
+            StandardError.print(
+                "passdir: the access rules of \(name) stay, for a store of that name: passdir access shows them, and "
+                    + "passdir access unset PLACE removes them")
+        }
         if try context.registry.definitions().isEmpty, !context.daemon.isRunning {
             Daemon.giveBackMountPoints(environment: context.environment)
         }
