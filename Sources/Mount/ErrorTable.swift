@@ -8,7 +8,8 @@ extension Errno {
     init(_ error: StoreError) {
         switch error.code {
         case .noRecipients: self = .requiredKeyNotAvailable
-        case .badRecipientFile, .badSignature, .unconfirmedRecipients: self = .keyRejected
+        case .badRecipientFile, .badSignature, .unconfirmedRecipients, .vanishedRecipientFile:
+            self = .keyRejected
         case .unreadableSecrets, .locked: self = .permissionDenied
         case .changeUnderWay, .noChange: self = .resourceBusy
         case .tooLarge: self = .fileTooLarge

@@ -14,6 +14,8 @@ public struct StoreError: WrappingError, Equatable {
         case badSignature
         /// Somebody was added to `.gpg-id` and not confirmed yet (`recipients.confirm`).
         case unconfirmedRecipients
+        /// A `.gpg-id` that was confirmed is gone, and what is above it names somebody who was not confirmed for its folder.
+        case vanishedRecipientFile
         /// Secrets that must be re-encrypted cannot be decrypted; these.
         case unreadableSecrets([FilePath])
         /// A change of recipients is under way, or was interrupted and waits to be resumed or aborted.

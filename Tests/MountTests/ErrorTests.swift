@@ -10,7 +10,8 @@ import Testing
 @Suite struct ErrorTests {
     static let table: [(code: StoreError.Code, errno: Int32)] = [
         (.noRecipients, ENOKEY), (.badRecipientFile, EKEYREJECTED), (.badSignature, EKEYREJECTED),
-        (.unconfirmedRecipients, EKEYREJECTED), (.unreadableSecrets([]), EACCES), (.changeUnderWay, EBUSY),
+        (.unconfirmedRecipients, EKEYREJECTED), (.vanishedRecipientFile, EKEYREJECTED),
+        (.unreadableSecrets([]), EACCES), (.changeUnderWay, EBUSY),
         (.noChange, EBUSY), (.tooLarge, EFBIG), (.unstable, EAGAIN), (.keptElsewhere, ENOENT),
         (.overtaken, ESTALE), (.aborted, ECANCELED), (.system(.noSpace), ENOSPC),
         (.openPGP(.missingKey), ENOKEY),

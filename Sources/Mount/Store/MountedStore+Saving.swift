@@ -115,8 +115,8 @@ extension MountedStore {
     /// what close(2) says. Who has it open already keeps what it writes.
     func checkCanSave(_ secret: FilePath) throws(Errno) {
         guard !Store.isRecipientFile(secret) else { return }
-        // What waits for an agreement is saved as soon as it is given: only what is there to be saved asks for it.
-        guard let error = whyNotSaved(secret), error.code != .unconfirmedRecipients else { return }
+        // Where a list is gone nothing may be left that `recipients confirm` could ask about: what waits to be saved is.
+        guard let error = whyNotSaved(secret), error.code != .vanishedRecipientFile else { return }
         note(error.message, about: store.visiblePath(of: secret), at: secret, because: .recipients)
         throw Errno(error)
     }

@@ -224,7 +224,7 @@ extension Store {
         if let sentence = lostAgreement { return StoreError(.unconfirmedRecipients, sentence) }
         if !isThere(file) {
             return StoreError(
-                .unconfirmedRecipients,
+                .vanishedRecipientFile,
                 "\(file.string) of the store \"\(name)\" is gone, so its secrets would also be encrypted to "
                     + "\(recipient.key.title), and you have not approved that: put it back, or run passdir "
                     + "recipients confirm \(ShellWord.quoted(name)).")

@@ -123,7 +123,7 @@ struct SecretMerge: Sendable {
             return .merged(try encrypted(merged))
         } catch {
             switch error.code {
-            case .unconfirmedRecipients, .badSignature, .openPGP(.untrustedKey):
+            case .unconfirmedRecipients, .vanishedRecipientFile, .badSignature, .openPGP(.untrustedKey):
                 // The user's word is missing, which can still come; both would be a conflict for nothing.
                 let reason = error.message
                 return .decided(.refused(reason.hasSuffix(".") ? String(reason.dropLast()) : reason))
