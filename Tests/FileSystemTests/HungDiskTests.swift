@@ -196,6 +196,40 @@ import Testing
         }
     }
 
+    /// What a program has left to be answered there, the save and the commit do not each take that time; nor does the end of the
+    /// daemon.
+    @Test func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
+        try withDisk(folders: 1) { home, disk in
+            try home.succeed(["git", "config", "--file", "config/passdir/config", "unmount.timeout", "8s"])
+            try mount(home)
+            let program = """
+                import os, signal, sys
+                file = os.open("hung/0/late", os.O_WRONLY | os.O_CREAT)
+                os.write(file, b"x\\n")
+                os.close(file)
+                os.kill(int(sys.argv[1]), signal.SIGSTOP)
+                """
+            try home.succeed(["python3", "-c", program, "\(disk.pid)"], in: home.mountPoint)
+            try home.succeed(["sh", "-c", "echo late > other/late"], in: home.mountPoint)
+            let start = ContinuousClock.now
+            let ended = try home.run(["passdir", "unmount"], limit: .seconds(120))
+            let time = ContinuousClock.now - start
+            #expect(ended.exitCode == 0 && !ended.timedOut, "\(ended.errors)")
+            #expect(time < .seconds(13), "\(time)")
+            #expect(
+                ended.errors
+                    == "passdir: hung: its disk is not responding; what it does not have committed yet is committed by "
+                    + "the next mount\n")
+            // The other one is committed, and can be used before the disk answers.
+            let log = try home.succeed(["git", "-C", home.path("other").string, "log", "-1", "--format=%s"])
+            #expect(String(decoding: log, as: UTF8.self) == "Add given password for late to store.\n")
+            try home.succeed(["passdir", "mount", home.mountPoint.string])
+            try home.workEveryday(in: "other", during: "remount")
+            disk.signal(SIGCONT)
+            try home.waitUntil("the first daemon is gone") { home.daemons().count == 1 }
+        }
+    }
+
     /// Holds:
     /// - While a disk does not answer that has not taken a save, `passdir unmount` refuses in one sentence.
     @Test func whatADiskHasNotTakenKeepsTheMount() throws {
