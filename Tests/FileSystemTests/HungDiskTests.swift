@@ -359,7 +359,11 @@ import Testing
             disk.signal(SIGSTOP)
             for command in commands {
                 let words = ["passdir"] + command.words.split(separator: " ").map(String.init)
+                let start = ContinuousClock.now
                 let told = try home.run(words, limit: .seconds(50))
+                // It is waited for once, for two seconds.
+                let time = ContinuousClock.now - start
+                #expect(time < .seconds(3.7), "\(words): \(time)")
                 #expect(!told.timedOut && told.exitCode == command.status, "\(words): \(told.errors)")
                 #expect(told.output.contains(command.output), "\(words): \(told.output)")
                 #expect(
