@@ -93,7 +93,8 @@ extension Sharing {
         var complaints: [String] = []
         for name in usableNames {
             do throws(DaemonError) { try addKeys(ofStore: name, to: &reports) } catch {
-                complaints.append(error.message)
+                // A gpg-agent that does not answer is the same for all.
+                if !complaints.contains(error.message) { complaints.append(error.message) }
             }
         }
         return (reports, complaints)
@@ -135,6 +136,9 @@ extension Sharing {
         for line in content.lines {
             do {
                 reports += try store.engine.resolve(line).map { Self.report($0, store.options.trust) }
+            } catch  where error.code == .timedOut {
+                // Nothing is known of the key.
+                throw StoreError(error)
             } catch {
                 reports.append(
                     KeyReport(
