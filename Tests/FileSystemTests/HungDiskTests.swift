@@ -378,6 +378,26 @@ import Testing
         }
     }
 
+    /// Also where it asks for it in several ways.
+    @Test func aCommandWaitsOnceForASilentDisk() throws {
+        try withDisk(folders: 1) { home, disk in
+            disk.signal(SIGSTOP)
+            let commands = [
+                "list hung", "show hung/one", "mv hung/one other/two", "cp hung/one hung/two", "keys",
+                "recipients show hung",
+            ]
+            for command in commands {
+                let start = ContinuousClock.now
+                let told = try home.run(
+                    ["passdir"] + command.split(separator: " ").map(String.init), limit: .seconds(50))
+                let time = ContinuousClock.now - start
+                #expect(told.exitCode != 0 && !told.timedOut && time < .seconds(3.7), "\(command): \(time)")
+                #expect(
+                    told.errors.contains("the disk of hung does not answer"), "\(command): \(told.errors)")
+            }
+        }
+    }
+
     private func status(_ home: TestHome) throws -> String {
         let text = String(
             decoding: try home.succeed(["passdir", "status"], limit: .seconds(30)), as: UTF8.self)

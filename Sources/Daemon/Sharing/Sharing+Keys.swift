@@ -113,10 +113,12 @@ extension Sharing {
         }
     }
 
-    /// The stores whose folders can be stores: `passdir status` tells of the others.
+    /// The stores whose folders can be stores, as far as their disks tell: `passdir status` tells of the others.
     private var usableNames: [String] {
-        definitions.filter { StorePlace.objection(toLinked: $0.path, environment: environment) == nil }.map(
-            \.name)
+        definitions.filter { store in
+            !DiskLook.at(store.path).answers
+                || StorePlace.objection(toLinked: store.path, environment: environment) == nil
+        }.map(\.name)
     }
 
     private static func add(_ report: KeyReport, _ folder: String, to reports: inout [KeyReport]) {
