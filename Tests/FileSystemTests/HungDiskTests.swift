@@ -196,6 +196,28 @@ import Testing
         }
     }
 
+    /// What a killed command left half done there waits for another start.
+    @Test func whatIsHalfDoneOnASilentDiskKeepsNobody() throws {
+        try withDisk(folders: 1) { home, disk in
+            let note =
+                ["kind", "reclone", "phase", "decided", "id", "x", "name", "gone"]
+                .map { $0 + "\\0" }.joined() + "folder\\0" + home.path("disk/gone").string + "\\0"
+            try home.succeed(["mkdir", "-p", "state/passdir/operations"])
+            try home.succeed(["sh", "-c", "printf '\(note)' > state/passdir/operations/x"])
+            disk.signal(SIGSTOP)
+            let mount = ["passdir", "mount", home.mountPoint.string]
+            let mounted = try home.run(mount, limit: .seconds(50))
+            #expect(mounted.exitCode == 0 && !mounted.timedOut, "\(mounted.errors)")
+            let hidden = try home.run(["passdir", "store", "hide", "other"], limit: .seconds(50))
+            #expect(hidden.exitCode == 0 && !hidden.timedOut, "\(hidden.errors)")
+            disk.signal(SIGCONT)
+            try home.succeed(["passdir", "store", "unhide", "other"])
+            try home.waitUntil("it is finished") {
+                access(home.path("state/passdir/operations/x").string, F_OK) != 0
+            }
+        }
+    }
+
     /// What a program has left to be answered there, the save and the commit do not each take that time; nor does the end of the
     /// daemon.
     @Test func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
@@ -255,6 +277,9 @@ import Testing
             #expect(refused.exitCode != 0 && !refused.timedOut)
             #expect(refused.errors == "passdir: not saved yet: hung/one; see 'passdir status'\n")
             try home.workEveryday(in: "other", during: "unmount")
+            let discarded = try home.run(["passdir", "discard", "hung/one"], limit: .seconds(20))
+            #expect(discarded.exitCode != 0 && !discarded.timedOut)
+            #expect(discarded.errors == "passdir: the disk of hung does not answer: try again once it does\n")
             disk.signal(SIGCONT)
             try home.unmount()
             try mount(home)

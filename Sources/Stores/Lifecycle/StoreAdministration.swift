@@ -68,7 +68,8 @@ public struct StoreAdministration: Sendable {
     ) throws(LifecycleError) -> OperationJournal {
         let journal = try OperationJournal(
             environment: environment, patience: patience, tellWaiting: tellWaiting)
-        for operation in journal.left {
+        // One on a disk that does not answer waits for another start, and keeps nobody.
+        for operation in journal.left where DiskLook.at(operation.folder).answers {
             if let away = try finish(operation, journal), away.place != nil { moved.append(away) }
         }
         return journal
