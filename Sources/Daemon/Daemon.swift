@@ -17,6 +17,7 @@ public enum Daemon {
     ) throws(DaemonError) {
         passdir_share_heaps()
         passdir_map_large_blocks()
+        OpenPGPEngine.asksAgainAfterSilence()
         let service: MountService
         do {
             service = try MountService(mountPoint: mountPoint, environment: environment)

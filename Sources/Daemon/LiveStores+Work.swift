@@ -46,39 +46,34 @@ extension LiveStores {
         }
     }
 
-    /// Saves what is newer than the disk in all stores, also in those that have left. What the disk of a store does not take in
-    /// `limit` is given up.
-    func saveEverything(limit: Duration) {
-        let end = MonotonicTime(secondsFromNow: limit / .seconds(1))
-        let saves = (all + departed.withLock { $0 }).compactMap(\.store).map { store in
-            let saving = RepeatedLook<Bool>(named: "save-all")
-            let number = saving.begin { [filesystem] in
-                filesystem.saveEverything(of: store)
-                return true
-            }
-            return (saving, number)
-        }
-        for (saving, number) in saves { _ = saving.finding(of: number, until: end) }
-    }
-
-    /// Commits and pushes what waits in all stores, also in those that have left. One whose disk does not answer is waited for
-    /// as long as a remote.
+    /// Saves what is newer than the disk in all stores, also in those that have left, then commits and pushes what waits there:
+    /// each store on a thread of its own, so that none waits for the disk of another.
+    /// - Parameters:
+    ///   - deadline: when a remote is waited for no longer, nor a disk that does not answer.
+    ///   - saveDeadline: when a save is given up whose disk answers.
     /// - Returns: what that did not come to, a sentence a store.
-    func finish(timeout: Duration) -> [String] {
-        let served = all + departed.withLock { $0 }
-        let end = ContinuousClock.now + timeout
-        let calls = served.map { store in
-            (
-                store: store,
-                call: store.committer.map { committer in
-                    ActorCall { await committer.finish(timeout: timeout) }
+    func finish(
+        by deadline: ContinuousClock.Instant, savingUntil saveDeadline: ContinuousClock.Instant
+    ) -> [String] {
+        let ends = (all + departed.withLock { $0 }).compactMap { served in
+            served.committer.map { committer in
+                // Known by the time it is asked for.
+                _ = served.disk.begin()
+                let end = Attempt(named: "finish") { [self] in
+                    if let store = served.store {
+                        let saving = Attempt(named: "save-all") { [filesystem] in
+                            filesystem.saveEverything(of: store)
+                        }
+                        _ = saving.value(until: MonotonicTime(saveDeadline))
+                    }
+                    ActorCall { await committer.finish(by: deadline) }.value()
                 }
-            )
+                return (store: served, committer: committer, end: end)
+            }
         }
         var told: Set<FilePath> = []
-        return calls.compactMap { store, call in
-            guard let call else { return nil }
-            let hasEnded = hasEnded(call, of: store, end)
+        return ends.compactMap { store, committer, end in
+            let hasEnded = hasEnded(end, of: store, deadline)
             // One that has left and come back is there twice.
             guard told.insert(store.path).inserted else { return nil }
             guard hasEnded else {
@@ -86,17 +81,18 @@ extension LiveStores {
                     "\(store.name): its disk is not responding; what it does not have committed yet is committed by "
                     + "the next mount"
             }
-            return store.committer?.unsharedSentence.map { "\(store.name): \($0)" }
+            return committer.unsharedSentence.map { "\(store.name): \($0)" }
         }
     }
 
-    /// Waits for the end of a committer's work; false where its disk does not answer, and the time is over.
-    private func hasEnded(_ call: ActorCall<Void>, of store: ServedStore, _ end: ContinuousClock.Instant)
+    /// Waits for the end of a store's work; false where its disk does not answer, and the time is over.
+    private func hasEnded(_ end: Attempt<Void>, of store: ServedStore, _ deadline: ContinuousClock.Instant)
         -> Bool
     {
-        while call.value(until: MonotonicTime(secondsFromNow: 0.5)) == nil {
-            guard .now >= end else { continue }
+        var next = deadline
+        while end.value(until: MonotonicTime(next)) == nil {
             if !store.disk.answers { return false }
+            next = .now + .milliseconds(500)
         }
         return true
     }

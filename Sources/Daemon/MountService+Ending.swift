@@ -6,10 +6,11 @@ import Synchronization
 /// What is left to be done when the mount is gone.
 extension MountService {
     /// Saves, commits and pushes what waits.
-    func finish() {
-        stores.saveEverything(limit: max(unmountTimeout, .seconds(20)))
+    /// - Parameter end: when the mount was gone: `unmount.timeout` counts from there, once for all that is left to be done.
+    func finish(since end: ContinuousClock.Instant) {
+        let left = stores.finish(
+            by: end + unmountTimeout, savingUntil: end + max(unmountTimeout, .seconds(20)))
         tellOfLost()
-        let left = stores.finish(timeout: unmountTimeout)
         for sentence in left { log.warning("\(sentence)") }
         leftOver.withLock { $0 = left }
     }

@@ -98,7 +98,8 @@ final class MountService: Sendable {
             throw DaemonError(message: failure)
         }
         var serving = SessionOptions()
-        serving.endPatience = max(setup.unmountTimeout, .seconds(20))
+        // The stores need the rest: what goes on at a silent disk then takes no time of theirs.
+        serving.endPatience = setup.unmountTimeout / 2
         serving.refusesNonEmptyMountPoint = true
         // Without a note of it, it could not be given back.
         serving.protectsMountPoint = (try? MountPointRecord(environment).note(mountPoint)) != nil
@@ -212,10 +213,10 @@ final class MountService: Sendable {
             log.error("cannot handle signals: \(error)")
         }
         notification.ready()
-        session.run()
+        let end = session.run()
         notification.stopping()
         isStopping.withLock { $0 = true }
-        finish()
+        finish(since: end)
         finished.leave()
         control.withLock { $0 }?.stop()
         gate.close()

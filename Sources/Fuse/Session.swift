@@ -81,12 +81,16 @@ public final class Session: Sendable {
 
     /// Serves until the file system is unmounted, by `unmount` or from outside, or its connection is aborted; once.
     /// Blocks the calling thread, which is one of those that receive.
-    public func run() {
+    /// - Returns: when the mount was gone: `SessionOptions.endPatience` counts from there.
+    @discardableResult
+    public func run() -> ContinuousClock.Instant {
         guard let receivers = start() else { preconditionFailure("a session runs once") }
+        defer { life.withLock { $0 = .ended } }
         // Requests that are not answered yet point at libfuse's session, which goes with the last of the receivers.
-        withExtendedLifetime(receivers) {
+        return withExtendedLifetime(receivers) {
             serve(receivers)
             notifier.end()
+            let end = ContinuousClock.now
             // After an abort the mount is still there, stale. After an unmount another process may have mounted here, and
             // even with our device number, which is free again; but that mount isn't stale.
             if !server.hasEnded || MountPoint.isStale(mountPoint) { detach() }
@@ -94,8 +98,8 @@ public final class Session: Sendable {
             if !server.finish(), let pointer = receivers.first?.session {
                 _ = Unmanaged.passRetained(pointer)
             }
+            return end
         }
-        life.withLock { $0 = .ended }
     }
 
     private func start() -> [Receiver]? {

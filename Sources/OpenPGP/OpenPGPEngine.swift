@@ -44,6 +44,9 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
     /// dumps.
     public static func prepareLibraries() { _ = Gcrypt.isReady }
 
+    /// For a process that runs on: it asks gpg again also where gpg or its agent once did not answer in time.
+    public static func asksAgainAfterSilence() { GpgSilence.forget() }
+
     /// As `Decrypting` says.
     public func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest

@@ -173,17 +173,21 @@ public actor Committer: ChangeSink {
         }
     }
 
-    /// Commits what waits and pushes it, within `timeout`; nothing is committed on its own any more. For the end.
-    ///
-    /// A merge that is still under way then is left to the next start: nothing of it has taken its place yet.
+    /// As `finish(by:)`, within `timeout`.
     public nonisolated func finish(timeout: Duration, pushing: Bool = true) async {
-        let end = ContinuousClock.now + timeout
-        // Seen by what keeps the actor busy.
-        state.withLock { ($0.isFinishing, $0.end) = (true, end) }
-        await finish(by: end, pushing: pushing)
+        await finish(by: .now + timeout, pushing: pushing)
     }
 
-    private func finish(by end: ContinuousClock.Instant, pushing: Bool) async {
+    /// Commits what waits, once at least, and pushes it, until `end`; nothing is committed on its own any more. For the end.
+    ///
+    /// A merge that is still under way then is left to the next start: nothing of it has taken its place yet.
+    public nonisolated func finish(by end: ContinuousClock.Instant, pushing: Bool = true) async {
+        // Seen by what keeps the actor busy.
+        state.withLock { ($0.isFinishing, $0.end) = (true, end) }
+        await commitAndPush(by: end, pushing: pushing)
+    }
+
+    private func commitAndPush(by end: ContinuousClock.Instant, pushing: Bool) async {
         recoverAtEnd()
         commitPending()
         // A lock that another program holds for a moment.

@@ -92,6 +92,11 @@ public struct MonotonicTime: Sendable {
             tv_sec: time.tv_sec + Int(nanoseconds / 1_000_000_000),
             tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
+
+    /// The same moment on this clock, which stands still while the system sleeps.
+    public init(_ moment: ContinuousClock.Instant) {
+        self.init(secondsFromNow: (moment - .now) / .seconds(1))
+    }
 }
 
 extension MonotonicTime: Comparable {

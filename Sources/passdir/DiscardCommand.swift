@@ -28,6 +28,10 @@ struct DiscardCommand: ParsableCommand {
         let report = try client.status()
         // All are found before one is given up.
         let secrets = try paths.map { try Self.unsaved($0, report, environment) }
+        // What the mount shows then lies there.
+        for store in StoreContext.definitions() where secrets.contains(where: { $0.store == store.name }) {
+            guard DiskLook.at(store.path).answers else { throw CommandFailure(store.silentDisk) }
+        }
         for secret in secrets {
             guard try !client.discardUnsaved(store: secret.store, path: secret.path).isEmpty else {
                 throw CommandFailure(

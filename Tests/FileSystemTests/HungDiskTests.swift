@@ -196,6 +196,62 @@ import Testing
         }
     }
 
+    /// What a killed command left half done there waits for another start.
+    @Test func whatIsHalfDoneOnASilentDiskKeepsNobody() throws {
+        try withDisk(folders: 1) { home, disk in
+            let note =
+                ["kind", "reclone", "phase", "decided", "id", "x", "name", "gone"]
+                .map { $0 + "\\0" }.joined() + "folder\\0" + home.path("disk/gone").string + "\\0"
+            try home.succeed(["mkdir", "-p", "state/passdir/operations"])
+            try home.succeed(["sh", "-c", "printf '\(note)' > state/passdir/operations/x"])
+            disk.signal(SIGSTOP)
+            let mount = ["passdir", "mount", home.mountPoint.string]
+            let mounted = try home.run(mount, limit: .seconds(50))
+            #expect(mounted.exitCode == 0 && !mounted.timedOut, "\(mounted.errors)")
+            let hidden = try home.run(["passdir", "store", "hide", "other"], limit: .seconds(50))
+            #expect(hidden.exitCode == 0 && !hidden.timedOut, "\(hidden.errors)")
+            disk.signal(SIGCONT)
+            try home.succeed(["passdir", "store", "unhide", "other"])
+            try home.waitUntil("it is finished") {
+                access(home.path("state/passdir/operations/x").string, F_OK) != 0
+            }
+        }
+    }
+
+    /// What a program has left to be answered there, the save and the commit do not each take that time; nor does the end of the
+    /// daemon.
+    @Test func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
+        try withDisk(folders: 1) { home, disk in
+            try home.succeed(["git", "config", "--file", "config/passdir/config", "unmount.timeout", "8s"])
+            try mount(home)
+            let program = """
+                import os, signal, sys
+                file = os.open("hung/0/late", os.O_WRONLY | os.O_CREAT)
+                os.write(file, b"x\\n")
+                os.close(file)
+                os.kill(int(sys.argv[1]), signal.SIGSTOP)
+                """
+            try home.succeed(["python3", "-c", program, "\(disk.pid)"], in: home.mountPoint)
+            try home.succeed(["sh", "-c", "echo late > other/late"], in: home.mountPoint)
+            let start = ContinuousClock.now
+            let ended = try home.run(["passdir", "unmount"], limit: .seconds(120))
+            let time = ContinuousClock.now - start
+            #expect(ended.exitCode == 0 && !ended.timedOut, "\(ended.errors)")
+            #expect(time < .seconds(13), "\(time)")
+            #expect(
+                ended.errors
+                    == "passdir: hung: its disk is not responding; what it does not have committed yet is committed by "
+                    + "the next mount\n")
+            // The other one is committed, and can be used before the disk answers.
+            let log = try home.succeed(["git", "-C", home.path("other").string, "log", "-1", "--format=%s"])
+            #expect(String(decoding: log, as: UTF8.self) == "Add given password for late to store.\n")
+            try home.succeed(["passdir", "mount", home.mountPoint.string])
+            try home.workEveryday(in: "other", during: "remount")
+            disk.signal(SIGCONT)
+            try home.waitUntil("the first daemon is gone") { home.daemons().count == 1 }
+        }
+    }
+
     /// Holds:
     /// - While a disk does not answer that has not taken a save, `passdir unmount` refuses in one sentence.
     @Test func whatADiskHasNotTakenKeepsTheMount() throws {
@@ -221,6 +277,9 @@ import Testing
             #expect(refused.exitCode != 0 && !refused.timedOut)
             #expect(refused.errors == "passdir: not saved yet: hung/one; see 'passdir status'\n")
             try home.workEveryday(in: "other", during: "unmount")
+            let discarded = try home.run(["passdir", "discard", "hung/one"], limit: .seconds(20))
+            #expect(discarded.exitCode != 0 && !discarded.timedOut)
+            #expect(discarded.errors == "passdir: the disk of hung does not answer: try again once it does\n")
             disk.signal(SIGCONT)
             try home.unmount()
             try mount(home)
@@ -325,7 +384,11 @@ import Testing
             disk.signal(SIGSTOP)
             for command in commands {
                 let words = ["passdir"] + command.words.split(separator: " ").map(String.init)
+                let start = ContinuousClock.now
                 let told = try home.run(words, limit: .seconds(50))
+                // It is waited for once, for two seconds.
+                let time = ContinuousClock.now - start
+                #expect(time < .seconds(3.7), "\(words): \(time)")
                 #expect(!told.timedOut && told.exitCode == command.status, "\(words): \(told.errors)")
                 #expect(told.output.contains(command.output), "\(words): \(told.output)")
                 #expect(
@@ -337,6 +400,26 @@ import Testing
             let added = try home.run(add, limit: .seconds(50))
             #expect(added.exitCode == 0 && !added.timedOut, "\(added.errors)")
             disk.signal(SIGCONT)
+        }
+    }
+
+    /// Also where it asks for it in several ways.
+    @Test func aCommandWaitsOnceForASilentDisk() throws {
+        try withDisk(folders: 1) { home, disk in
+            disk.signal(SIGSTOP)
+            let commands = [
+                "list hung", "show hung/one", "mv hung/one other/two", "cp hung/one hung/two", "keys",
+                "recipients show hung",
+            ]
+            for command in commands {
+                let start = ContinuousClock.now
+                let told = try home.run(
+                    ["passdir"] + command.split(separator: " ").map(String.init), limit: .seconds(50))
+                let time = ContinuousClock.now - start
+                #expect(told.exitCode != 0 && !told.timedOut && time < .seconds(3.7), "\(command): \(time)")
+                #expect(
+                    told.errors.contains("the disk of hung does not answer"), "\(command): \(told.errors)")
+            }
         }
     }
 

@@ -77,6 +77,35 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Whoever waits as another process adds, replaces or removes a store is told which store, and by which process.
+    @Test func whoWaitsForACloneIsToldOfIt() throws {
+        try TestHome.with { home in
+            let server = try HostileServer { _, client in
+                client.waitForEnd()
+                return false
+            }
+            defer { server.stop() }
+            let key = try home.makeKey("one@example.org")
+            try home.addStores([try home.makeStore("work", recipients: [key])])
+            let slow = try home.start(["passdir", "store", "add", "slow", "--url", server.url + "/x.git"])
+            try home.waitUntil("the server is asked") { !server.requests.isEmpty }
+            let others = try [
+                ["remove", "work", "--yes"], ["add", "fast", "--url", home.path("work").string],
+            ].map { try home.start(["passdir", "store"] + $0) }
+            let work = "process \(slow.pid) is adding the store \"slow\""
+            for other in others {
+                let told = try other.wait(limit: .seconds(40))
+                #expect(told.exitCode != 0 && !told.timedOut)
+                #expect(
+                    told.errors
+                        == "passdir: waiting, as \(work)\npassdir: \(work): try again once it is done\n")
+            }
+            slow.signal(SIGKILL)
+            _ = try slow.wait()
+        }
+    }
+
     /// The processes that a process has started, and those that these have.
     private func children(of parent: pid_t) -> [pid_t] {
         guard let folder = opendir("/proc") else { return [] }

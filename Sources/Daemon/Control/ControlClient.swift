@@ -41,12 +41,14 @@ public struct ControlClient: Sendable {
         let reply = try call(
             ControlInterface.unmount, ["discardUnsaved": discardUnsaved], limit: limit,
             returning: Reply.self)
-        // The answer is its last act but for letting go of what it holds. The kernel lets none go that waits for a disk which
-        // has begun to answer.
+        let left = reply.left ?? []
+        // The answer is its last act but for letting go of what it holds. Where something is left that may be a disk which
+        // does not answer: the kernel lets none go that waits for one, and another one can be started all the same.
         if daemon >= 0 {
-            _ = try? Poll.wait(for: POLLIN, on: daemon, until: min(deadline, .now + .seconds(20)))
+            let patience = Duration.seconds(left.isEmpty ? 20 : 1)
+            _ = try? Poll.wait(for: POLLIN, on: daemon, until: min(deadline, .now + patience))
         }
-        return reply.left ?? []
+        return left
     }
 
     /// Makes the daemon follow the configuration; returns when it does.

@@ -48,7 +48,7 @@ final class StoreLocking: Sendable {
         }
         guard !isForgotten else { return nil }
         let complaint =
-            "gpg-agent does not answer and may still have passphrases cached: gpgconf --kill gpg-agent stops it"
+            "gpg-agent does not answer and may still have passphrases cached: pkill -KILL gpg-agent ends it"
         log.warning("\(complaint)")
         return complaint
     }

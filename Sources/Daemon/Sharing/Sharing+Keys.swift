@@ -93,7 +93,8 @@ extension Sharing {
         var complaints: [String] = []
         for name in usableNames {
             do throws(DaemonError) { try addKeys(ofStore: name, to: &reports) } catch {
-                complaints.append(error.message)
+                // A gpg-agent that does not answer is the same for all.
+                if !complaints.contains(error.message) { complaints.append(error.message) }
             }
         }
         return (reports, complaints)
@@ -112,10 +113,12 @@ extension Sharing {
         }
     }
 
-    /// The stores whose folders can be stores: `passdir status` tells of the others.
+    /// The stores whose folders can be stores, as far as their disks tell: `passdir status` tells of the others.
     private var usableNames: [String] {
-        definitions.filter { StorePlace.objection(toLinked: $0.path, environment: environment) == nil }.map(
-            \.name)
+        definitions.filter { store in
+            !DiskLook.at(store.path).answers
+                || StorePlace.objection(toLinked: store.path, environment: environment) == nil
+        }.map(\.name)
     }
 
     private static func add(_ report: KeyReport, _ folder: String, to reports: inout [KeyReport]) {
@@ -135,6 +138,9 @@ extension Sharing {
         for line in content.lines {
             do {
                 reports += try store.engine.resolve(line).map { Self.report($0, store.options.trust) }
+            } catch  where error.code == .timedOut {
+                // Nothing is known of the key.
+                throw StoreError(error)
             } catch {
                 reports.append(
                     KeyReport(

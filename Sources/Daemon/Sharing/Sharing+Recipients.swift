@@ -14,17 +14,18 @@ extension Sharing {
             if let override = store.options.recipientOverride {
                 let lines = override.split(separator: " ").map(String.init)
                 return RecipientsReport(
-                    place: place.title, file: nil, recipients: lines.flatMap { report($0, store) })
+                    place: place.title, file: nil, recipients: try lines.flatMap { try report($0, store) })
             }
             let file = try store.recipientFile(for: place.folder.appending(Store.recipientFileName))
             let lines = try store.recipientFileContent(file).lines
             return RecipientsReport(
-                place: place.title, file: file.string, recipients: lines.flatMap { report($0, store) })
+                place: place.title, file: file.string, recipients: try lines.flatMap { try report($0, store) }
+            )
         }
     }
 
-    private func report(_ line: String, _ store: Store) -> [RecipientReport] {
-        do {
+    private func report(_ line: String, _ store: Store) throws(OpenPGPError) -> [RecipientReport] {
+        do throws(OpenPGPError) {
             let now = Int64(time(nil))
             return try store.engine.resolve(line).map { recipient in
                 RecipientReport(
@@ -32,6 +33,8 @@ extension Sharing {
                     userID: recipient.key.userIDs.first?.text, isOwn: recipient.key.hasSecret,
                     problem: recipient.objection(at: now, trust: store.options.trust)?.message)
             }
+        } catch  where error.code == .timedOut {
+            throw error
         } catch {
             return [RecipientReport(line: line, isOwn: false, problem: error.message)]
         }

@@ -29,6 +29,7 @@ final class DirectDecryptor: Decrypting {
     func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
     ) throws(OpenPGPError) -> Decrypted {
+        try gnupg.silence.check()
         let bounds = GnuPG.bounds(of: request)
         if let decrypted = try directly(ciphertext, request, bounds) { return decrypted }
         return Decrypted(plaintext: try gnupg.decrypt(ciphertext, request, bounds), key: nil)

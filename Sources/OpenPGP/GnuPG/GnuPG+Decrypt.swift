@@ -8,6 +8,7 @@ extension GnuPG {
     func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
     ) throws(OpenPGPError) -> Decrypted {
+        try silence.check()
         let plaintext = try decrypt(ciphertext, request, Self.bounds(of: request))
         return Decrypted(plaintext: plaintext, key: nil)
     }

@@ -94,6 +94,7 @@ extension GnuPG {
     func signDetached(
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
+        try silence.check()
         let bounds = Bounds(timeout: timeout, cancellation: cancellation, to: "sign")
         let operation = try Operation(home: homeOption)
         gpgme_set_armor(operation.context, 1)

@@ -21,6 +21,7 @@ final class GnuPG: Engine {
     /// What a change of the keyring, or of how gpg works, shows in.
     let identityPaths: [String]
     let gate: Gate
+    let silence: GpgSilence
     /// The keys that lines mean.
     let resolved = Mutex(HomeCache<RecipientQuestion, Result<[Recipient], OpenPGPError>>(limit: 10_000))
     /// The groups of gpg.conf, by their names in lower case.
@@ -50,16 +51,26 @@ final class GnuPG: Engine {
         identityPaths = HomeIdentity.paths(in: self.home, configurationPaths + [program.path])
         homeOption = home?.string
         gate = Gate(places: parallelism)
+        silence = GpgSilence.of(self.home)
     }
 
     /// Runs an operation that asks nobody for anything.
     /// - Parameter work: what gpg is asked to do, for the sentence where it does not answer in time; unless there are bounds.
+    ///   Who gives bounds may be more impatient than a silence is long.
     func run(
         _ operation: Operation, to work: String, _ bounds: Bounds? = nil,
         _ start: (OpaquePointer) -> gpgme_error_t
     ) throws(OpenPGPError) -> gpgme_error_t {
-        try operation.run(
-            bounds ?? Bounds(timeout: Self.patience, to: work), through: gate, start: start)
+        try silence.check()
+        do throws(OpenPGPError) {
+            return try operation.run(
+                bounds ?? Bounds(timeout: Self.patience, to: work), through: gate, start: start)
+        } catch {
+            guard bounds == nil, error.code == .timedOut else { throw error }
+            let overdue = overdue(error)
+            silence.note(overdue)
+            throw overdue
+        }
     }
 
     /// Initialises gpgme; the first use decides, and every later one sees the same.

@@ -14,6 +14,8 @@ public final class DiskLook: Sendable {
 
     private let folder: FilePath
     private let look = RepeatedLook<Bool>(named: "disk")
+    /// When somebody last waited in vain.
+    private let silenceTime = Mutex<ContinuousClock.Instant?>(nil)
 
     private init(_ folder: FilePath) {
         self.folder = folder
@@ -38,11 +40,21 @@ public final class DiskLook: Sendable {
             _ = try? stream?.next()
             return true
         }
-        return { [look] in
-            // Others have waited for that answer already.
-            if let time = look.runningTime, time >= Self.silence + .seconds(1) { return false }
-            return look.finding(of: number, patience: Self.patience, silence: Self.silence) ?? false
+        return { [self] in
+            if isKnownSilent { return false }
+            if let answer = look.finding(of: number, patience: Self.patience, silence: Self.silence) {
+                return answer
+            }
+            silenceTime.withLock { $0 = .now }
+            return false
         }
+    }
+
+    /// Whether the look that runs is one that somebody has waited for in vain, or for longer than anybody would.
+    private var isKnownSilent: Bool {
+        guard let time = look.runningTime else { return false }
+        let start = ContinuousClock.now - time
+        return time >= Self.silence + .seconds(1) || silenceTime.withLock { $0.map { start < $0 } ?? false }
     }
 
     /// Whether it answers.

@@ -34,6 +34,8 @@ struct StoreOperation: Equatable {
     var host = ""
     /// For `reclone`: of which kinds new credentials wait for the decision.
     var newKinds: [CredentialKind] = []
+    /// The process that has begun it.
+    var process = getpid()
 
     fileprivate var fields: [(String, String)] {
         [
@@ -43,6 +45,7 @@ struct StoreOperation: Equatable {
             ("forgetsCredential", forgetsCredential ? "yes" : ""),
             ("newKinds", newKinds.map(\.rawValue).joined(separator: " ")),
             ("method", method?.rawValue ?? ""), ("userName", userName), ("sshKey", sshKey), ("host", host),
+            ("process", "\(process)"),
         ]
     }
 
@@ -78,6 +81,7 @@ extension StoreOperation {
         userName = fields["userName"] ?? ""
         sshKey = fields["sshKey"] ?? ""
         host = fields["host"] ?? ""
+        process = fields["process"].flatMap { pid_t($0) } ?? 0
     }
 
     /// Folders are named with it, and removed: it must not lead to others.
@@ -100,9 +104,16 @@ struct OperationJournal: ~Copyable {
         Directories(environment: environment).state.appending("operations")
     }
 
+    /// How long another process may have the lock before whoever waits is told so.
+    private static let quietWait = Duration.seconds(1)
+
     /// Takes the lock.
-    /// - Parameter patience: how long another process may have it; then the error is `busy`.
-    init(environment: [String: String], patience: Duration) throws(LifecycleError) {
+    /// - Parameters:
+    ///   - patience: how long another process may have it; then the error is `busy`.
+    ///   - tellWaiting: told once, in a sentence, what is waited for.
+    init(
+        environment: [String: String], patience: Duration, tellWaiting: (String) -> Void = { _ in }
+    ) throws(LifecycleError) {
         // The properties come last: an optimised build of Swift 6.3.1 destroys a property that cannot be copied before it
         // is there, when another one was read before.
         let folder = Self.folder(environment: environment)
@@ -113,12 +124,16 @@ struct OperationJournal: ~Copyable {
         let opened = try OwnedDescriptor(opening: file, O_CREAT | O_RDWR, mode: 0o600) {
             LifecycleError(.failed, "cannot open \(file): \($0)")
         }
-        let deadline = ContinuousClock.now + patience
+        let start = ContinuousClock.now
+        var isTold = false
         while (try? opened.lock()) == nil {
-            guard ContinuousClock.now < deadline else {
-                throw LifecycleError(
-                    .busy,
-                    "another passdir is adding, replacing or removing a store: try again once it is done")
+            let time = ContinuousClock.now - start
+            guard time < patience else {
+                throw LifecycleError(.busy, "\(Self.underWay(in: folder)): try again once it is done")
+            }
+            if time >= Self.quietWait, !isTold {
+                tellWaiting("waiting, as \(Self.underWay(in: folder))")
+                isTold = true
             }
             PosixThread.sleep(for: .milliseconds(50))
         }
@@ -145,7 +160,25 @@ struct OperationJournal: ~Copyable {
     }
 
     /// What a killed process left.
-    var left: [StoreOperation] {
+    var left: [StoreOperation] { Self.operations(in: folder) }
+
+    /// What the process is doing that has the lock, as the begin of a sentence.
+    private static func underWay(in folder: FilePath) -> String {
+        // Another one was left by a process that was killed, and is being finished.
+        guard
+            let operation = operations(in: folder).first(where: { $0.process > 0 && kill($0.process, 0) == 0 }
+            )
+        else { return "another passdir is adding, replacing or removing a store" }
+        let work =
+            switch operation.kind {
+            case .add: "adding"
+            case .reclone: "replacing"
+            case .remove: "removing"
+            }
+        return "process \(operation.process) is \(work) the store \"\(operation.name)\""
+    }
+
+    private static func operations(in folder: FilePath) -> [StoreOperation] {
         PrivateFile.names(in: folder).compactMap { name in
             guard name != "lock", !name.hasSuffix(".new"),
                 let bytes = try? PrivateFile.read(folder.appending(name))

@@ -33,12 +33,15 @@ public struct StoreAdministration: Sendable {
     public let credentials: any CredentialStore
     let daemon: (any ServingDaemon)?
     let environment: [String: String]
+    private let tellWaiting: @Sendable (String) -> Void
 
     /// An administration over a registry.
+    /// - Parameter tellWaiting: told, in a sentence, of another process that is waited for.
     public init(
         registry: Registry, environment: [String: String], credentials: any CredentialStore,
-        daemon: (any ServingDaemon)?
+        daemon: (any ServingDaemon)?, tellWaiting: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+        self.tellWaiting = tellWaiting
         self.registry = registry
         self.environment = environment
         self.credentials = credentials
@@ -63,8 +66,10 @@ public struct StoreAdministration: Sendable {
     private func openJournal(
         patience: Duration, _ moved: inout [PutAway]
     ) throws(LifecycleError) -> OperationJournal {
-        let journal = try OperationJournal(environment: environment, patience: patience)
-        for operation in journal.left {
+        let journal = try OperationJournal(
+            environment: environment, patience: patience, tellWaiting: tellWaiting)
+        // One on a disk that does not answer waits for another start, and keeps nobody.
+        for operation in journal.left where DiskLook.at(operation.folder).answers {
             if let away = try finish(operation, journal), away.place != nil { moved.append(away) }
         }
         return journal
@@ -163,7 +168,14 @@ public struct StoreAdministration: Sendable {
         let now = Int64(time(nil))
         var objection: String?
         for line in list.lines.prefix(Packets.maximalRecipients) {
-            for recipient in (try? engine.resolve(line)) ?? [] where recipient.key.hasSecret {
+            let recipients: [Recipient]
+            do throws(OpenPGPError) { recipients = try engine.resolve(line) } catch
+                where error.code == .timedOut
+            {
+                // Whose key it is was not found out.
+                return nil
+            } catch { continue }
+            for recipient in recipients where recipient.key.hasSecret {
                 guard let problem = recipient.objection(at: now) else { return nil }
                 objection = objection ?? problem.message
             }

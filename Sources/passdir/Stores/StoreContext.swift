@@ -23,7 +23,7 @@ struct StoreContext {
             registry: registry, environment: environment,
             credentials: LayeredCredentialStore.standard(
                 environment: environment, ownKey: try configuration.value(Catalogue.credentialKey)),
-            daemon: daemon)
+            daemon: daemon, tellWaiting: { StandardError.print("passdir: \($0)") })
         for away in try administration.recover() { away.print() }
     }
 
