@@ -129,6 +129,26 @@ import Testing
     }
 
     /// Holds:
+    /// - What counts for `limits.secret` is the secret, not its ciphertext: armor makes none too large.
+    @Test func armorMakesNoSecretTooLarge() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [key], git: false)
+            let limit = 5 << 20
+            try home.succeed([
+                "sh", "-c",
+                "head -c \(limit) /dev/zero | gpg --batch -a -z0 -r \(key.fingerprint) -o work/most.gpg -e",
+            ])
+            // Without optimization, passdir's own way of reading armor takes long.
+            try home.configure(["limits.secret": "5m", "openpgp.engine": "gpg"])
+            try home.addStores([store])
+            try home.mount()
+            #expect(try FileCalls.read(home.visible("work/most")).count == limit)
+            try home.unmount()
+        }
+    }
+
+    /// Holds:
     /// - When another program replaces or removes a file of the store, the next open sees it; who has the old
     ///   one open keeps reading the old one.
     @Test func theNextOpenSeesWhatOthersDidToTheFile() throws {

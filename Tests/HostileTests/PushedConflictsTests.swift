@@ -73,8 +73,8 @@ import Testing
     }
 
     /// Holds:
-    /// - A damaged secret keeps `unlock` neither from the others of its list nor from other stores; where all are damaged it
-    ///   is named.
+    /// - A secret that is damaged or larger than `limits.secret` keeps `unlock` neither from the others of its list nor from
+    ///   other stores; where none can be read one is named.
     @Test func damagedSecretsDoNotKeepUnlockFromTheRest() throws {
         try SharedStore.with { shared in
             let other = try shared.home.makeStore("zother", recipients: [shared.ann])
@@ -90,6 +90,28 @@ import Testing
             let named = try shared.run(["unlock", "work"])
             #expect(named.exitCode == 1 && named.errors.contains("work/new/1: "), "\(named.errors)")
             try shared.succeed(["unlock", "zother"])
+        }
+    }
+
+    @Test func secretsThatAreTooLargeDoNotKeepUnlockFromTheRest() throws {
+        try SharedStore.with { shared in
+            let file = shared.home.path("config/passdir/config").string
+            try shared.home.succeed(["git", "config", "-f", file, "limits.secret", "64k"])
+            let large = { (name: String, option: String) in
+                "head -c 3000000 /dev/zero | gpg --batch --trust-model always --compress-algo none \(option) "
+                    + "-r $ANN -o \(name).gpg -e"
+            }
+            // They come first of all.
+            let names = (10..<40).map { "\($0)" }
+            let copies = names.map { "cp 0.gpg \($0).gpg" }.joined(separator: "\n")
+            try shared.push("\(large("0", ""))\n\(copies)\n\(large("00", "--armor"))")
+            #expect(try shared.succeed(["unlock"]) == "")
+
+            try shared.push("mkdir new; cp .gpg-id 00.gpg new")
+            let result = try shared.run(["unlock"])
+            #expect(result.exitCode == 1, "\(result.errors)")
+            #expect(result.errors.contains("work/new/00: "), "\(result.errors)")
+            #expect(result.errors.contains("limits.secret (65536 bytes)"), "\(result.errors)")
         }
     }
 }

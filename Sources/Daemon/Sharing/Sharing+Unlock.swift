@@ -14,7 +14,7 @@ extension Sharing {
         public var isOpen: Bool { listCount > 0 || complaints.isEmpty }
     }
 
-    /// How many secrets of a list are tried: others may push any number that are damaged.
+    /// How many secrets of a list are tried, the likeliest first: others may push any number that are damaged.
     private static let mostTries = 20
 
     /// Decrypts a secret for each list of recipients of a store, so that gpg-agent asks for the passphrases that it does not know,
@@ -52,8 +52,7 @@ extension Sharing {
     /// The secrets that are tried for a list.
     private static func readable(_ store: Store, _ list: FilePath) throws -> ArraySlice<FilePath> {
         let secrets = try store.secrets(below: list.removingLastComponent(), nested: false)
-        let hidden = Set(try store.unreadable(secrets))
-        return secrets.filter { !hidden.contains($0) }.prefix(mostTries)
+        return try store.likelyReadable(secrets).prefix(mostTries)
     }
 
     /// Whether `unlock` would have somebody asked for a passphrase; false where that cannot be told. Asks nobody.

@@ -35,7 +35,10 @@ final class AgentWait {
     }
 
     /// Another prompt may have to be answered first.
-    func waitsForTurn() { bounds.awaited = .turn }
+    func waitsForTurn() {
+        if let pass { bounds.keepDeadline(pass) }
+        bounds.awaited = .turn
+    }
 
     /// A person is waited for.
     func yieldPlace() {
@@ -63,7 +66,7 @@ final class AgentWait {
         entries.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
         defer { entries.removeLast() }
         while true {
-            let next = [bounds.deadline, impatience].compactMap(\.self).min()
+            let next = [bounds.deadline(pass), impatience].compactMap(\.self).min()
             guard let isReady = try? Poll.wait(for: &entries, until: next) else { throw .broken }
             if entries[entries.count - 1].revents != 0 { wakeup.drain() }
             try check()

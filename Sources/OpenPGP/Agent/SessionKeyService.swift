@@ -35,7 +35,7 @@ final class SessionKeyService: Sendable {
         defer { bounds.cancellation?.unregister(token) }
         while true {
             let lane: Gate.Lane = mayAsk ? .secretKeys([message.keyID]) : .unlockedKeys([message.keyID])
-            let pass = gate.request(wakeup, in: lane)
+            let pass = gate.request(wakeup, in: lane, isBehindAll: true)
             defer { pass.giveBack() }
             do throws(OpenPGPError) {
                 while !pass.isGranted { try bounds.pause(wakeup, pass) }
@@ -52,9 +52,14 @@ final class SessionKeyService: Sendable {
                 pass.giveBack(.done)
                 return key
             }
+            bounds.keepDeadline(pass)
             pass.giveBack()
             defer { turns.giveUp(own.keygrip, waiter) }
-            do throws(OpenPGPError) { try waiter.wait(&bounds) } catch { throw .ended(error) }
+            do throws(OpenPGPError) {
+                try waiter.wait(&bounds)
+                // Not behind others: whoever has waited for so long for an answer is not asked now.
+                try bounds.check()
+            } catch { throw .ended(error) }
         }
     }
 

@@ -62,6 +62,8 @@ final class Gate: Sendable {
         /// How many gave their place back and go on.
         var asking = 0
         var isUnlocked = false
+        /// When an operation in it was done last.
+        var latestDone: ContinuousClock.Instant?
 
         func mayEnter(_ lane: Lane) -> Bool {
             !waiting.isEmpty && (granted == 0 || isUnlocked || lane.asksNobody)
@@ -75,6 +77,8 @@ final class Gate: Sendable {
         var turns: [Lane] = []
         /// Operations in lanes of unlocked keys that have not ended.
         var unattended: [Pass] = []
+        /// When an operation with a secret key was done last.
+        var latestDone: ContinuousClock.Instant?
 
         /// Gives away places that are free; whom it gives them to is to be woken.
         mutating func grant() -> [Pass] {
@@ -114,11 +118,13 @@ final class Gate: Sendable {
         fileprivate let stage = Mutex(Stage.waiting)
         fileprivate let lane: Lane
         fileprivate let wakeup: Wakeup
+        private let isBehindAll: Bool
         private let gate: Gate
         private let refused = Atomic(false)
 
-        fileprivate init(_ lane: Lane, wakeup: Wakeup, gate: Gate) {
+        fileprivate init(_ lane: Lane, isBehindAll: Bool, wakeup: Wakeup, gate: Gate) {
             self.lane = lane
+            self.isBehindAll = isBehindAll
             self.wakeup = wakeup
             self.gate = gate
         }
@@ -128,6 +134,11 @@ final class Gate: Sendable {
         /// Whether a person is asked for a key that was to be unlocked, so that the operation is to be given up.
         var isRefused: Bool { refused.load(ordering: .acquiring) }
 
+        /// When an operation that this one waits behind was done last.
+        var latestDone: ContinuousClock.Instant? {
+            gate.state.withLock { isBehindAll ? $0.latestDone : $0.lanes[lane]?.latestDone }
+        }
+
         fileprivate func refuse() { refused.store(true, ordering: .releasing) }
 
         /// Gives the place back, or leaves the lane. The last call, at the end of the operation, counts; further ones do
@@ -136,8 +147,10 @@ final class Gate: Sendable {
     }
 
     /// Takes a place or queues for one; `wakeup` is woken when the place is there.
-    func request(_ wakeup: Wakeup, in lane: Lane) -> Pass {
-        let pass = Pass(lane, wakeup: wakeup, gate: self)
+    /// - Parameter isBehindAll: Whether it waits behind every operation with a secret key, for gpg-agent is busy with them; else
+    ///   behind those in its lane: gpg may be waiting for another prompt to close, whatever else goes on.
+    func request(_ wakeup: Wakeup, in lane: Lane, isBehindAll: Bool = false) -> Pass {
+        let pass = Pass(lane, isBehindAll: isBehindAll, wakeup: wakeup, gate: self)
         state.withLock { state in
             if state.lanes[lane, default: LaneState()].waiting.isEmpty { state.turns.append(lane) }
             state.lanes[lane, default: LaneState()].waiting.append(pass)
@@ -170,6 +183,10 @@ final class Gate: Sendable {
                 state.lanes[lane]?.granted -= 1
             }
             var woken: [Pass] = []
+            if end == .done, lane != .withoutAsking {
+                state.latestDone = .now
+                state.lanes[lane]?.latestDone = state.latestDone
+            }
             switch end {
             case .done: state.lanes[lane]?.isUnlocked = true
             case .waitsForPerson:

@@ -17,7 +17,7 @@ extension GnuPG {
     static func bounds(of request: DecryptionRequest) -> Bounds {
         Bounds(
             timeout: request.mayAsk ? request.timeout : Self.patienceWithoutAsking,
-            cancellation: request.cancellation, to: "decrypt")
+            cancellation: request.cancellation, to: "decrypt", waitsBehindOthers: request.mayAsk)
     }
 
     /// As above, within bounds that began earlier.

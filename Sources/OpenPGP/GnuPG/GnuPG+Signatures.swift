@@ -95,7 +95,7 @@ extension GnuPG {
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
         try silence.check()
-        let bounds = Bounds(timeout: timeout, cancellation: cancellation, to: "sign")
+        let bounds = Bounds(timeout: timeout, cancellation: cancellation, to: "sign", waitsBehindOthers: true)
         let operation = try Operation(home: homeOption)
         gpgme_set_armor(operation.context, 1)
         if let signer { try addSigner(signer, to: operation) }

@@ -19,14 +19,32 @@ struct Bounds {
     private(set) var deadline: ContinuousClock.Instant?
     let cancellation: Cancellation?
     var awaited: Awaited
+    private let waitsBehindOthers: Bool
 
-    /// - Parameter work: what gpg is asked to do, behind "to".
-    init(timeout: Duration?, cancellation: Cancellation? = nil, to work: String) {
+    /// - Parameters:
+    ///   - work: what gpg is asked to do, behind "to".
+    ///   - waitsBehindOthers: Whether the time is not over while those that it waits behind get done one after the other.
+    init(
+        timeout: Duration?, cancellation: Cancellation? = nil, to work: String,
+        waitsBehindOthers: Bool = false
+    ) {
         self.timeout = timeout
         deadline = timeout.map { ContinuousClock.now + $0 }
         self.cancellation = cancellation
         awaited = .work(work)
+        self.waitsBehindOthers = waitsBehindOthers
     }
+
+    /// The deadline as it is now for who queues with this pass.
+    func deadline(_ pass: Gate.Pass?) -> ContinuousClock.Instant? {
+        guard waitsBehindOthers, case .work = awaited, let deadline, let timeout,
+            let latest = pass?.latestDone
+        else { return deadline }
+        return max(deadline, latest + timeout)
+    }
+
+    /// What was waited for behind others takes nothing of the time for what is waited for now.
+    mutating func keepDeadline(_ pass: Gate.Pass) { deadline = deadline(pass) }
 
     /// A person is asked: what was waited for before that takes nothing of the time to answer.
     mutating func beginToAnswer() {
@@ -50,7 +68,7 @@ struct Bounds {
         if let cancellation, cancellation.isCancelled {
             throw OpenPGPError(.canceled, "the operation was cancelled")
         }
-        if let deadline, ContinuousClock.now >= deadline {
+        if let deadline = deadline(pass), ContinuousClock.now >= deadline {
             throw OpenPGPError(.timedOut, overdue)
         }
     }
@@ -71,7 +89,7 @@ struct Bounds {
     /// Waits until woken or the time is over.
     func pause(_ wakeup: Wakeup, _ pass: Gate.Pass? = nil) throws(OpenPGPError) {
         try check(pass)
-        _ = try? Poll.wait(for: POLLIN, on: wakeup.descriptor, until: deadline)
+        _ = try? Poll.wait(for: POLLIN, on: wakeup.descriptor, until: deadline(pass))
         wakeup.drain()
         try check(pass)
     }
@@ -166,7 +184,7 @@ final class Operation {
         defer { pass.giveBack() }
         while !pass.isGranted {
             try bounds.check(pass)
-            wait(wakeup, until: bounds.deadline)
+            wait(wakeup, until: bounds.deadline(pass))
         }
         try bounds.check(pass)
         let impatience = ContinuousClock.now + Self.patience
@@ -185,7 +203,7 @@ final class Operation {
                 isPatient = false
                 pass.giveBack(.waitsForPerson)
             }
-            let next = [bounds.deadline, isPatient ? impatience : nil].compactMap(\.self).min()
+            let next = [bounds.deadline(pass), isPatient ? impatience : nil].compactMap(\.self).min()
             wait(wakeup, until: next)
             guard !lane.asksNobody else { continue }
             let prompts = status.count(where: \.isPrompt)

@@ -7,8 +7,8 @@ extension Store {
     public struct Options: Sendable {
         /// The size in bytes beyond which a secret is refused (`limits.secret`).
         public var secretLimit: Int
-        /// The size in bytes beyond which a ciphertext is not even read: room for packets, recipients and a compression
-        /// that made it larger.
+        /// The size in bytes beyond which a ciphertext is not even read: room for packets, recipients, a compression that made it
+        /// larger, and armor.
         public var ciphertextLimit: Int { Self.ciphertextLimit(secrets: secretLimit) }
         /// How long a decryption may wait for a passphrase (`prompt.timeout`).
         public var promptTimeout: Duration
@@ -53,8 +53,10 @@ extension Store {
 
         /// The largest ciphertext that a secret of at most `secrets` bytes may lie in.
         public static func ciphertextLimit(secrets: Int) -> Int {
-            let (sum, overflow) = secrets.addingReportingOverflow(secrets / 8 + (1 << 20))
-            return overflow ? .max : sum
+            let (binary, isTooMuch) = secrets.addingReportingOverflow(secrets / 8 + (1 << 20))
+            // Armor writes four characters for three bytes, and two line ends after each 64 of them: 11/8.
+            let (armored, overflow) = binary.addingReportingOverflow(binary / 8 * 3 + 8)
+            return isTooMuch || overflow ? .max : armored
         }
 
         private static func fingerprints(_ text: String) -> [String] {

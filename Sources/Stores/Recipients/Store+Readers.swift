@@ -37,6 +37,45 @@ extension Store {
         return ids.intersection(ours + [0])
     }
 
+    /// The ids of all keys of ours.
+    func allOwnKeyIDs() throws(StoreError) -> Set<UInt64> {
+        let keys = try StoreError.wrapping { try engine.keys(matching: [], secretOnly: true) }
+        return Set(keys.flatMap(\.subkeys).filter(\.hasSecret).map(\.keyID))
+    }
+
+    /// Those secrets that a key of ours may decrypt, the likeliest first: those that name one, those whose recipients are
+    /// hidden, and those that cannot be looked at, of which reading them says why. Nobody is asked for anything.
+    public func likelyReadable(_ secrets: [FilePath]) throws(StoreError) -> [FilePath] {
+        guard !secrets.isEmpty else { return [] }
+        let mine = try allOwnKeyIDs()
+        var (named, hidden, unknown): ([FilePath], [FilePath], [FilePath]) = ([], [], [])
+        for secret in secrets {
+            do throws(StoreError) {
+                guard try !isTooLarge(secret) else {
+                    unknown.append(secret)
+                    continue
+                }
+                let ids = try recipientKeyIDs(of: secret)
+                if !mine.isDisjoint(with: ids) {
+                    named.append(secret)
+                } else if ids.contains(0) {
+                    hidden.append(secret)
+                }
+            } catch {
+                // One that has just gone says nothing.
+                if error.code != .system(.noSuchFileOrDirectory) { unknown.append(secret) }
+            }
+        }
+        return named + hidden + unknown
+    }
+
+    /// Whether a ciphertext is not even read.
+    private func isTooLarge(_ secret: FilePath) throws(StoreError) -> Bool {
+        do throws(Errno) {
+            return try root.status(of: secret).identity.size > Int64(options.ciphertextLimit)
+        } catch { throw StoreError(error, "read", secret) }
+    }
+
     private static func hexadecimal(_ id: UInt64) -> String {
         let digits = String(id, radix: 16, uppercase: true)
         return "0x" + String(repeating: "0", count: 16 - digits.count) + digits

@@ -131,8 +131,7 @@ extension Store {
     /// Those secrets that no secret key of the keyring is named in; a hidden recipient may be anybody.
     public func unreadable(_ secrets: [FilePath]) throws(StoreError) -> [FilePath] {
         guard !secrets.isEmpty else { return [] }
-        let keys = try StoreError.wrapping { try engine.keys(matching: [], secretOnly: true) }
-        let mine = Set(keys.flatMap(\.subkeys).filter(\.hasSecret).map(\.keyID))
+        let mine = try allOwnKeyIDs()
         return try secrets.picking { (secret) throws(StoreError) in
             !(try recipientKeyIDs(of: secret)).contains { $0 == 0 || mine.contains($0) }
         }
