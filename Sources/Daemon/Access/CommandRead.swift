@@ -38,12 +38,16 @@ public enum CommandRead {
         _ paths: () throws -> [FilePath], ofStore store: String, environment: [String: String],
         _ decrypt: () throws -> Value
     ) throws -> Value {
+        try checkUnlocked(store, environment: environment)
         var judgedBy: [FilePath: String] = [:]
         for path in try paths() {
-            judgedBy[path] = try check(path, ofStore: store, environment: environment)
+            judgedBy[path] = try judge(path, ofStore: store, environment: environment)
         }
         let value = try decrypt()
-        for path in try paths() {
+        let paths = try paths()
+        // Where there are names, it is told with what is judged.
+        if paths.isEmpty { try checkUnlocked(store, environment: environment) }
+        for path in paths {
             let verdict = try verdict(
                 on: "\(store)/\(path)", judgedBy: judgedBy[path], environment: environment)
             if verdict.isLocked == true { throw DaemonError(message: lockedSentence(store)) }
@@ -52,17 +56,24 @@ public enum CommandRead {
         return value
     }
 
-    /// Judges that whoever started this command may be shown a secret. Waits while a person is asked.
+    /// Judges that whoever started this command may be shown a secret of a store that is not locked. Waits while a person is asked.
     ///
     /// - Parameter path: as the mount shows it.
-    /// - Returns: what it was judged by.
     /// - Throws: one sentence where it may not, or nothing can be said.
-    static func check(
+    static func check(_ path: FilePath, ofStore store: String, environment: [String: String]) throws {
+        try checkUnlocked(store, environment: environment)
+        _ = try judge(path, ofStore: store, environment: environment)
+    }
+
+    private static func checkUnlocked(_ store: String, environment: [String: String]) throws(DaemonError) {
+        guard let objection = lockObjection(ofStore: store, environment: environment) else { return }
+        throw DaemonError(message: objection)
+    }
+
+    /// - Returns: what it was judged by.
+    private static func judge(
         _ path: FilePath, ofStore store: String, environment: [String: String]
     ) throws -> String? {
-        if let objection = lockObjection(ofStore: store, environment: environment) {
-            throw DaemonError(message: objection)
-        }
         let verdict = try verdict(on: "\(store)/\(path)", environment: environment)
         guard verdict.isAllowed else { throw refusal(of: "\(store)/\(path)") }
         return verdict.judgedBy
