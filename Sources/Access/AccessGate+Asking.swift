@@ -8,10 +8,11 @@ extension AccessGate {
     /// - Parameter rule: the one that asks.
     func ask(_ asking: AskedDeed, _ rule: PlacedRule) -> Judgement {
         let (known, name) = (asking.known, asking.deed.name)
-        let consent = AwaitedConsent { [log] in
+        let consent = AwaitedConsent { [log] whenGone in
             let asked = asking.state.withLock { $0 }
-            asked.withdraw?()
             log.note(known.reader, name, asked.decision, .interrupted)
+            // Between two questions nothing is shown.
+            if asked.withdraw?(whenGone) != true { whenGone() }
         }
         pose(rule, asking, consent)
         let note = ReadNote(asking) { [log] isLocked in
@@ -40,6 +41,10 @@ extension AccessGate {
             } body: { answer in
                 // Whoever runs another program by now has not been agreed to.
                 let isSame = known.reader.isUnknown || known.isStillThere
+                if isSame, answer == .left {
+                    if consent.isAwaited { self.pose(rule, asking, consent) }
+                    return
+                }
                 guard isSame, answer == .agreed || answer == .once else {
                     return refuse(answer == .nobody ? .unanswered : .declined)
                 }
@@ -53,7 +58,7 @@ extension AccessGate {
             case .waiting(let withdraw):
                 asking.state.withLock { $0.withdraw = withdraw }
                 // The reader may have gone between two questions.
-                if !consent.isAwaited { withdraw() }
+                if !consent.isAwaited { _ = withdraw {} }
             case .said(true): goOn(asking, agreedTo: rule, consent)
             case .said(false): refuse(.declined)
             }
@@ -96,7 +101,7 @@ extension AccessGate: Consent {
                 "\(question.store)/\(question.path)", known.reader, thread: question.caller,
                 about: .unlock(store: question.store), within: options.timeout, waiter)
             guard case .waiting(let withdraw) = asked else { return {} }
-            return withdraw
+            return { _ = withdraw { answer(.refused) } }
         } catch {
             answer(.refused)
             return {}

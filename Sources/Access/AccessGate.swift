@@ -141,31 +141,36 @@ public final class AccessGate: ReadJudge {
     }
 
     /// As `judge`, but waits for the answer: for a command of passdir, which reads for a process.
+    /// - Parameter waits: returns when a descriptor can be read, or false when the command waits no longer: the question is ended
+    ///   then.
     /// - Returns: the note of the read, which is written; nil where it is refused.
-    public func judgeAndWait(_ process: Int32, through command: Int32, reading secret: String) -> ReadNote? {
-        wait(judge(process, .reading(secret), through: command))
+    public func judgeAndWait(
+        _ process: Int32, through command: Int32, reading secret: String, _ waits: (_ answer: CInt) -> Bool
+    ) -> ReadNote? {
+        wait(judge(process, .reading(secret), through: command), waits)
     }
 
-    /// As `judge`, but waits for the answer: for a command of passdir, which reads for a process.
-    /// - Returns: as above.
-    public func judgeAndWait(_ process: Int32, through command: Int32, changing list: String) -> ReadNote? {
-        wait(judge(process, .changing(list: list), through: command))
+    /// As above, of a change of a list.
+    public func judgeAndWait(
+        _ process: Int32, through command: Int32, changing list: String, _ waits: (_ answer: CInt) -> Bool
+    ) -> ReadNote? {
+        wait(judge(process, .changing(list: list), through: command), waits)
     }
 
-    private func wait(_ judgement: Judgement) -> ReadNote? {
+    private func wait(_ judgement: Judgement, _ waits: (_ answer: CInt) -> Bool) -> ReadNote? {
         switch judgement {
         case .allowed(let note):
             note.read()
             return note
         case .refused, .unasked: return nil
         case .asked(let consent, let note):
-            let answer = Monitor<Bool?>(nil)
-            consent.whenAnswered { said in
-                answer.withLock { $0 = said }
-                answer.signal()
+            guard let answer = try? ReadableAnswer() else {
+                consent.withdraw()
+                return nil
             }
-            let isAllowed = answer.waiting { said, _ in said.map { .done($0) } ?? .wait(until: nil) }
-            guard isAllowed else { return nil }
+            consent.whenAnswered { answer.give($0) }
+            if !waits(answer.descriptor) { consent.withdraw { answer.give(false) } }
+            guard answer.wait() else { return nil }
             note.read()
             return note
         }

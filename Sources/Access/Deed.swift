@@ -60,7 +60,7 @@ final class AskedDeed: Sendable {
         /// The rules whose questions were answered with yes.
         var agreed: Set<PlacedRule> = []
         /// Ends the wait for the answer to the question that is shown.
-        var withdraw: (@Sendable () -> Void)?
+        var withdraw: Questions.Withdrawal?
     }
 
     let deed: Deed

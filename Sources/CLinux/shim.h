@@ -37,6 +37,9 @@ static const int PASSDIR_O_TMPFILE = 020000000 | O_DIRECTORY;
 /// O_NOATIME of open(2), likewise; the same on all Linux ports.
 static const int PASSDIR_O_NOATIME = 01000000;
 
+/// POLLRDHUP of poll(2), likewise; the same on all Linux ports but sparc.
+static const int PASSDIR_POLLRDHUP = 0x2000;
+
 /// openat2(2): glibc has no wrapper. `resolve` takes the RESOLVE_ flags of linux/openat2.h.
 static inline int passdir_openat2(int directory, const char *path, uint64_t flags, uint64_t mode,
                                   uint64_t resolve) {

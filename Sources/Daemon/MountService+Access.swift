@@ -38,21 +38,18 @@ extension MountService {
         }
     }
 
-    func judge(changing list: String, command: Int32) -> ReadVerdict {
-        guard isOfStore(list) else { return ReadVerdict(isAllowed: false) }
-        return ReadVerdict(
-            gate.judgeAndWait(CommandRead.reader(of: command), through: command, changing: list))
-    }
-
     /// No name of a secret is longer, and what is in no store is not noted: who asks could fill the log.
     private func isOfStore(_ secret: String) -> Bool {
         secret.utf8.count <= Int(PATH_MAX)
             && stores.known.contains(where: { secret.hasPrefix($0.name + "/") })
     }
 
-    func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict {
+    func judge(
+        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+    ) -> ReadVerdict {
         guard isOfStore(secret) else { return ReadVerdict(isAllowed: false) }
-        var verdict = gate.verdict(onReading: secret, by: command, judgedBy: former)
+        var verdict = gate.verdict(
+            on: secret, isChanged: isChanged, by: peer.process, judgedBy: former, peer.waits)
         verdict.isLocked = stores.known.contains {
             secret.hasPrefix($0.name + "/") && locks.isLocked($0.definition.identifier)
         }

@@ -12,9 +12,12 @@ public enum Change: Sendable, Hashable {
 
 /// Gives a folder of a store the recipients that the bytes of a `.gpg-id` name: encrypts what is below anew, puts the
 /// file in place and commits. Blocks until all of that is done, and throws with nothing changed; `.overtaken` where the
-/// list that applies is another one than `tried`, which is what it was when this was first tried.
+/// list that applies is another one than `tried`, which is what it was when this was first tried. `mayChange` throws where it may
+/// not be made any more; it is asked before, and when all is encrypted.
 public typealias RecipientChanger =
-    @Sendable (_ folder: FilePath, _ file: [UInt8], _ tried: AppliedList) throws(StoreError) -> Void
+    @Sendable (
+        _ folder: FilePath, _ file: [UInt8], _ tried: AppliedList, _ mayChange: () throws(StoreError) -> Void
+    ) throws(StoreError) -> Void
 
 /// Takes changes of a store and returns at once: called by threads that serve the file system.
 public protocol ChangeSink: Sendable {

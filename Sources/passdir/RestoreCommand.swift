@@ -88,7 +88,8 @@ struct RestoreCommand: ParsableCommand {
         var wanted: [(path: FilePath, text: SecretBytes)] = []
         var failed = 0
         let environment = CallerEnvironment.variables()
-        try PromptInterruption.during { cancellation in
+        // What is there now is read, too, to be compared.
+        try LockedStore.during(reading: [access.store.name], environment: environment) { cancellation in
             try CommandRead.judged(
                 version, history, of: access, onlyRenamed: true, cancellation: cancellation,
                 environment: environment

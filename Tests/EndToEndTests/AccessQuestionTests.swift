@@ -533,6 +533,84 @@ import Testing
         }
     }
 
+    /// Who asks, and how the question ends, and the exit status of the reader then.
+    private static let endings: [(question: String, reader: [String], ending: String, code: Int32)] = [
+        ("rule", ["cat", "mnt/work/key"], "answer", 0), ("unlock", ["cat", "mnt/work/key"], "answer", 0),
+        ("rule", ["cat", "mnt/work/key"], "signal", 130), ("unlock", ["cat", "mnt/work/key"], "signal", 130),
+        ("rule", ["cat", "mnt/work/key"], "time", 1), ("unlock", ["cat", "mnt/work/key"], "time", 1),
+        ("unlock", ["cat", "mnt/work/key"], "lock", 1), ("unlock", ["cat", "mnt/work/key"], "unlock", 0),
+        ("rule", ["passdir", "show", "work/key"], "answer", 0),
+        ("rule", ["passdir", "show", "work/key"], "signal", 130),
+        ("unmounted", ["passdir", "show", "work/key"], "answer", 0),
+        ("unmounted", ["passdir", "show", "work/key"], "signal", 130),
+        ("rule", ["passdir", "recipients", "add", "work", "b@example.org", "-y"], "signal", 1),
+    ]
+
+    /// Holds:
+    /// - So it is with a question whether a program may read, or a store is to be unlocked, also when that was answered or its time
+    ///   is over, for a command as for an open.
+    @Test(arguments: endings.indices) func theReaderGoesOnWhenTheQuestionIsGone(_ index: Int) throws {
+        let (question, words, ending, code) = Self.endings[index]
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("key", "MARK\n")
+            if words.contains("recipients") { _ = try home.makeKey("b@example.org") }
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(ending == "answer" ? .agreeAndEndSlowly : .endSlowly)
+            if ending == "time" { try home.configure(["access.timeout": "2s"]) }
+            if question != "unmounted" { try home.mount() }
+            if question == "unlock" {
+                try home.succeed(["cat", home.visible("work/key").string])
+                try home.succeed(["passdir", "lock"])
+            } else {
+                try home.succeed(["passdir", "access", "set", "work", "--ask"])
+            }
+            let reader = try home.start(words)
+            try home.waitUntil("a question is asked") { pinentry.promptCount() == 1 || reader.hasEnded }
+            switch ending {
+            case "signal": reader.signal(SIGINT)
+            case "lock", "unlock": try home.succeed(["passdir", ending])
+            default: break
+            }
+            let ended = try reader.wait(limit: .seconds(20))
+            #expect(pinentry.hasEnded())
+            #expect(ended.exitCode == code, "\(ended)")
+            #expect(ended.output.contains("MARK") == (code == 0), "\(ended)")
+            if words.contains("recipients") {
+                #expect(ended.errors == "passdir: a signal ended the wait for an answer\n", "\(ended)")
+                #expect(try store.recipientKeyIDs(of: "key").count == 1)
+            }
+            if question != "unmounted" { try home.unmount() }
+        }
+    }
+
+    /// Holds:
+    /// - When the one in whose terminal a question is shown gives up, the next of those who wait for its answer is asked.
+    @Test(arguments: ["rule", "unlock"]) func theNextIsAskedWhenTheFirstGivesUp(_ question: String) throws {
+        try withMount(["key"]) { home in
+            let key = home.visible("work/key").string
+            if question == "rule" {
+                try home.succeed(["passdir", "access", "set", "work", "--ask"])
+            } else {
+                try home.succeed(["passdir", "lock"])
+            }
+            try usePinentry(home, "OK", waits: true)
+            unlink(home.path("go").string)
+            let first = try home.start(["cat", key])
+            try home.waitUntil("a question is asked") { questions(home) == 1 }
+            let others = try (0..<3).map { _ in try home.start(["cat", key]) }
+            for reader in others { try home.waitUntilBlocked(reader) }
+            first.signal(SIGINT)
+            #expect(try first.wait(limit: .seconds(20)).exitCode == 128 + SIGINT)
+            try home.waitUntil("the next is asked") { questions(home) == 2 }
+            let processes = try home.text(of: "told").split(separator: "Process: ").dropFirst()
+            #expect(processes.last.map { told in others.contains { told.hasPrefix("\($0.pid)\n") } } == true)
+            try home.write("", to: "go")
+            for reader in others { #expect(try reader.wait(limit: .seconds(20)).output == "MARK\n") }
+            #expect(questions(home) == 2)
+        }
+    }
+
     /// Nobody answers: EACCES within access.timeout.
     @Test func nobodyAnswers() throws {
         try withMount(["key"], settings: ["access.timeout": "1s"]) { home in
@@ -568,6 +646,16 @@ import Testing
                 ["tail", secret], [TerminalStep(at: "Refuse", type: "\u{3}")],
                 extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
             #expect(ended.exitCode != 0 && !ended.output.contains("MARK"), "\(ended.output)")
+            // What the shell finds then shows what is typed.
+            for reader in ["tail '\(secret)'", "passdir show work/key"] {
+                let script = "trap : INT; \(reader); stty -a"
+                let after = try home.onTerminal(
+                    ["bash", "-c", script], [TerminalStep(at: "Refuse", type: "\u{3}")],
+                    extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
+                let modes = after.output.split(whereSeparator: \.isWhitespace)
+                #expect(modes.contains("icanon") && modes.contains("echo"), "\(reader): \(after.output)")
+                #expect(!after.output.contains("MARK"))
+            }
         }
     }
 }

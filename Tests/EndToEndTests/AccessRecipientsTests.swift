@@ -99,6 +99,59 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - A rule that is set while a change of recipients waits for a passphrase counts for whoever makes it: nothing changes, and
+    ///   nothing is left to be resumed. So does a lock.
+    @Test(
+        arguments: [
+            "passdir recipients add work $EVE --yes", "passdir recipients check work --fix --yes",
+            "cat list > mnt/work/.gpg-id", "cp list mnt/work/list~; mv mnt/work/list~ mnt/work/.gpg-id",
+            "rm mnt/work/aws/.gpg-id",
+        ], ["access set work --deny-under agent", "lock"])
+    func aRuleThatIsSetAtThePromptOfAChangeCounts(_ command: String, meanwhile: String) throws {
+        try TestHome.guarded { home in
+            let ann = try home.makeKey("ann@example.org", passphrase: "sesame")
+            let eve = try home.makeKey("eve@example.org")
+            let store = try home.makeStore("work", recipients: [ann])
+            for name in ["aws/key", "x"] { try store.insert(name, "MARK\n") }
+            try home.write("\(ann.fingerprint)\n", to: "work/aws/.gpg-id")
+            try home.write("\(ann.fingerprint)\n\(eve.fingerprint)\n", to: "list")
+            if command.hasPrefix("rm") {
+                try home.write("\(ann.fingerprint)\n\(eve.fingerprint)\n", to: "work/.gpg-id")
+            }
+            if command.contains("--fix") { try home.succeed(["cp", "list", "work/.gpg-id"]) }
+            try home.addStores([store])
+            let pinentry = try home.usePinentry(.block("sesame"))
+            defer { try? pinentry.release() }
+            try home.configure(["lock.agent": "false"])
+            try home.mount()
+            let agent = home.path("agent").string
+            try home.succeed(["cp", "/bin/bash", agent])
+            func state() throws -> [UInt8] {
+                try home.succeed([
+                    "sh", "-c", "cd work; find . -name '.gpg-id*' -o -name '*.gpg' | sort | xargs sha256sum",
+                ])
+            }
+            let before = try state()
+            let change = try home.start(
+                [agent, "-c", command + "; exit $?"], extra: ["EVE": eve.fingerprint])
+            try home.waitUntil("the passphrase is asked for") {
+                pinentry.promptCount() == 1 || change.hasEnded
+            }
+            try home.succeed(["passdir"] + meanwhile.split(separator: " ").map(String.init))
+            try pinentry.release()
+            let ended = try change.wait(limit: .seconds(20))
+            #expect(ended.exitCode != 0 && pinentry.promptCount() == 1, "\(ended)")
+            #expect(
+                ended.errors.contains("Permission denied") || ended.errors.contains("access rules refuse")
+                    || ended.errors.contains("work is locked"), "\(ended)")
+            #expect(try state() == before)
+            if meanwhile == "lock" { try home.succeed(["passdir", "unlock"]) }
+            #expect(try home.passdir("recipients", "resume", "work").errors.contains("no interrupted change"))
+            try home.unmount(discardUnsaved: true)
+        }
+    }
+
     /// What others made of a list is approved by one who may read.
     @Test func whoMayNotReadApprovesNobody() throws {
         try withAgent { fixture in

@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Holds:
-    /// - On a terminal, `show`, `edit`, `otp`, `generate --in-place` and `restore --show` of a locked store ask for the passphrase as
+    /// - On a terminal, `show`, `edit`, `otp`, `generate --in-place` and `restore` of a locked store ask for the passphrase as
     ///   `passdir unlock` does, or, where none would be asked for, whether to unlock it, and go on; listing asks nothing.
     @Test(arguments: ["", "sesame"]) func aCommandAtATerminalUnlocks(_ passphrase: String) throws {
         try TestHome.guarded { home in
@@ -80,7 +80,7 @@ import Testing
                 ["show", "a"], ["show", "a", "--line", "1"], ["show", "a", "--otp"],
                 ["show", "a", "--at", "HEAD"],
                 ["edit", "a"], ["otp", "a"], ["otp", "uri", "a"], ["restore", "a", "--at", "HEAD", "--show"],
-                ["generate", "--in-place", "a"],
+                ["generate", "--in-place", "a"], ["restore", "a", "--at", "HEAD~1"],
             ] {
                 let done = try typed(words)
                 #expect(done.exitCode == 0, "\(words): \(done)")
@@ -103,8 +103,14 @@ import Testing
                 #expect(!looked.output.contains("Unlock"), "\(words): \(looked)")
                 #expect(try home.status().store("work").locked != nil, "\(words)")
             }
-            let nobody = try home.passdir("show", "a")
-            #expect(nobody.exitCode == 1 && nobody.errors == "passdir: work is locked; passdir unlock work\n")
+            for words in [["show", "a"], ["restore", "a", "--at", "HEAD~1"]] {
+                let before = (pinentry.promptCount(), try store.git("rev-parse", "HEAD"))
+                let nobody = try home.run(["passdir"] + words)
+                #expect(
+                    nobody.exitCode == 1 && nobody.errors == "passdir: work is locked; passdir unlock work\n",
+                    "\(words): \(nobody)")
+                #expect(try before == (pinentry.promptCount(), store.git("rev-parse", "HEAD")), "\(words)")
+            }
             try home.unmount()
         }
     }

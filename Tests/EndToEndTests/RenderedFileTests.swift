@@ -141,6 +141,30 @@ import Testing
     }
 
     /// Holds:
+    /// - `passdir status` tells of a passphrase that was not entered until the file is read or `passdir unlock` succeeds.
+    @Test(arguments: [false, true], ["unlock", "cat", "first"])
+    func aPassphraseThatIsEnteredEndsWhatIsTold(isLocked: Bool, by way: String) throws {
+        try Self.with(passphrase: "secret") { home, rendered in
+            try home.write("passdir://work/db#user passdir://home/token#first", to: "t")
+            try home.succeed(["passdir", "template", "add", "both", "t"])
+            try home.configureAgent("pinentry-program /nowhere/pinentry\n")
+            try home.succeed(["gpgconf", "--kill", "gpg-agent"])
+            if isLocked { try home.succeed(["passdir", "lock", "home"]) }
+            #expect(try home.run(["cat", rendered.appending("both").string]).exitCode == 1)
+            let told = "rendered/both: there is no value for passdir://home/token#first in line 1: "
+            #expect(try home.passdir("status").output.contains(told))
+            try home.usePinentry(.answer("secret"))
+            switch way {
+            case "unlock": try home.succeed(["passdir", "unlock", "home"])
+            case "cat": try home.succeed(["cat", home.visible("home/token").string])
+            default: try home.succeed(["cat", home.mountPoint.string + "/.passdir/first/home/token"])
+            }
+            let status = try home.passdir("status").output
+            #expect(!status.contains("rendered/both") && !status.contains("pinentry"), "\(status)")
+        }
+    }
+
+    /// Holds:
     /// - Who waits for a passphrase for a rendered file keeps nobody else waiting, and Ctrl-C ends the wait.
     @Test func aWaitHoldsUpNobody() throws {
         try Self.with(passphrase: "secret") { home, rendered in

@@ -134,6 +134,17 @@ import Testing
         }
     }
 
+    /// As above: 1 MiB is that of the text, not of its armour.
+    @Test func theSizeOfALongArmoredSecretIsKnown() throws {
+        try TestHome.guarded { home in
+            let store = try prepare(home, [1 << 20], copies: ["copy"])
+            try home.addStores([store])
+            try home.mount()
+            #expect(try FileCalls.size(home.visible("work/copy/armored/\(1 << 20)")) == 1 << 20)
+            try home.unmount()
+        }
+    }
+
     /// A store without git: for each of `copies` a folder with every maker's secrets; `plain` in the home holds
     /// their contents.
     private func prepare(_ home: TestHome, _ sizes: [Int], copies: [String]) throws -> TestStore {

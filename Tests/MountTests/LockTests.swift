@@ -164,7 +164,6 @@ import Testing
                 end()
                 #expect([.permissionDenied, .interrupted].contains(waiting.failure))
                 #expect(person.isEnded)
-                person.answer(.granted)
                 #expect(mount.filesystem.locks.isLocked("work"), "nobody waits for that answer")
             }
             let freed = Answered(try mount.beginToOpen("work/a"))
@@ -261,7 +260,11 @@ private final class Person: Consent {
             state.answer = answer
             state.isEnded = false
         }
-        return { self.state.withLock { $0.isEnded = true } }
+        // At that moment they agree.
+        return {
+            self.state.withLock { $0.isEnded = true }
+            self.answer(.granted)
+        }
     }
 
     var asked: [UnlockQuestion] { state.withLock { $0.asked } }

@@ -11,8 +11,11 @@ public struct TestPinentry: Sendable {
         case cancel
         /// Waits until `release` is called, then gives this passphrase.
         case block(String)
-        /// Waits until it is told to end (SIGTERM), and takes a while to do so, as one that gives a busy terminal back.
+        /// Waits until it is told to end (SIGTERM), and takes a while to do so, as one that gives a busy terminal back; questions,
+        /// too.
         case endSlowly
+        /// Agrees to questions, and then ends as slowly.
+        case agreeAndEndSlowly
     }
 
     let home: TestHome
@@ -37,6 +40,12 @@ extension TestHome {
     public func usePinentry(_ behaviour: TestPinentry.Behaviour) throws -> TestPinentry {
         let released = path("prompts.released").string
         let ended = path("prompts.ended").string
+        let slowly = "trap \"sleep 0.3; touch '\(ended)'; exit 1\" TERM"
+        let questions =
+            switch behaviour {
+            case .endSlowly, .agreeAndEndSlowly: "GETPIN|CONFIRM"
+            case .answer, .cancel, .block: "GETPIN"
+            }
         let reply =
             switch behaviour {
             case .answer(let passphrase): "echo 'D \(passphrase)'; echo OK"
@@ -44,7 +53,9 @@ extension TestHome {
             case .block(let passphrase):
                 "while [ ! -e '\(released)' ]; do sleep 0.05; done; echo 'D \(passphrase)'; echo OK"
             case .endSlowly:
-                "trap \"sleep 0.3; touch '\(ended)'; exit 1\" TERM; while :; do sleep 0.05; done"
+                "\(slowly); while :; do sleep 0.05; done"
+            case .agreeAndEndSlowly:
+                "\(slowly); echo OK; while :; do sleep 0.05; done"
             }
         unlink(released)
         unlink(ended)
@@ -54,7 +65,7 @@ extension TestHome {
             echo 'OK Pleased to meet you'
             while read -r word rest; do
                 case "$word" in
-                GETPIN) echo asked >> '\(path("prompts"))'; \(reply) ;;
+                \(questions)) echo asked >> '\(path("prompts"))'; \(reply) ;;
                 GETINFO) test "$rest" != pid || echo "D $$"; echo OK ;;
                 BYE) echo OK; exit 0 ;;
                 *) echo OK ;;

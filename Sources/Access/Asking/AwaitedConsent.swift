@@ -1,4 +1,7 @@
+import Glibc
 import Synchronization
+import System
+import SystemPackage
 
 /// A read that waits for a person's answer, on no thread.
 public final class AwaitedConsent: Sendable {
@@ -10,10 +13,12 @@ public final class AwaitedConsent: Sendable {
     }
 
     private let state = Mutex(State.open)
-    private let withdrawn: @Sendable () -> Void
+    private let withdrawn: @Sendable (_ whenGone: @escaping @Sendable () -> Void) -> Void
 
-    /// - Parameter withdrawn: runs when the reader waits no longer.
-    init(withdrawn: @escaping @Sendable () -> Void) { self.withdrawn = withdrawn }
+    /// - Parameter withdrawn: runs when the reader waits no longer; has its closure run when nothing is shown to it any more.
+    init(withdrawn: @escaping @Sendable (_ whenGone: @escaping @Sendable () -> Void) -> Void) {
+        self.withdrawn = withdrawn
+    }
 
     /// Has `body` run with the answer, once: on the thread that has it, or at once when it is there already; not at all once
     /// the read was withdrawn.
@@ -32,10 +37,10 @@ public final class AwaitedConsent: Sendable {
         if let answer { body(answer) }
     }
 
-    /// The reader waits no longer: a question that nobody waits for any more ends.
-    /// - Returns: false where the answer has come already.
-    @discardableResult
-    public func withdraw() -> Bool {
+    /// The reader waits no longer: a question that is shown to it ends.
+    /// - Parameter whenGone: runs once, on some thread, when the reader may go on, as the terminal is given back; not where the
+    ///   answer has come already.
+    public func withdraw(whenGone: @escaping @Sendable () -> Void = {}) {
         let isWaiting = state.withLock { state in
             switch state {
             case .open, .awaited:
@@ -44,8 +49,7 @@ public final class AwaitedConsent: Sendable {
             case .answered, .over: return false
             }
         }
-        if isWaiting { withdrawn() }
-        return isWaiting
+        if isWaiting { withdrawn(whenGone) }
     }
 
     /// Whether the answer is still to come, and somebody waits for it.
@@ -80,5 +84,27 @@ public final class AwaitedConsent: Sendable {
             return nil
         }
         body?(isAllowed)
+    }
+}
+
+/// An answer that a thread waits for at a descriptor.
+final class ReadableAnswer: Sendable {
+    private let pipe: Pipe
+    private let isAllowed = Mutex(false)
+
+    init() throws(Errno) { pipe = try Pipe() }
+
+    /// Can be read once the answer is there.
+    var descriptor: CInt { pipe.reading.raw }
+
+    func give(_ isAllowed: Bool) {
+        self.isAllowed.withLock { $0 = isAllowed }
+        var byte: UInt8 = 0
+        _ = write(pipe.writing.raw, &byte, 1)
+    }
+
+    func wait() -> Bool {
+        _ = try? Poll.wait(for: POLLIN, on: descriptor, until: nil)
+        return isAllowed.withLock(\.self)
     }
 }

@@ -79,6 +79,7 @@ final class Consents: Sendable {
         case (.agreed, .ask(.untilLock)): end = nil
         case (.agreed, .ask(.lasting(let time))): end = .now + time
         case (.agreed, _), (.once, _): return keep(Said(isAllowed: true), forRun: ForRun(rule, reader))
+        case (.left, _): return
         case (.no, _), (.nobody, _):
             keep(Said(isAllowed: false, end: .now + Self.pauseOfRun), forRun: ForRun(rule, reader))
             guard answer == .no, let key = ForProgram(rule, reader) else { return }

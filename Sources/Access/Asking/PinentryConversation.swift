@@ -12,6 +12,8 @@ enum Answer: Sendable, Equatable {
     case no
     /// Nobody answered in time, or nobody could be asked.
     case nobody
+    /// The reader has gone where the question was shown: others who wait for its answer are asked anew.
+    case left
 }
 
 /// One yes-or-no question through a pinentry: lines over two pipes, as the manual of pinentry has them (Assuan).
@@ -22,6 +24,8 @@ struct PinentryConversation: ~Copyable {
     private static let lineLength = 1000
     /// More lines than an honest answer has.
     private static let maximalLines = 100
+    /// How long the program may take to give the terminal back.
+    private static let patience = Duration.seconds(1)
 
     private let child: ChildProcess
     private let input: OwnedDescriptor
@@ -72,10 +76,11 @@ struct PinentryConversation: ~Copyable {
         }
     }
 
-    /// Ends the program; it may be in the middle of its question, and then gives the terminal back.
+    /// Ends the program, and returns when it has given the terminal back: whoever goes on before that finds a terminal that shows
+    /// nothing of what is typed.
     consuming func end() {
         kill(child.pid, SIGTERM)
-        if !child.waitForEnd(atMost: .seconds(2)) { child.kill() }
+        if !child.waitForEnd(atMost: Self.patience) { child.kill() }
         child.wait()
     }
 

@@ -6,6 +6,9 @@ import SystemPackage
 
 /// The questions that wait for a person: the same one of many readers is one, and on one terminal or display there is one at a
 /// time. A question holds one thread while it is asked, a reader none.
+///
+/// It is shown where the reader sits who asked first. When that one gives up, it ends, and whoever waits for its answer asks anew;
+/// nobody goes on before the terminal is given back.
 final class Questions: Sendable {
     /// What makes two questions the same.
     struct Key: Hashable {
@@ -53,23 +56,38 @@ final class Questions: Sendable {
         var body: @Sendable (Answer) -> Void
     }
 
+    /// Withdraws a read, and has a closure run, on some thread, when its reader may go on: at once, or when what is shown to it is
+    /// gone.
+    /// - Returns: false where the read has its answer; then the closure does not run.
+    typealias Withdrawal = @Sendable (_ whenGone: @escaping @Sendable () -> Void) -> Bool
+
     /// What comes of asking.
     enum Asked {
-        /// A person is asked; the closure withdraws the read.
-        case waiting(withdraw: @Sendable () -> Void)
+        /// A person is asked.
+        case waiting(withdraw: Withdrawal)
         /// The answer was given a moment ago.
         case said(Bool)
     }
 
     private struct Waiting {
         var question: Question
+        /// The number of the waiter where it is shown.
+        var first: Int
         /// By a number each.
         var waiters: [Int: Waiter] = [:]
         /// The waiters for whom the answer has been noted.
         var kept: Set<Int> = []
         var isAsked = false
-        /// Nobody waits any more; whoever comes now asks anew.
+        /// A program may show it.
+        var isShown = false
+        /// The first has withdrawn; whoever comes now asks anew.
         var isEnding = false
+        /// Tells the first that nothing is shown any more.
+        var whenGone: (@Sendable () -> Void)?
+
+        var bodies: [@Sendable (Answer) -> Void] {
+            waiters.sorted { $0.key < $1.key }.map(\.value.body)
+        }
     }
 
     private struct State {
@@ -106,7 +124,8 @@ final class Questions: Sendable {
                 // An answer is noted before its question is gone.
                 said = waiter.said()
                 guard said == nil else { return nil }
-                state.waiting.append(Waiting(question: fresh, waiters: [state.next: waiter]))
+                state.waiting.append(
+                    Waiting(question: fresh, first: state.next, waiters: [state.next: waiter]))
             } else {
                 return nil
             }
@@ -118,22 +137,31 @@ final class Questions: Sendable {
             return try ask(secret, reader, thread: thread, about: topic, within: limit, waiter)
         }
         startNext()
-        return .waiting { self.withdraw(number) }
+        return .waiting { self.withdraw(number, whenGone: $0) }
     }
 
-    private func withdraw(_ number: Int) {
-        state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0.waiters[number] != nil }) else { return }
-            state.waiting[index].waiters[number] = nil
-            guard state.waiting[index].waiters.isEmpty else { return }
-            if state.waiting[index].isAsked {
-                state.waiting[index].isEnding = true
-                var byte: UInt8 = 0
-                _ = write(state.waiting[index].question.ending.writing.raw, &byte, 1)
-            } else {
-                state.waiting.remove(at: index)
+    private func withdraw(_ number: Int, whenGone: @escaping @Sendable () -> Void) -> Bool {
+        var left: [@Sendable (Answer) -> Void] = []
+        let isGone: Bool? = state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0.waiters[number] != nil }) else {
+                return nil
             }
+            state.waiting[index].waiters[number] = nil
+            guard state.waiting[index].first == number else { return true }
+            guard state.waiting[index].isAsked else {
+                left = state.waiting.remove(at: index).bodies
+                return true
+            }
+            state.waiting[index].isEnding = true
+            var byte: UInt8 = 0
+            _ = write(state.waiting[index].question.ending.writing.raw, &byte, 1)
+            guard state.waiting[index].isShown else { return true }
+            state.waiting[index].whenGone = whenGone
+            return false
         }
+        if isGone == true { whenGone() }
+        for body in left { body(.left) }
+        return isGone != nil
     }
 
     /// Asks what can be asked now: the first question of each screen on which there is none.
@@ -157,8 +185,9 @@ final class Questions: Sendable {
         }
     }
 
-    private func finish(_ question: Question, _ answer: Answer) {
-        var waiters: [Waiter] = []
+    private func finish(_ question: Question, _ said: Answer) {
+        var answer = said
+        var ended: Waiting?
         while true {
             // Who comes to wait while the answer is noted for others is told, too.
             let fresh: [Waiter] = state.withLock { state in
@@ -166,19 +195,20 @@ final class Questions: Sendable {
                     return []
                 }
                 let waiting = state.waiting[index]
+                if waiting.isEnding, said == .nobody { answer = .left }
                 let fresh = waiting.waiters.filter { !waiting.kept.contains($0.key) }
                 guard fresh.isEmpty else {
                     state.waiting[index].kept.formUnion(fresh.keys)
                     return fresh.sorted { $0.key < $1.key }.map(\.value)
                 }
-                state.waiting.remove(at: index)
-                waiters = waiting.waiters.sorted { $0.key < $1.key }.map(\.value)
+                ended = state.waiting.remove(at: index)
                 return []
             }
             guard !fresh.isEmpty else { break }
             for waiter in fresh { waiter.keep(answer) }
         }
-        for waiter in waiters { waiter.body(answer) }
+        ended?.whenGone?()
+        for body in ended?.bodies ?? [] { body(answer) }
         startNext()
     }
 
@@ -186,6 +216,13 @@ final class Questions: Sendable {
         let changed = question.reader.program.map(hasChanged) ?? false
         let text = QuestionText(question.secret, question.reader, question.key.topic, hasChanged: changed)
         let program = PinentryProgram.path(ProcessEnvironment.variables())
+        let isWanted = state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0.question === question && !$0.isEnding })
+            else { return false }
+            state.waiting[index].isShown = true
+            return true
+        }
+        guard isWanted else { return .nobody }
         do throws(Errno) {
             let conversation = try PinentryConversation(
                 program, at: question.place, ending: question.ending.reading.raw, until: question.deadline)

@@ -1,7 +1,8 @@
 /// Asks a person whether a store that is locked may be read again.
 public protocol Consent: Sendable {
     /// Asks one question, whose answer unlocks the store or lets the program's open fail.
-    /// - Parameter answer: called once, from any thread, at once or later; also when the question is ended.
+    /// - Parameter answer: called once, from any thread, at once or later; also when the question is ended, as soon as nothing of
+    ///   it is shown any more.
     /// - Returns: ends the question, as nobody waits for its answer any more. It may be called from any thread, also when the
     ///   question has been answered.
     func askToUnlock(

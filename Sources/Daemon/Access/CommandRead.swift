@@ -38,12 +38,16 @@ public enum CommandRead {
         _ paths: () throws -> [FilePath], ofStore store: String, environment: [String: String],
         _ decrypt: () throws -> Value
     ) throws -> Value {
+        try checkUnlocked(store, environment: environment)
         var judgedBy: [FilePath: String] = [:]
         for path in try paths() {
-            judgedBy[path] = try check(path, ofStore: store, environment: environment)
+            judgedBy[path] = try judge(path, ofStore: store, environment: environment)
         }
         let value = try decrypt()
-        for path in try paths() {
+        let paths = try paths()
+        // Where there are names, it is told with what is judged.
+        if paths.isEmpty { try checkUnlocked(store, environment: environment) }
+        for path in paths {
             let verdict = try verdict(
                 on: "\(store)/\(path)", judgedBy: judgedBy[path], environment: environment)
             if verdict.isLocked == true { throw DaemonError(message: lockedSentence(store)) }
@@ -52,17 +56,24 @@ public enum CommandRead {
         return value
     }
 
-    /// Judges that whoever started this command may be shown a secret. Waits while a person is asked.
+    /// Judges that whoever started this command may be shown a secret of a store that is not locked. Waits while a person is asked.
     ///
     /// - Parameter path: as the mount shows it.
-    /// - Returns: what it was judged by.
     /// - Throws: one sentence where it may not, or nothing can be said.
-    static func check(
+    static func check(_ path: FilePath, ofStore store: String, environment: [String: String]) throws {
+        try checkUnlocked(store, environment: environment)
+        _ = try judge(path, ofStore: store, environment: environment)
+    }
+
+    private static func checkUnlocked(_ store: String, environment: [String: String]) throws(DaemonError) {
+        guard let objection = lockObjection(ofStore: store, environment: environment) else { return }
+        throw DaemonError(message: objection)
+    }
+
+    /// - Returns: what it was judged by.
+    private static func judge(
         _ path: FilePath, ofStore store: String, environment: [String: String]
     ) throws -> String? {
-        if let objection = lockObjection(ofStore: store, environment: environment) {
-            throw DaemonError(message: objection)
-        }
         let verdict = try verdict(on: "\(store)/\(path)", environment: environment)
         guard verdict.isAllowed else { throw refusal(of: "\(store)/\(path)") }
         return verdict.judgedBy
@@ -75,19 +86,30 @@ public enum CommandRead {
         )
     }
 
-    /// Why whoever started this command may not change whom a folder is encrypted to, as a sentence without a full stop; nil where
-    /// it may: they must be one who may read all that lies below. Waits while a person is asked.
+    /// Judges that whoever started this command may change whom a folder is encrypted to: they must be one who may read all that
+    /// lies below. Waits while a person is asked.
     ///
-    /// - Parameter folder: as the mount shows it; empty for the store.
-    /// - Throws: why nothing can be said.
-    static func objection(
-        toChangingRecipientsOf folder: FilePath, ofStore store: String, environment: [String: String]
-    ) throws -> String? {
+    /// - Parameters:
+    ///   - folder: as the mount shows it; empty for the store.
+    ///   - former: what the same change was judged by before.
+    /// - Returns: what it was judged by.
+    /// - Throws: one sentence where it may not, or nothing can be said.
+    @discardableResult
+    static func checkMayChangeRecipients(
+        of folder: FilePath, ofStore store: String, judgedBy former: String? = nil,
+        environment: [String: String]
+    ) throws(DaemonError) -> String? {
         let place = folder.isEmpty ? store : "\(store)/\(folder)"
-        let list = "\(place)/\(Store.recipientFileName)"
-        if try verdict(on: list, changes: true, environment: environment).isAllowed { return nil }
-        return
-            "the access rules refuse changing who can read \(place): passdir access log \(ShellWord.quoted(place)) says why"
+        let verdict = try DaemonError.wrapping {
+            try Self.verdict(
+                on: "\(place)/\(Store.recipientFileName)", changes: true, judgedBy: former,
+                environment: environment)
+        }
+        guard !verdict.isAllowed else { return verdict.judgedBy }
+        throw DaemonError(
+            message:
+                "the access rules refuse changing who can read \(place): passdir access log \(ShellWord.quoted(place)) says why"
+        )
     }
 
     /// That a store is locked, as a sentence without a full stop; nil where it is not.
@@ -115,8 +137,13 @@ public enum CommandRead {
         }
     }
 
+    /// Whether a signal is to end this command, so that nobody is asked any more. One thread waits for a person at a time, as the
+    /// signals of a process can be held once.
+    private static let isEnding = Mutex(false)
+
     /// Whether who started this command may be shown a secret, or change a list of recipients; waits while a person is asked.
-    /// Without a daemon the configuration's rules are asked, and no answer to an earlier command counts.
+    /// Without a daemon the configuration's rules are asked, and no answer to an earlier command counts. A signal that ends this
+    /// command first ends the question, which would go on taking keys in the terminal.
     ///
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
@@ -127,9 +154,32 @@ public enum CommandRead {
         on secret: String, changes: Bool = false, judgedBy former: String? = nil,
         environment: [String: String]
     ) throws -> ReadVerdict {
+        try isEnding.withLock { isEnding in
+            let ended = DaemonError(message: "a signal ended the wait for an answer")
+            guard !isEnding else { throw ended }
+            let signals = try HeldSignals(TerminationSignals.caught)
+            var signal: CInt?
+            let verdict = Result {
+                try Self.verdict(on: secret, changes, former, environment) { answer in
+                    signal = try? signals.wait(for: answer)
+                    return signal == nil
+                }
+            }
+            isEnding = signal != nil
+            // Where nobody catches it, this process ends here.
+            signals.end(with: signal)
+            guard !isEnding else { throw ended }
+            return try verdict.get()
+        }
+    }
+
+    private static func verdict(
+        on secret: String, _ changes: Bool, _ former: String?, _ environment: [String: String],
+        _ waits: (_ answer: CInt) -> Bool
+    ) throws -> ReadVerdict {
         do throws(ControlError) {
             return try ControlClient(socket: Daemon.controlSocket(environment: environment))
-                .judge(reading: secret, changes: changes, judgedBy: former)
+                .judge(reading: secret, changes: changes, judgedBy: former, waits)
         } catch {
             guard error.code == .noDaemon else { throw error }
         }
@@ -138,20 +188,24 @@ public enum CommandRead {
         gate.use(options)
         // The command may end right behind this.
         defer { gate.writeWholeLog() }
-        if changes {
-            return ReadVerdict(gate.judgeAndWait(reader(of: own), through: own, changing: secret))
-        }
-        return gate.verdict(onReading: secret, by: own, judgedBy: former)
+        return gate.verdict(on: secret, isChanged: changes, by: own, judgedBy: former, waits)
     }
 }
 
 extension AccessGate {
-    /// Judges a read for whoever started a command, where other rules than before are in force; waits while a person is asked.
-    func verdict(onReading secret: String, by command: Int32, judgedBy former: String?) -> ReadVerdict {
+    /// Judges a read, or the change of a list, for whoever started a command, where other rules than before are in force; waits
+    /// while a person is asked, as long as `waits` says.
+    func verdict(
+        on secret: String, isChanged: Bool, by command: Int32, judgedBy former: String?,
+        _ waits: (_ answer: CInt) -> Bool
+    ) -> ReadVerdict {
         if let former, former == inForce.id { return ReadVerdict(isAllowed: true, judgedBy: former) }
         let process = CommandRead.reader(of: command)
+        if isChanged {
+            return ReadVerdict(judgeAndWait(process, through: command, changing: secret, waits))
+        }
         let place = judgedPlace(of: secret, reader: process)
-        return ReadVerdict(judgeAndWait(process, through: command, reading: place))
+        return ReadVerdict(judgeAndWait(process, through: command, reading: place, waits))
     }
 }
 

@@ -155,10 +155,11 @@ public struct ControlClient: Sendable {
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - changes: whether it is a list of recipients that is to be changed, so that all below it could be read.
     ///   - former: what the same read was judged by before: while it is in force still, nobody is asked, and nothing is noted.
+    ///   - waits: returns when a descriptor can be read, or false when this command waits no longer: the question is ended then.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
     public func judge(
         reading secret: String, changes: Bool = false, judgedBy former: String? = nil,
-        limit: Duration = .seconds(3600)
+        limit: Duration = .seconds(3600), _ waits: (_ answer: Int32) -> Bool = { _ in true }
     ) throws(ControlError) -> ReadVerdict {
         struct Parameters: Encodable {
             var secret: String
@@ -168,7 +169,7 @@ public struct ControlClient: Sendable {
         return try call(
             ControlInterface.judgeRead,
             Parameters(secret: secret, changesRecipients: changes ? true : nil, judgedBy: former),
-            limit: limit, returning: ReadVerdict.self)
+            limit: limit, returning: ReadVerdict.self, waits)
     }
 
     /// Has the mount show files with values until this process has ended, whatever it executes meanwhile.
@@ -207,13 +208,14 @@ public struct ControlClient: Sendable {
     }
 
     private func call<Result: Decodable>(
-        _ method: String, _ parameters: some Encodable, limit: Duration, returning: Result.Type
+        _ method: String, _ parameters: some Encodable, limit: Duration, returning: Result.Type,
+        _ waits: (_ answer: Int32) -> Bool = { _ in true }
     ) throws(ControlError) -> Result {
         let deadline = ContinuousClock.now + limit
         let request = try VarlinkMessage.encode(VarlinkRequest(method: method, parameters: parameters))
         let connection = try ControlSocket.connect(to: socket, timeout: limit)
         defer { close(connection) }
-        let reply = try exchange(request, over: connection, until: deadline)
+        let reply = try exchange(request, over: connection, until: deadline, waits)
         if let failure = VarlinkMessage.decode(Failure.self, from: reply) { throw failure.error }
         guard let result = VarlinkMessage.decode(VarlinkParameters<Result>.self, from: reply) else {
             throw ControlError(
@@ -223,13 +225,15 @@ public struct ControlClient: Sendable {
     }
 
     private func exchange(
-        _ request: [UInt8], over connection: Int32, until deadline: ContinuousClock.Instant
+        _ request: [UInt8], over connection: Int32, until deadline: ContinuousClock.Instant,
+        _ waits: (_ answer: Int32) -> Bool
     ) throws(ControlError) -> [UInt8] {
         var channel = MessageChannel(socket: connection, limit: Self.replyLimit)
         let received: MessageChannel.Received
         do throws(Errno) {
-            received =
-                try channel.send(request, until: deadline) ? try channel.receive(until: deadline) : .timedOut
+            let isSent = try channel.send(request, until: deadline)
+            if isSent, !waits(connection) { shutdown(connection, Int32(SHUT_WR)) }
+            received = isSent ? try channel.receive(until: deadline) : .timedOut
         } catch {
             throw ControlError(.failed, "lost the connection to the daemon: \(error)")
         }

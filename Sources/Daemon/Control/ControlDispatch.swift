@@ -19,8 +19,7 @@ struct ControlDispatch: Sendable {
     /// The reply to a message; nil when the caller asked for none (`oneway`).
     ///
     /// `more` is respected as the specification allows: one reply that does not say `continues`.
-    /// - Parameter peer: the process that asks; 0 where it cannot be seen from here.
-    func reply(to message: [UInt8], of peer: Int32 = 0) -> [UInt8]? {
+    func reply(to message: [UInt8], of peer: ControlPeer = ControlPeer()) -> [UInt8]? {
         guard let call = VarlinkMessage.decode(VarlinkCall.self, from: message) else {
             return invalid(parameterOf: message)
         }
@@ -36,7 +35,7 @@ struct ControlDispatch: Sendable {
         error(ControlInterface.invalidParameter, ["parameter": "message"])
     }
 
-    private func answer(_ call: VarlinkCall, _ message: [UInt8], _ peer: Int32) -> [UInt8]? {
+    private func answer(_ call: VarlinkCall, _ message: [UInt8], _ peer: ControlPeer) -> [UInt8]? {
         switch call.method {
         case ControlInterface.status:
             return result(service.status())
@@ -62,7 +61,7 @@ struct ControlDispatch: Sendable {
         case ControlInterface.judgeRead:
             return judgeRead(message, peer)
         case ControlInterface.holdFiles:
-            return holdFiles(message, peer)
+            return holdFiles(message, peer.process)
         case ControlInterface.getInfo:
             return result(Info())
         case ControlInterface.getDescription:
@@ -139,7 +138,7 @@ struct ControlDispatch: Sendable {
         }
     }
 
-    private func judgeRead(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {
+    private func judgeRead(_ message: [UInt8], _ peer: ControlPeer) -> [UInt8]? {
         struct Parameters: Decodable {
             let secret: String
             let changesRecipients: Bool?
@@ -149,11 +148,11 @@ struct ControlDispatch: Sendable {
             return error(ControlInterface.invalidParameter, ["parameter": "secret"])
         }
         // Who asks is what the kernel says, not what is said: else anybody could pass for another program.
-        let (secret, former) = (call.parameters.secret, call.parameters.judgedBy)
+        let parameters = call.parameters
         return result(
-            call.parameters.changesRecipients == true
-                ? service.judge(changing: secret, command: peer)
-                : service.judge(reading: secret, judgedBy: former, command: peer))
+            service.judge(
+                parameters.secret, isChanged: parameters.changesRecipients == true,
+                judgedBy: parameters.judgedBy, for: peer))
     }
 
     private func holdFiles(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {

@@ -172,9 +172,10 @@ enum ControlInterface {
 
         # Judges a read of a secret (STORE/PATH) by a process, as the mount does: for a command that prints it on behalf of who
         # started it. With `changesRecipients` it is a list of recipients (STORE/FOLDER/.gpg-id) that is to be changed, which
-        # is judged as a read of all below its folder. Replies when a person has answered, where one is asked. `judgedBy` names
-        # the rules that it was judged by: who gives it once more, with the secret decrypted, is judged again where others
-        # are in force by then. `isLocked`: the store is locked, which `isAllowed` says nothing about.
+        # is judged as a read of all below its folder. Replies when a person has answered, where one is asked; a caller that
+        # shuts its half of the connection down ends the question, and has a reply when it is gone. `judgedBy` names the rules
+        # that it was judged by: who gives it once more, with the secrets decrypted, is judged again where others are in force
+        # by then. `isLocked`: the store is locked, which `isAllowed` says nothing about.
         method JudgeRead(secret: string, changesRecipients: ?bool, judgedBy: ?string) -> (
           isAllowed: bool,
           isLocked: ?bool,

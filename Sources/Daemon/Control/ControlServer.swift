@@ -192,7 +192,7 @@ public final class ControlServer: Sendable {
         _ connection: Int32, patience: Duration = ControlServer.patience, isOneCall: Bool = false
     ) {
         var channel = MessageChannel(socket: connection, limit: Self.callLimit)
-        let peer = passdir_peer_pid(connection)
+        let peer = ControlPeer(process: passdir_peer_pid(connection), connection: connection)
         while let received = try? channel.receive(until: .now + patience) {
             switch received {
             case .message(let message):

@@ -1,4 +1,7 @@
+import CLinux
+import Glibc
 public import Sync
+import System
 
 /// What the daemon answers over its control socket. Called on plain threads, several at a time.
 public protocol ControlService: Sendable {
@@ -67,17 +70,15 @@ public protocol ControlService: Sendable {
     /// The rules of who may read that are in force; returns when what was read so far is in the log.
     func access() -> AccessReport
 
-    /// Judges a read of a secret by a process, as the mount does; waits while a person is asked.
+    /// Judges a read of a secret by a process, as the mount does; waits while a person is asked, as long as the process does.
     ///
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
+    ///   - isChanged: whether it is a list of recipients that is to be changed, which is judged as a read of all below its folder.
     ///   - former: what it was judged by before; nil where it was not.
-    func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict
-
-    /// Judges a change of a list of recipients by a process, as a read of all below its folder; waits while a person is asked.
-    ///
-    /// - Parameter list: STORE/FOLDER/.gpg-id.
-    func judge(changing list: String, command: Int32) -> ReadVerdict
+    func judge(
+        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+    ) -> ReadVerdict
 
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
     ///
@@ -112,11 +113,9 @@ extension ControlService {
         AccessReport(rules: [], locked: [], isLogging: false, problem: nil)
     }
     /// A service without stores has no rules.
-    public func judge(reading secret: String, judgedBy former: String?, command: Int32) -> ReadVerdict {
-        ReadVerdict(isAllowed: true)
-    }
-    /// A service without stores has no rules.
-    public func judge(changing list: String, command: Int32) -> ReadVerdict { ReadVerdict(isAllowed: true) }
+    public func judge(
+        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+    ) -> ReadVerdict { ReadVerdict(isAllowed: true) }
     /// A service without stores has nothing to do.
     public func synchronize(
         stores: [String]?, choosing choice: HistoryChoice?
@@ -147,4 +146,23 @@ public struct HeldFileRequest: Codable, Sendable {
 
     /// A file by its parts.
     public init(name: String, reference: String) { (self.name, self.reference) = (name, reference) }
+}
+
+/// Who calls over the control socket.
+public struct ControlPeer: Sendable {
+    /// Its process; 0 where it cannot be seen from here.
+    public var process: Int32 = 0
+    /// The connection; -1 where there is none that could end.
+    var connection: Int32 = -1
+
+    /// Waits until a descriptor can be read.
+    /// - Returns: false when the caller waits no longer: it has closed the connection, or its half of it.
+    func waits(for descriptor: Int32) -> Bool {
+        var entries = [
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: connection, events: Int16(PASSDIR_POLLRDHUP), revents: 0),
+        ]
+        _ = try? Poll.wait(for: &entries, until: nil)
+        return entries[0].revents != 0
+    }
 }

@@ -33,6 +33,9 @@ public enum TerminationSignals {
         BrokenPipe.isAnError()
     }
 
+    /// Whether one was caught; known as soon as it has been delivered, also to the thread that has raised it.
+    public static var hasCome: Bool { hasCaught.load(ordering: .acquiring) }
+
     private static func handle(_ signal: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = handler
@@ -45,10 +48,13 @@ public enum TerminationSignals {
 /// Where the handler writes; -1 until signals are caught.
 private let signalPipe = Atomic<Int32>(-1)
 
+private let hasCaught = Atomic(false)
+
 /// The handler: only calls that signal-safety(7) allows.
 private func writeToPipe(_ signal: Int32) {
     let before = errno
     var number = UInt8(truncatingIfNeeded: signal)
+    hasCaught.store(true, ordering: .releasing)
     _ = write(signalPipe.load(ordering: .acquiring), &number, 1)
     errno = before
 }

@@ -16,7 +16,7 @@ extension SecretPlace {
     func checkMayBeShown(environment: [String: String]) throws(DaemonError) {
         let place = try secret()
         try DaemonError.wrapping {
-            _ = try CommandRead.check(place.path, ofStore: place.store.name, environment: environment)
+            try CommandRead.check(place.path, ofStore: place.store.name, environment: environment)
         }
     }
 

@@ -57,11 +57,8 @@ extension SecretPlace {
     func checkMayChangeRecipients(
         of folder: FilePath, environment: [String: String]
     ) throws(DaemonError) {
-        let objection = try DaemonError.wrapping {
-            try CommandRead.objection(
-                toChangingRecipientsOf: folder, ofStore: store.name, environment: environment)
-        }
-        if let objection { throw DaemonError(message: objection) }
+        try CommandRead.checkMayChangeRecipients(
+            of: folder, ofStore: store.name, environment: environment)
     }
 
     /// Removes the file that was looked at. One that another program has put in its place since stays.

@@ -10,7 +10,7 @@ enum RecipientSaving {
     static func changer(
         _ store: Store, _ committer: Committer, _ running: RunningChanges, _ environment: [String: String]
     ) -> RecipientChanger {
-        { (folder, bytes, tried) throws(StoreError) in
+        { (folder, bytes, tried, mayChange) throws(StoreError) in
             if isGone(folder, store) { throw kept(bytes, of: folder, store, environment, .gone) }
             let applied = try store.appliedList(of: folder)
             if applied.hasOvertaken(bytes, madeFrom: tried) {
@@ -22,11 +22,12 @@ enum RecipientSaving {
             let change = try store.change(of: folder, to: file, from: applied)
             guard !change.isEmpty else { return }
             try check(change, store)
+            try mayChange()
             let making = running.begin(change.secrets.count)
             var end = RunningChange.End.interrupted
             defer { running.end(making, end) }
             do throws(StoreError) {
-                try make(change, making, store, committer, &end)
+                try make(change, making, store, committer, mayChange, &end)
             } catch {
                 guard case .undone = end, making.cancellation.isCancelled else { throw error }
                 let aborted = Self.aborted(bytes, of: folder, store, environment)
@@ -40,7 +41,7 @@ enum RecipientSaving {
     /// - Parameter end: what became of it, also when this throws.
     private static func make(
         _ change: RecipientChange, _ making: RunningChange, _ store: Store, _ committer: Committer,
-        _ end: inout RunningChange.End
+        _ mayChange: () throws(StoreError) -> Void, _ end: inout RunningChange.End
     ) throws(StoreError) {
         end = .undone(keptAt: nil)
         // What is not foreign, the user has just written.
@@ -49,7 +50,7 @@ enum RecipientSaving {
             change, in: store, accepting: accepting, skipsUnreadable: false,
             cancellation: making.cancellation)
         do throws(StoreError) {
-            try run(work, making, store, committer)
+            try run(work, making, store, committer, mayChange)
             end = .finished
         } catch {
             // The program is told that it failed: everything is to be as before.
@@ -170,9 +171,10 @@ enum RecipientSaving {
     }
 
     private static func run(
-        _ work: Reencryption, _ making: RunningChange, _ store: Store, _ committer: Committer
+        _ work: Reencryption, _ making: RunningChange, _ store: Store, _ committer: Committer,
+        _ mayChange: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        try work.run(cancellation: making.cancellation, progress: making.note) {
+        try work.run(cancellation: making.cancellation, progress: making.note, mayPlace: mayChange) {
             paths, message throws(StoreError) in
             try Sharing.wait { () throws(CommitError) in
                 try await committer.commit(paths: paths, message: message)

@@ -85,7 +85,7 @@ extension Sharing {
         let store = planned.store
         guard !planned.secrets.isEmpty else { return (0, ChangeOutcome(place: planned.place)) }
         try checkUnlocked(store)
-        try checkMayChange(planned.folder, store)
+        let judged = try checkMayChange(planned.folder, store)
         return try DaemonError.wrapping {
             for (secret, list) in planned.lists where try store.list(for: secret) != list {
                 throw StoreError(
@@ -99,7 +99,7 @@ extension Sharing {
             let unreadable = skipsUnreadable ? Set(try store.unreadable(secrets)) : []
             let work = try Reencryption.begin(
                 following: planned.secrets, in: store, skipsUnreadable: skipsUnreadable)
-            var outcome = try run(work, store, planned.place, cancellation, progress)
+            var outcome = try run(work, judged, store, planned.place, cancellation, progress)
             outcome.skipped += unreadable.sorted { $0.string < $1.string }
             return (secrets.count - outcome.skipped.count - outcome.left.count, outcome)
         }

@@ -119,7 +119,7 @@ extension Sharing {
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
         try checkUnlocked(planned.store)
-        try checkMayChange(planned.change.folder, planned.store)
+        let judged = try checkMayChange(planned.change.folder, planned.store)
         return try DaemonError.wrapping {
             guard !planned.change.locksOut || consent.isLockedOut else {
                 throw StoreError(
@@ -138,7 +138,7 @@ extension Sharing {
             let work = try Reencryption.begin(
                 planned.change, in: planned.store, accepting: accepted,
                 skipsUnreadable: skipsUnreadable, cancellation: cancellation)
-            let outcome = try run(work, planned.store, planned.place, cancellation, progress)
+            let outcome = try run(work, judged, planned.store, planned.place, cancellation, progress)
             if planned.removesList { try removeList(planned) }
             return outcome
         }
@@ -176,9 +176,9 @@ extension Sharing {
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
         try checkUnlocked(change.store)
-        try checkMayChange(change.rest.folder ?? FilePath(), change.store)
+        let judged = try checkMayChange(change.rest.folder ?? FilePath(), change.store)
         return try DaemonError.wrapping {
-            try run(change.work, change.store, change.place, cancellation, progress)
+            try run(change.work, judged, change.store, change.place, cancellation, progress)
         }
     }
 
@@ -229,21 +229,32 @@ extension Sharing {
         throw DaemonError(message: objection)
     }
 
+    /// A change of a folder's recipients that was judged.
+    struct Judged {
+        let folder: FilePath
+        /// The rules that it was judged by.
+        let rules: String?
+    }
+
     /// Whoever decides who reads what lies below a folder must be one who may read it.
-    func checkMayChange(_ folder: FilePath, _ store: Store) throws(DaemonError) {
-        let objection = try DaemonError.wrapping {
-            try CommandRead.objection(
-                toChangingRecipientsOf: folder, ofStore: store.name, environment: environment)
-        }
-        if let objection { throw DaemonError(message: objection) }
+    @discardableResult
+    func checkMayChange(
+        _ folder: FilePath, _ store: Store, judgedBy former: String? = nil
+    ) throws(DaemonError) -> Judged {
+        Judged(
+            folder: folder,
+            rules: try CommandRead.checkMayChangeRecipients(
+                of: folder, ofStore: store.name, judgedBy: former, environment: environment))
     }
 
     private static func noChange(_ name: String) -> StoreError {
         StoreError(.noChange, "there is no interrupted change of recipients in the store \"\(name)\".")
     }
 
+    /// Makes a change. Behind the prompts that it has waited at it is judged once more: rules that were set meanwhile count, and so
+    /// does a lock.
     func run(
-        _ work: Reencryption, _ store: Store, _ place: String, _ cancellation: Cancellation,
+        _ work: Reencryption, _ judged: Judged, _ store: Store, _ place: String, _ cancellation: Cancellation,
         _ progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(StoreError) -> ChangeOutcome {
         let committer: Committer
@@ -253,9 +264,17 @@ extension Sharing {
             throw StoreError(.system(.ioError), error.message)
         }
         let skipped: [FilePath]
+        var isRefused = false
         do throws(StoreError) {
-            skipped = try work.run(cancellation: cancellation, progress: progress) {
-                paths, message throws(StoreError) in
+            skipped = try work.run(cancellation: cancellation, progress: progress) { () throws(StoreError) in
+                do throws(DaemonError) {
+                    try checkUnlocked(store)
+                    try checkMayChange(judged.folder, store, judgedBy: judged.rules)
+                } catch {
+                    isRefused = true
+                    throw StoreError(.system(.permissionDenied), error.message)
+                }
+            } commit: { paths, message throws(StoreError) in
                 try Self.wait { () throws(CommitError) in
                     try await committer.commit(paths: paths, message: message)
                 }
@@ -268,7 +287,7 @@ extension Sharing {
             let isStopped = cancellation.isCancelled && !isUnreadable
             if !isStopped {
                 if work.progressed == .aborting { throw error }
-                guard !isUnreadable, work.progressed == .resumable else {
+                guard !isUnreadable, !isRefused, work.progressed == .resumable else {
                     _ = try? work.abort { _ throws(StoreError) in false }
                     throw error
                 }

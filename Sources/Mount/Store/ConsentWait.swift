@@ -9,12 +9,13 @@ struct ConsentWait: Sendable {
 
     init(_ consent: AwaitedConsent, _ caller: Caller) { (self.consent, self.caller) = (consent, caller) }
 
-    /// Has `body` run, once, on another thread: with nil when the reader may read, else with the error of its open.
+    /// Has `body` run, once, on another thread: with nil when the reader may read, else with the error of its open. Of one that a
+    /// signal interrupts that is when nothing is shown to it any more.
     func wait(_ body: @escaping @Sendable (Errno?) -> Void) {
         let consent = consent
         consent.whenAnswered { body($0 ? nil : .permissionDenied) }
         InterruptionWatch.begin(caller, isAwaited: { consent.isAwaited }) {
-            if consent.withdraw() { body(.interrupted) }
+            consent.withdraw { body(.interrupted) }
         }
     }
 }

@@ -1,6 +1,7 @@
 import Access
 import Fuse
 import Stores
+import Synchronization
 import SystemPackage
 
 /// A list of recipients is no secret, but says who reads all that lies below: whoever changes it must be one who may read that.
@@ -16,9 +17,38 @@ extension MountedStore {
     private func judgeList(
         of folder: FilePath, _ caller: Caller, mayAsk: Bool, after note: ReadNote = .none
     ) -> Judgement {
-        guard let judge = mount.options.judge, judge.isWatching else { return .allowed(.none) }
-        let list = place(of: folder.appending(Store.recipientFileName))
-        return judge.judge(caller.processID, changing: list, mayAsk: mayAsk, after: note)
+        let judgement: Judgement
+        if let judge = mount.options.judge, judge.isWatching {
+            let list = place(of: folder.appending(Store.recipientFileName))
+            judgement = judge.judge(caller.processID, changing: list, mayAsk: mayAsk, after: note)
+        } else {
+            judgement = .allowed(.none)
+        }
+        switch judgement {
+        case .allowed(let note), .asked(_, let note):
+            judgedLists.withLock { $0[folder] = JudgedList(thread: caller.processID, note: note) }
+        case .refused, .unasked: break
+        }
+        return judgement
+    }
+
+    /// Judges a change of the list of a folder once more, behind the prompts that it has waited at, where other rules are in force by
+    /// then; a lock that came meanwhile counts, too. Nobody is asked: who waits for close(2) or rename(2) would hold up others.
+    func checkStillMayChangeList(of folder: FilePath) throws(StoreError) {
+        if lock.isLocked { throw lockedError }
+        guard let judge = mount.options.judge, judge.isWatching,
+            let judged = judgedLists.withLock({ $0[folder] }), judge.inForce !== judged.note.inForce
+        else { return }
+        let place = place(of: folder)
+        let list = "\(place)/\(Store.recipientFileName)"
+        switch judge.judge(judged.thread, changing: list, mayAsk: false, after: judged.note) {
+        case .allowed(let note): judgedLists.withLock { $0[folder]?.note = note }
+        case .refused, .asked, .unasked:
+            throw StoreError(
+                .system(.permissionDenied),
+                "the access rules refuse changing who can read \(place): passdir access log "
+                    + "\(ShellWord.quoted(place)) says why")
+        }
     }
 
     /// Refuses a change of the list of a folder to whoever may not read what lies below: EACCES. So it is where a person would have
@@ -52,7 +82,7 @@ extension MountedStore {
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags,
         for caller: Caller
     ) throws(Errno) {
-        guard let judge = mount.options.judge, judge.isWatching,
+        guard let judge = mount.options.judge,
             let from = tree.visiblePath(of: source), let to = tree.visiblePath(of: destination)
         else { return }
         try checkMayChange(oldName, in: source, for: caller)
@@ -77,4 +107,11 @@ extension MountedStore {
         guard let lists = try? store.recipientFiles(below: path), lists.isEmpty else { return true }
         return tree.secrets(of: self).contains { isRecipientFile($0) && tree.isBelow($0, folder) }
     }
+}
+
+/// Who changes a list of recipients, and by what that was judged.
+struct JudgedList: Sendable {
+    /// Of the program, as the kernel names it; it may be gone when a save is tried again, and is then one that cannot be seen.
+    var thread: Int32
+    var note: ReadNote
 }

@@ -16,7 +16,7 @@ extension MountedStore {
                 defer { state.decryption = nil }
                 return state.decryption
             }
-            decryption?.end(error)
+            decryption?.end(.failure(error))
         }
     }
 
@@ -26,8 +26,7 @@ extension MountedStore {
             defer { question = nil }
             return question
         }
-        asked?.finish(outcome)
-        asked?.cancellation.cancel()
+        asked?.end(outcome)
     }
 
     /// Forgets the contents that a lock forgets. The kernel's pages of them are left.

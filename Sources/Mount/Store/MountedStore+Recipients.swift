@@ -47,7 +47,9 @@ extension MountedStore {
         }
         // It is no secret, and who reads it must parse it.
         let bytes = snapshot.bytes.withUnsafeBytes { [UInt8]($0) }
-        try change(path.removingLastComponent(), bytes, tried)
+        let folder = path.removingLastComponent()
+        try change(folder, bytes, tried) { () throws(StoreError) in try checkStillMayChangeList(of: folder) }
+        judgedLists.withLock { $0[folder] = nil }
         return try StoreError.wrapping("stat", path) { () throws(Errno) in
             let modified = snapshot.modified ?? modified
             if snapshot.accessed != nil || modified != nil {
@@ -67,8 +69,10 @@ extension MountedStore {
             if try !store.secrets(below: path, nested: false).isEmpty {
                 if lock.isLocked { throw lockedError }
                 try changeRecipients(
-                    path, try store.inheritedFile(of: path).bytes, try store.appliedList(of: path))
+                    path, try store.inheritedFile(of: path).bytes, try store.appliedList(of: path)
+                ) { () throws(StoreError) in try checkStillMayChangeList(of: path) }
             }
+            judgedLists.withLock { $0[path] = nil }
             return try store.removeList(of: path)
         }
         let node = tree.child(Store.recipientFileName, of: folder)

@@ -37,6 +37,8 @@ final class MountedStore: Subtree {
     let failedLists = Mutex<[InodeNumber: Node]>([:])
     /// Secrets that could not be opened, and lists that could not be saved, for `status`.
     let failures = Mutex(FileFailures())
+    /// Whose change of the list of a folder was judged last.
+    let judgedLists = Mutex<[FilePath: JudgedList]>([:])
 
     /// Whether anything of it may be read.
     let lock: StoreLock

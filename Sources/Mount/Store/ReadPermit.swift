@@ -3,6 +3,7 @@ import Fuse
 import OpenPGP
 import Stores
 import Synchronization
+import System
 import SystemPackage
 
 /// What an open may do whose caller may read: see `MountedStore.mayRead`.
@@ -107,16 +108,21 @@ extension MountedStore {
             // Answered since this reader found the store locked.
             guard lock.isLocked else { return nil }
             if let known = question, !known.isAbandoned { return (known, false) }
-            let new = SharedDecryption()
+            let new = SharedDecryption(mayPrompt: true)
             question = new
+            // Who locks the store waits for it as for a prompt.
+            runningDecryptions.withLock { $0 += 1 }
             return (new, true)
         }
         // The permit is void where the store was locked again.
         guard let (wait, isFirst) = asked else { return body(.success(())) }
         if isFirst { ask(path, lockedTimes: count, caller, wait) }
-        wait.wait(caller) { ending in
+        wait.wait(caller, isAsked: isFirst) { ending in
             switch ending {
             case .decrypted: body(.success(()))
+            // The one who was asked gave up; the next is.
+            case .failed where wait.isAbandoned:
+                self.waitForConsent(to: path, lockedTimes: count, caller, refusal: refusal, then: body)
             case .failed: body(.failure(refusal()))
             case .interrupted: body(.failure(.interrupted))
             }
@@ -137,6 +143,7 @@ extension MountedStore {
                 return answer == .granted && self.lock.unlock(lockedTimes: count)
             }
             wait.finish(isUnlocked ? .success(()) : .failure(self.lockedError))
+            self.endDecryption()
         }
         wait.cancellation.whenCancelled(end)
     }

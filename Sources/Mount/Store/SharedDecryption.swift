@@ -26,12 +26,12 @@ final class SharedDecryption: Sendable {
         var outcome: Ending?
         var waiters: [Int: Body] = [:]
         var nextWaiter = 0
-        /// In whose terminal a passphrase is asked for.
+        /// In whose terminal a person is asked.
         var asked: Int?
         /// Those who gave up, and are told so when the prompt is gone.
         var leaving: [Body] = []
         /// How it is to end, whatever comes of it.
-        var verdict: StoreError?
+        var verdict: Result<Void, StoreError>?
     }
 
     /// Looks at callers that were interrupted and wait on, which is short.
@@ -57,9 +57,9 @@ final class SharedDecryption: Sendable {
                 return (.decrypted, [:], [])
             }
             let ending: Ending =
-                switch (state.verdict, outcome) {
-                case (let error?, _), (nil, .failure(let error)): .failed(error)
-                case (nil, .success): .decrypted
+                switch state.verdict ?? outcome {
+                case .failure(let error): .failed(error)
+                case .success: .decrypted
                 }
             state.outcome = ending
             defer { (state.waiters, state.leaving) = ([:], []) }
@@ -71,7 +71,7 @@ final class SharedDecryption: Sendable {
 
     /// Has `body` run, once, when the decryption has ended, or when a signal ends the wait of `caller`: on the thread on
     /// which that happens, or at once.
-    /// - Parameter isAsked: a passphrase is asked for where the caller sits.
+    /// - Parameter isAsked: a person is asked where the caller sits.
     func wait(_ caller: Caller?, isAsked: Bool = false, _ body: @escaping @Sendable (Ending) -> Void) {
         let (outcome, waiter) = state.withLock { state in
             if state.outcome == nil {
@@ -108,10 +108,10 @@ final class SharedDecryption: Sendable {
         body?(.interrupted)
     }
 
-    /// Ends it with a failure, whatever comes of it.
-    func end(_ error: StoreError) {
-        state.withLock { $0.verdict = $0.verdict ?? error }
-        if !mayPrompt { finish(.failure(error)) }
+    /// Ends it in this way, whatever comes of it.
+    func end(_ verdict: Result<Void, StoreError>) {
+        state.withLock { $0.verdict = $0.verdict ?? verdict }
+        if !mayPrompt { finish(verdict) }
         cancel()
     }
 

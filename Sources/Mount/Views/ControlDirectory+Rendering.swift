@@ -116,7 +116,11 @@ private final class Rendering: Sendable {
         let store = secret.store
         if errno == .permissionDenied, store.lock.isLocked { return .locked(store) }
         if let known = try? store.extendedAttribute(Array("user.passdir.error".utf8), of: secret.node) {
-            return ValueError(errno, String(decoding: known, as: UTF8.self))
+            var error = ValueError(errno, String(decoding: known, as: UTF8.self))
+            error.unopened = store.tree.visiblePath(of: secret.node).map {
+                UnopenedSecret(store: store, path: $0)
+            }
+            return error
         }
         guard errno == .permissionDenied else { return ValueError(errno, "\(secret.name): \(errno)") }
         return ValueError(errno, "the access rules refuse reading \(secret.name)")

@@ -89,9 +89,9 @@ final class RenderedTemplates: Sendable {
         known.withLock { $0.first { $0.template.name == name } }
     }
 
-    /// Nothing is wrong any more with a store that was locked.
+    /// Nothing is wrong any more once a store that was locked is not, or the secret that could not be opened can be.
     private static func sentence(_ error: ValueError) -> String? {
-        if let store = error.lockedStore, !store.lock.isLocked { return nil }
-        return error.sentence
+        let isOver = error.lockedStore?.lock.isLocked == false || error.unopened?.isTold == false
+        return isOver ? nil : error.sentence
     }
 }

@@ -1,6 +1,7 @@
 import Contents
 import Fuse
 import Stores
+import Synchronization
 import System
 import SystemPackage
 
@@ -18,6 +19,8 @@ struct ValueError: Error {
     var sentence: String?
     /// It could be made if this store were not locked.
     var lockedStore: MountedStore?
+    /// It could be made if this secret could be opened.
+    var unopened: UnopenedSecret?
 
     init(_ errno: Errno, _ sentence: String? = nil) { (self.errno, self.sentence) = (errno, sentence) }
 
@@ -30,6 +33,16 @@ struct ValueError: Error {
             case .system: .ioError
             }
     }
+}
+
+/// A secret whose store tells why it could not be opened.
+struct UnopenedSecret {
+    var store: MountedStore
+    /// As the mount shows it.
+    var path: FilePath
+
+    /// Whether its store tells that still: not since it was read, or a passphrase entered that was not before.
+    var isTold: Bool { store.failures.withLock { $0.all.contains { $0.path == path } } }
 }
 
 /// What is made of a secret.

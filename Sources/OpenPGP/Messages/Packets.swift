@@ -13,8 +13,8 @@ public enum Packets {
     /// How many windows of a file one look reads: what others wrote must not decide how long a look takes.
     static let maximalReads = 1024
 
-    /// The longest armour that is decoded for a look.
-    private static let longestArmor: Int64 = 1 << 20
+    /// The longest armour that is decoded for a look: that of 1 MiB of plaintext, for some hundred recipients.
+    private static let longestArmor: Int64 = 3 << 19
 
     /// Predicts the size of the plaintext from the headers of the packets.
     ///

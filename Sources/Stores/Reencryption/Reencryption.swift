@@ -176,17 +176,21 @@ public final class Reencryption: Sendable {
     /// - Parameters:
     ///   - threads: How many secrets are encrypted at a time.
     ///   - cancellation: Stops the encryption, not the rest, which is short.
+    ///   - mayPlace: Throws where nothing is to be put in place any more; asked when all is encrypted, which may have waited for
+    ///     people.
     /// - Returns: Secrets that were left alone because they cannot be decrypted.
     @discardableResult
     public func run(
         threads: Int = 4, cancellation: Cancellation? = nil,
-        progress: @escaping @Sendable (Progress) -> Void = { _ in }, commit: Commit
+        progress: @escaping @Sendable (Progress) -> Void = { _ in },
+        mayPlace: () throws(StoreError) -> Void = {}, commit: Commit
     ) throws(StoreError) -> [FilePath] {
         if journal.phase == .aborting { throw beingTakenBack }
         // What git did to the files since an interruption is done again.
         if [.placing, .committing].contains(journal.phase) { try resumePlacing() }
         if journal.phase == .staging {
             try stageAll(threads: threads, cancellation: cancellation, progress)
+            try mayPlace()
             try enter(.placing)
         }
         if journal.phase == .placing {

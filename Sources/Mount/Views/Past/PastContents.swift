@@ -32,7 +32,7 @@ final class PastContent: Sendable {
             defer { state.decryption = nil }
             return state.decryption
         }
-        decryption?.end(error)
+        decryption?.end(.failure(error))
     }
 
     /// Ends the decryption that runs.
@@ -41,7 +41,7 @@ final class PastContent: Sendable {
             defer { state.decryption = nil }
             return state.decryption
         }
-        decryption?.end(error)
+        decryption?.end(.failure(error))
     }
 }
 
