@@ -114,6 +114,23 @@ import Testing
             #expect(result.errors.contains("limits.secret (65536 bytes)"), "\(result.errors)")
         }
     }
+
+    /// gpg asks for the passphrase of a message before it tries a key, where that comes first in the message.
+    @Test func aPassphraseOfAMessageIsNotAskedForToUnlock() throws {
+        try SharedStore.with { shared in
+            let pinentry = try shared.home.usePinentry(.cancel)
+            try shared.push(
+                #"""
+                printf x | gpg --batch --trust-model always --pinentry-mode loopback --passphrase sesame -r $ANN -o m -c -e
+                n=$(($(od -An -tu1 -j1 -N1 m) + 2))
+                k=$(($(od -An -tu1 -j$((n + 1)) -N1 m) + 2))
+                { tail -c +$((n + 1)) m | head -c $k; head -c $n m; tail -c +$((n + k + 1)) m; } >0.gpg
+                rm m
+                """#)
+            #expect(try shared.succeed(["unlock"]) == "")
+            #expect(pinentry.promptCount() == 0)
+        }
+    }
 }
 
 extension String {

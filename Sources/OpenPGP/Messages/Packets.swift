@@ -87,18 +87,27 @@ public enum Packets {
     public static func recipientKeyIDs(
         fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
     ) throws(Errno) -> [UInt64] {
-        var reader = PacketReader(fileSize: fileSize, maximalReads: 2 * maximalReads, read: read)
-        return try recipientKeyIDs(&reader)
+        try head(fileSize: fileSize, read: read).keyIDs
     }
 
-    private static func recipientKeyIDs(_ reader: inout PacketReader) throws(Errno) -> [UInt64] {
+    /// What stands before the encrypted data of a message.
+    public static func head(
+        fileSize: Int64, read: @escaping (Int64, Int) throws(Errno) -> [UInt8]
+    ) throws(Errno) -> Head {
+        var reader = PacketReader(fileSize: fileSize, maximalReads: 2 * maximalReads, read: read)
+        return try head(&reader)
+    }
+
+    private static func head(_ reader: inout PacketReader) throws(Errno) -> Head {
         var ids: [UInt64] = []
+        var hasOwnPassphrase = false
         var offset: Int64 = 0
         for _ in 0...maximalRecipients {
             guard let packet = try reader.header(at: offset), packet.isWhole, [1, 3, 10].contains(packet.tag)
             else {
-                return ids
+                return Head(keyIDs: ids, hasOwnPassphrase: hasOwnPassphrase)
             }
+            if packet.tag == 3 { hasOwnPassphrase = true }
             if packet.tag == 1, packet.bodyLength >= 9, try reader.byte(at: packet.bodyStart) == 3,
                 let id = try reader.number(at: packet.bodyStart + 1, octets: 8)
             {
@@ -106,7 +115,7 @@ public enum Packets {
             }
             offset = packet.end
         }
-        return []
+        return Head(keyIDs: [], hasOwnPassphrase: hasOwnPassphrase)
     }
 
     /// As above, for a message in memory, which may be armoured.
@@ -116,21 +125,28 @@ public enum Packets {
 
     /// As above, for a message in memory that is lent.
     public static func recipientKeyIDs(in message: UnsafeRawBufferPointer) -> [UInt64] {
-        if let binary = Armor.decode(message) { return binary.withUnsafeBytes { binaryKeyIDs(in: $0) } }
-        return binaryKeyIDs(in: message)
+        head(in: message).keyIDs
     }
 
-    private static func binaryKeyIDs(in message: UnsafeRawBufferPointer) -> [UInt64] {
+    /// What stands before the encrypted data of a message in memory, which may be armoured.
+    public static func head(in message: [UInt8]) -> Head { message.withUnsafeBytes { head(in: $0) } }
+
+    private static func head(in message: UnsafeRawBufferPointer) -> Head {
+        if let binary = Armor.decode(message) { return binary.withUnsafeBytes { headOfBinary($0) } }
+        return headOfBinary(message)
+    }
+
+    private static func headOfBinary(_ message: UnsafeRawBufferPointer) -> Head {
         var reader = PacketReader(message)
-        return (try? recipientKeyIDs(&reader)) ?? []
+        return (try? head(&reader)) ?? Head(keyIDs: [], hasOwnPassphrase: false)
     }
 
-    /// What stands before the encrypted data of a message that gpg is to decrypt.
-    struct Head {
+    /// What stands before the encrypted data of a message.
+    public struct Head: Sendable {
         /// As `recipientKeyIDs`.
-        let keyIDs: [UInt64]
+        public let keyIDs: [UInt64]
         /// Whether a passphrase decrypts it (packets of tag 3), beside keys or alone.
-        let hasOwnPassphrase: Bool
+        public let hasOwnPassphrase: Bool
     }
 
     /// Looks at a message, armoured or not, before gpg does.
@@ -142,20 +158,7 @@ public enum Packets {
 
     private static func binaryHead(of message: UnsafeRawBufferPointer) throws(OpenPGPError) -> Head {
         if let objection = objection(to: message) { throw objection }
-        return Head(keyIDs: binaryKeyIDs(in: message), hasOwnPassphrase: hasOwnPassphrase(message))
-    }
-
-    private static func hasOwnPassphrase(_ message: UnsafeRawBufferPointer) -> Bool {
-        var reader = PacketReader(message)
-        var offset: Int64 = 0
-        for _ in 0...maximalRecipients {
-            guard let packet = try? reader.header(at: offset), packet.isWhole,
-                [1, 3, 10].contains(packet.tag)
-            else { return false }
-            if packet.tag == 3 { return true }
-            offset = packet.end
-        }
-        return false
+        return headOfBinary(message)
     }
 
     /// Whether the packets are those of an encrypted message and the last one ends where the message ends.

@@ -44,29 +44,31 @@ extension Store {
     }
 
     /// Those secrets that a key of ours may decrypt, the likeliest first: those that name one, those whose recipients are
-    /// hidden, and those that cannot be looked at, of which reading them says why. Nobody is asked for anything.
+    /// hidden or that have a passphrase of their own, for which gpg asks first, and those that cannot be looked at, of which
+    /// reading them says why. Nobody is asked for anything.
     public func likelyReadable(_ secrets: [FilePath]) throws(StoreError) -> [FilePath] {
         guard !secrets.isEmpty else { return [] }
         let mine = try allOwnKeyIDs()
-        var (named, hidden, unknown): ([FilePath], [FilePath], [FilePath]) = ([], [], [])
+        var (named, unusual, unknown): ([FilePath], [FilePath], [FilePath]) = ([], [], [])
         for secret in secrets {
             do throws(StoreError) {
                 guard try !isTooLarge(secret) else {
                     unknown.append(secret)
                     continue
                 }
-                let ids = try recipientKeyIDs(of: secret)
-                if !mine.isDisjoint(with: ids) {
+                let head = try head(of: secret)
+                let namesUs = !mine.isDisjoint(with: head.keyIDs)
+                if namesUs, !head.hasOwnPassphrase {
                     named.append(secret)
-                } else if ids.contains(0) {
-                    hidden.append(secret)
+                } else if namesUs || head.keyIDs.contains(0) {
+                    unusual.append(secret)
                 }
             } catch {
                 // One that has just gone says nothing.
                 if error.code != .system(.noSuchFileOrDirectory) { unknown.append(secret) }
             }
         }
-        return named + hidden + unknown
+        return named + unusual + unknown
     }
 
     /// Whether a ciphertext is not even read.

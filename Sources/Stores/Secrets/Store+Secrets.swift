@@ -60,13 +60,18 @@ extension Store {
     /// The ids of the keys that a secret is encrypted to, 0 for a hidden one; read from its packets, without a key.
     /// - Throws: `tooLarge` for an armoured file that is larger than a secret may be.
     public func recipientKeyIDs(of secret: FilePath) throws(StoreError) -> [UInt64] {
+        try head(of: secret).keyIDs
+    }
+
+    /// What stands before the encrypted data of a secret, as `recipientKeyIDs`.
+    func head(of secret: FilePath) throws(StoreError) -> Packets.Head {
         do {
             let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
             let size = try file.status().identity.size
             if try file.read(at: 0, count: 1).first == UInt8(ascii: "-") {
-                return Packets.recipientKeyIDs(in: try file.readAll(limit: options.ciphertextLimit).bytes)
+                return Packets.head(in: try file.readAll(limit: options.ciphertextLimit).bytes)
             }
-            return try Packets.recipientKeyIDs(fileSize: size) { (offset, count) throws(Errno) in
+            return try Packets.head(fileSize: size) { (offset, count) throws(Errno) in
                 try file.read(at: offset, count: count)
             }
         } catch .fileTooLarge {
