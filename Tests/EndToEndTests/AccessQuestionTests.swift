@@ -198,11 +198,13 @@ import Testing
             for reader in readers.dropFirst(2) {
                 #expect(try reader.wait(limit: .seconds(20)).output == "MARK\n")
             }
-            #expect(questions(home) == 1)
+            // Where one of those two was shown the question, the next was asked.
+            let asked = questions(home)
+            #expect(asked <= 3)
 
             unlink(home.path("go").string)
             let last = try home.start(["head", key])
-            try home.waitUntil("another question is asked") { questions(home) == 2 }
+            try home.waitUntil("another question is asked") { questions(home) == asked + 1 }
             kill(last.pid, SIGKILL)
             #expect(try last.wait(limit: .seconds(20)).exitCode != 0)
             try home.waitUntil("the question that nobody waits for is gone") {
