@@ -205,7 +205,8 @@ import Testing
             try store.git("stash", "-q")
             try home.waitUntil("the stash is seen") { try home.status().store("work").state == "ready" }
             try store.git("stash", "pop", "-q")
-            try home.waitUntil("what it brought back is committed") {
+            // A look by git puts the commit off, for ten seconds at each of its steps.
+            try home.waitUntil("what it brought back is committed", limit: .seconds(60)) {
                 try store.git("status", "--short").isEmpty && store.show("a") == Array("b\n".utf8)
             }
             try home.unmount()

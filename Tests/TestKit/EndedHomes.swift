@@ -17,6 +17,9 @@ enum EndedHomes {
         folders.withLock { $0.append(folder.string) }
     }
 
+    /// Whether a folder is to be removed. That it is in the end, scripts/test checks.
+    static func hold(_ folder: FilePath) -> Bool { folders.withLock { $0.contains(folder.string) } }
+
     private static func remove() {
         let folders = folders.withLock(\.self)
         run(["rm", "-rf", "--one-file-system"] + folders)
