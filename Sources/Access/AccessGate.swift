@@ -75,7 +75,7 @@ public final class AccessGate: ReadJudge {
         guard isWatching else { return .allowed(.none) }
         let inForce = inForce
         guard deed.concerns(inForce.options) else { return .allowed(ReadNote(inForce)) }
-        let known = command.map { KnownReader(thread, through: $0) } ?? readers.find(thread)
+        let known = readers.find(thread, through: command)
         let agreed = former.agreed
         switch verdict(on: known, deed, inForce, agreed: agreed) {
         case .allowed(let decision, let outcome):

@@ -7,6 +7,8 @@ final class KnownReader: Sendable {
     let reader: Reader
     private let folder: ProcessFolder?
     private let program: State?
+    /// Of the command that reads for it.
+    private let commandFolder: ProcessFolder?
     let decisions = Mutex(KnownDecisions())
 
     /// - Parameter command: of passdir, which reads for it.
@@ -15,6 +17,7 @@ final class KnownReader: Sendable {
         // Before the look: what replaces it meanwhile is then another one.
         program = folder?.targetFacts(of: "exe").map(State.init)
         var reader = Reader(ofThread: thread)
+        commandFolder = command.flatMap { ProcessFolder($0) }
         if let command { reader.command = Reader.Command(command) }
         self.reader = reader
     }
@@ -22,6 +25,7 @@ final class KnownReader: Sendable {
     /// Whether the thread still is one of the same process, and runs the same program.
     var isStillThere: Bool {
         guard folder != nil, let program else { return false }
+        if reader.command != nil, commandFolder?.targetFacts(of: "exe") == nil { return false }
         return folder?.targetFacts(of: "exe").map(State.init) == program
     }
 
@@ -71,16 +75,23 @@ struct KnownDecisions: Sendable {
 /// What a process comes from is what it came from at the first look: one that lets go of its parents later gains nothing.
 final class KnownReaders: Sendable {
     private static let limit = 64
-    private let known = Mutex<(readers: [Int32: KnownReader], order: [Int32])>(([:], []))
+    private let known = Mutex<(readers: [Key: KnownReader], order: [Key])>(([:], []))
+
+    private struct Key: Hashable {
+        let thread: Int32
+        let command: Int32?
+    }
 
     /// The reader behind a thread's id, as the kernel tells it with a request; 0 for one that cannot be seen.
-    func find(_ thread: Int32) -> KnownReader {
-        if let found = known.withLock({ $0.readers[thread] }), found.isStillThere { return found }
-        let fresh = KnownReader(thread)
+    /// - Parameter command: of passdir, which reads for it.
+    func find(_ thread: Int32, through command: Int32? = nil) -> KnownReader {
+        let key = Key(thread: thread, command: command)
+        if let found = known.withLock({ $0.readers[key] }), found.isStillThere { return found }
+        let fresh = KnownReader(thread, through: command)
         let gone: [KnownReader] = known.withLock { state in
-            var gone = [state.readers.updateValue(fresh, forKey: thread)].compactMap(\.self)
-            state.order.removeAll { $0 == thread }
-            state.order.append(thread)
+            var gone = [state.readers.updateValue(fresh, forKey: key)].compactMap(\.self)
+            state.order.removeAll { $0 == key }
+            state.order.append(key)
             while state.order.count > Self.limit {
                 gone += [state.readers.removeValue(forKey: state.order.removeFirst())].compactMap(\.self)
             }
