@@ -16,19 +16,23 @@ public enum AccessPlace {
         case link
     }
 
-    /// Looks for what a rule is for.
-    public static func finding(_ place: String, environment: [String: String]) -> Finding {
-        guard let opener = try? StoreOpener(environment: environment),
-            let typed = try? TypedPlace(place, in: opener.registry, environment: environment)
-        else { return .nothing }
-        guard let root = try? typed.store.root(for: .reading, environment: environment), !typed.path.isEmpty
-        else { return .something }
-        do throws(Errno) {
-            let status = try root.statusIfPresent(of: VisibleName.backingPath(of: typed.path, in: root))
-            guard let status else { return .nothing }
-            return status.kind == .symbolicLink ? .link : .something
-        } catch {
-            return error == .notDirectory ? .nothing : .something
+    /// Looks for what rules are for, by one reading of the configuration.
+    public static func findings(environment: [String: String]) -> (_ place: String) -> Finding {
+        let opener = try? StoreOpener(environment: environment)
+        return { place in
+            guard let opener,
+                let typed = try? TypedPlace(place, in: opener.registry, environment: environment)
+            else { return .nothing }
+            guard let root = try? typed.store.root(for: .reading, environment: environment),
+                !typed.path.isEmpty
+            else { return .something }
+            do throws(Errno) {
+                let path = VisibleName.backingPath(of: typed.path, in: root)
+                guard let status = try root.statusIfPresent(of: path) else { return .nothing }
+                return status.kind == .symbolicLink ? .link : .something
+            } catch {
+                return error == .notDirectory ? .nothing : .something
+            }
         }
     }
 

@@ -63,8 +63,8 @@ struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
         if report.problem != nil { throw ExitCode.failure }
     }
 
-    private static func mark(_ place: String, _ environment: [String: String]) -> String {
-        switch AccessPlace.finding(place, environment: environment) {
+    private static func mark(_ finding: AccessPlace.Finding) -> String {
+        switch finding {
         case .something: ""
         case .nothing: "  (does not exist)"
         case .link: "  (is a symbolic link: what it leads to has other rules)"
@@ -74,13 +74,14 @@ struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
     private func tell(_ report: AccessReport, _ environment: [String: String]) {
         // Where the configuration has an error, the stores are not known.
         let stores = report.problem == nil ? Set(StoreContext.definitions().map(\.name)) : nil
+        let finding = AccessPlace.findings(environment: environment)
         var lines = report.rules.enumerated().map { number, rule in
             let name = String(rule.place.unicodeScalars.prefix { $0 != "/" })
             let mark: String =
                 switch stores {
                 case let stores? where !stores.contains(name): "  (there is no store \"\(name)\")"
                 case nil: ""
-                case _?: Self.mark(rule.place, environment)
+                case _?: Self.mark(finding(rule.place))
                 }
             return "\(number + 1)  \(rule.place)  \(rule.rule)\(mark)"
         }

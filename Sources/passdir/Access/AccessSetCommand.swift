@@ -83,8 +83,7 @@ struct AccessSetCommand: ParsableCommand {
             guard rule.outcome == .allow else { continue }
             for name in rule.under { try ProgramArgument.checkCanBeAllowed(under: name) }
         }
-        let environment = CallerEnvironment.variables()
-        let finding = AccessPlace.finding(place, environment: environment)
+        let finding = AccessPlace.findings(environment: CallerEnvironment.variables())(place)
         if finding == .link {
             throw CommandFailure("\(place) is a symbolic link: set the rule for what it leads to")
         }
