@@ -87,6 +87,44 @@ import Testing
         }
     }
 
+    /// One secret has one error, the newest, and one cause is said once.
+    @Test func aCauseIsToldOnce() throws {
+        try TestHome.guarded { home in
+            let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            let key = try home.succeed(["gpg", "--export", other.fingerprint])
+            try home.succeed([
+                "gpg", "--batch", "--yes", "--delete-secret-and-public-key", other.fingerprint,
+            ])
+            let store = try home.makeStore("work", recipients: [own], remote: true)
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
+            try home.succeed(["sh", "-c", "echo \(other.fingerprint) >> work/.gpg-id"])
+            try store.git("commit", "-qam", "more")
+            try home.mount()
+            func save(_ name: String) throws {
+                let file = home.mountPoint.pushing("work/\(name)").string
+                #expect(try home.run(["cp", home.path("text").string, file]).exitCode != 0, "\(name)")
+            }
+            try home.write("text\n", to: "text")
+            try save("zz")
+            #expect(try paragraph(home, "work").contains("zz: there is no key for \(other.fingerprint)"))
+            try home.succeed(["gpg", "--batch", "--import"], input: key)
+            for name in ["zz", "yy", "xx", "ww"] { try save(name) }
+            let told = try paragraph(home, "work")
+            #expect(!told.contains("there is no key for"), "\(told)")
+            #expect(told.contains("error    ww and 3 others are not saved\n"), "\(told)")
+            #expect(told.contains("unsaved  zz: for the same reason (since "), "\(told)")
+            #expect(told.ranges(of: "unsaved  ").count == 4, "\(told)")
+            let json = try home.passdir("status", "--json").output
+            let cause = try #require(json.firstMatch(of: /"error":"([^"]*)"/)?.1)
+            #expect(told.ranges(of: cause.prefix { $0 != "." }).count == 1, "\(told)")
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
+            try home.waitUntil("all is saved") { try !paragraph(home, "work").contains("unsaved") }
+            try home.unmount()
+        }
+    }
+
     /// Nobody refuses a key of their own.
     @Test func noAdviceIsToRefuseAnOwnKey() throws {
         try TestHome.guarded { home in
