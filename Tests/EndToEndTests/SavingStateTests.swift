@@ -103,7 +103,7 @@ import Testing
             try store.git("commit", "-qam", "more")
             try home.mount()
             func save(_ name: String) throws {
-                let file = home.mountPoint.pushing("work/\(name)").string
+                let file = home.mountPoint.pushing(FilePath("work/\(name)")).string
                 #expect(try home.run(["cp", home.path("text").string, file]).exitCode != 0, "\(name)")
             }
             try home.write("text\n", to: "text")
