@@ -30,10 +30,13 @@ extension StoreFilesystem {
         return Set(paths).sorted()
     }
 
-    /// The sentences of the secrets of a store that could not be opened, the latest first, without those whose causes are gone.
+    /// The sentences of the secrets of a store that could not be opened, the latest first, without those whose causes are gone,
+    /// and those of which a save has failed since: `unsaved` tells why.
     public func failedOpens(ofStore name: String) -> [String] {
-        let store = top.stores.first { $0.store.name == name }
-        return store?.standingFailures.map { "\($0.path.string): \($0.message)" } ?? []
+        guard let store = top.stores.first(where: { $0.store.name == name }) else { return [] }
+        let unsaved = Set(store.unsaved.map(\.path))
+        return store.standingFailures.filter { !unsaved.contains($0.path.string) }
+            .map { "\($0.path.string): \($0.message)" }
     }
 
     /// Whether a save of a secret of a store has failed, so that it is in memory only.

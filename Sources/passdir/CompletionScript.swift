@@ -37,6 +37,20 @@ enum CompletionScript {
         }.joined(separator: "; ")
     }
 
+    /// As `otherNames`, of commands below others: `'store delete'|'store rm') WORD=remove ;;`.
+    private static func otherNamesBelow(_ word: String) -> String {
+        namesBelow.map { "\($0.joined(separator: "|"))) \(word)=\($1) ;;" }.joined(separator: " ")
+    }
+
+    /// What else commands below others are called, in quotes and with the name of the one above, and their own names.
+    private static var namesBelow: [(others: [String], name: String)] {
+        Passdir.configuration.subcommands.flatMap { above in
+            above.configuration.subcommands.filter { !$0.configuration.aliases.isEmpty }.map { command in
+                (command.configuration.aliases.map { "'\(above._commandName) \($0)'" }, command._commandName)
+            }
+        }
+    }
+
     /// `otp NAME` is `otp code NAME`.
     private static var codes: String {
         OTPCommand.configuration.subcommands.map { $0._commandName }.joined(separator: "|")
@@ -55,10 +69,12 @@ enum CompletionScript {
                 \(otherNames(of: Passdir.self, "COMP_WORDS[1]"))
                 esac
             fi
-            if [[ "${COMP_WORDS[1]}" == otp && "${COMP_CWORD}" -gt 1 ]]; then
-                [[ "${COMP_CWORD}" -gt 2 ]] && case "${COMP_WORDS[2]}" in
-                \(otherNames(of: OTPCommand.self, "COMP_WORDS[2]"))
+            if [[ "${COMP_CWORD}" -gt 2 ]]; then
+                case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+                \(otherNamesBelow("COMP_WORDS[2]"))
                 esac
+            fi
+            if [[ "${COMP_WORDS[1]}" == otp && "${COMP_CWORD}" -gt 1 ]]; then
                 if [[ "${COMP_CWORD}" -eq 2 || ! "${COMP_WORDS[2]}" =~ ^(\(codes))$ ]]; then
                     if [[ "${COMP_CWORD}" -eq 2 && "${2}" != -* ]]; then
                         COMPREPLY=($(compgen -W '\(codes.replacing("|", with: " "))' -- "${2}"))
@@ -88,10 +104,10 @@ enum CompletionScript {
                 case "${words[1]}" in
                 \(otherNames(of: Passdir.self, "words[1]"))
                 esac
+                (( CURRENT > 2 )) && case "${words[1]} ${words[2]}" in
+                \(otherNamesBelow("words[2]"))
+                esac
                 if [[ "${words[1]}" == otp ]]; then
-                    (( CURRENT > 2 )) && case "${words[2]}" in
-                    \(otherNames(of: OTPCommand.self, "words[2]"))
-                    esac
                     if (( CURRENT == 2 )) || [[ "${words[2]}" != (\(codes)) ]]; then
                         (( CURRENT == 2 )) && compadd -- \(codes.replacing("|", with: " ")) && ret=0
                         words=(otp code "${(@)words[2,-1]}")
@@ -129,10 +145,10 @@ enum CompletionScript {
                     switch $before[2]
                         \(otherNamesForFish(of: Passdir.self, "tokens[2]"))
                     end
+                    test (count $before) -gt 2; and switch "$tokens[2] $before[3]"
+                        \(namesBelow.map { "case \($0.joined(separator: " ")); set tokens[3] \($1)" }.joined(separator: "; "))
+                    end
                     if test "$before[2]" = otp
-                        test (count $before) -gt 2; and switch $before[3]
-                            \(otherNamesForFish(of: OTPCommand.self, "tokens[3]"))
-                        end
                         if test (count $before) -eq 2; or not contains -- "$tokens[3]" \(codes)
                             set -l rest $tokens
                             set -e rest[1..2]

@@ -27,7 +27,7 @@ struct ConflictsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List conflict files, one per line: STORE/PATH, a tab, and the secret's own path.",
-        discussion: "Example: passdir conflicts list work")
+        discussion: "Example: passdir conflicts list work", aliases: OtherNames.of("list"))
 
     @Argument(help: "The stores; all by default.", completion: StoreContext.completion)
     var stores: [String] = []

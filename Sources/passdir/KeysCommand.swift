@@ -26,8 +26,7 @@ struct KeysListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the recipients' keys of a store, or of all stores.",
-        discussion: "Example: passdir keys list --json"
-    )
+        discussion: "Example: passdir keys list --json", aliases: OtherNames.of("list"))
 
     @Argument(
         help: "The store's name; all stores by default.", completion: StoreContext.completion,
@@ -213,7 +212,7 @@ struct KeysRemoveCommand: ParsableCommand {
             Shows the key and asks first. It refuses a key that has a secret part here or that a store names.
 
             Example: passdir keys remove 0123456789ABCDEF0123456789ABCDEF01234567
-            """)
+            """, aliases: OtherNames.of("remove"))
 
     @Argument(
         help: "The key: its fingerprint, or an id or address that only one key matches.",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Stores
 
 /// A command that is named without the one it lies below, such as `reclone` for `store reclone`. The parser takes such a
 /// name for an argument, and `help` answers with the page of the command above.
@@ -16,7 +17,7 @@ enum NestedCommand {
             return arguments
         }
         if first == "help" { return ["help"] + (try page(Array(arguments.dropFirst()))) }
-        guard let command = child(of: Passdir.self, first) ?? alias(first) else {
+        guard let command = child(of: Passdir.self, first) else {
             throw unknown(first, Array(arguments.dropFirst()))
         }
         // A command that has only others below it; one that has a default may take the word for an argument of that.
@@ -26,7 +27,7 @@ enum NestedCommand {
         {
             throw WrongUsage(
                 message: "there is no command \"\(first) \(second)\""
-                    + suggestion(second, below: command, after: first + " "))
+                    + suggestion(second, below: command, after: command._commandName + " "))
         }
         return arguments
     }
@@ -48,15 +49,28 @@ enum NestedCommand {
 
     /// The command that was probably meant, or where they are listed.
     private static func suggestion(_ name: String, below above: Command, after start: String = "") -> String {
+        let commands = above.configuration.subcommands.filter { $0.configuration.shouldDisplay }
         var near: (name: String, distance: Int)?
-        for command in above.configuration.subcommands where command.configuration.shouldDisplay {
-            let distance = Spelling.distance(command._commandName, name)
-            if distance < near?.distance ?? .max { near = (command._commandName, distance) }
+        for command in commands {
+            for known in [command._commandName] + command.configuration.aliases {
+                let distance = Spelling.distance(known, name)
+                if distance < near?.distance ?? .max { near = (command._commandName, distance) }
+            }
         }
-        guard let near, near.distance <= max(1, name.count / 3) else {
-            return ": passdir help" + (start.isEmpty ? "" : " ") + start.dropLast() + " lists all"
+        if let near, near.distance <= max(1, name.count / 3) {
+            return ": did you mean passdir \(start)\(near.name)?"
         }
-        return ": did you mean passdir \(start)\(near.name)?"
+        let akin = OtherNames.akin(to: name, among: commands.map { $0._commandName })
+        if !akin.isEmpty {
+            return ": did you mean " + akin.map { "passdir \(start)\($0)" }.joined(separator: " or ") + "?"
+        }
+        // What is to be looked at was named, and not that it is.
+        if !start.isEmpty, let show = commands.first(where: { $0._commandName == "show" }),
+            !(show is any CommandWithoutArguments.Type), PassWords.isThere(name)
+        {
+            return ": did you mean passdir \(start)show \(ShellWord.quoted(name))?"
+        }
+        return ": passdir help" + (start.isEmpty ? "" : " ") + start.dropLast() + " lists all"
     }
 
     /// The command of whose help the page is wanted, from the top.
@@ -64,22 +78,20 @@ enum NestedCommand {
         let names = words.prefix { !$0.hasPrefix("-") }
         if names == ["help"] { return [] }
         var above: Command = Passdir.self
-        for (index, name) in names.enumerated() {
-            if let found = child(of: above, name) {
+        var known: [String] = []
+        for name in names {
+            let paths = known.isEmpty ? paths(to: name, below: Passdir.self) : []
+            // A name of a command below another one comes before what else one at the top is called.
+            if let found = child(of: above, name), paths.isEmpty || found._commandName == name {
                 above = found
+                known.append(found._commandName)
                 continue
             }
-            let known = names.prefix(index).joined(separator: " ")
-            guard known.isEmpty else {
-                throw WrongUsage(
-                    message:
-                        "there is no command \"\(known) \(name)\": passdir help \(known) lists all"
-                )
-            }
-            let paths = paths(to: name, below: Passdir.self)
-            if paths.isEmpty, let command = alias(name) { return [command._commandName] + words.dropFirst() }
             guard let path = paths.first else {
-                throw WrongUsage(message: "there is no command \"\(name)\": passdir help lists all")
+                let start = known.map { $0 + " " }.joined()
+                throw WrongUsage(
+                    message: "there is no command \"\(start)\(name)\""
+                        + suggestion(name, below: above, after: start))
             }
             guard paths.count == 1 else {
                 throw WrongUsage(
@@ -88,16 +100,14 @@ enum NestedCommand {
             }
             return path.split(separator: " ").map(String.init) + words.dropFirst()
         }
-        return words
+        return known + words.dropFirst(known.count)
     }
 
+    /// The command of this name below another one, or the one that is called so, too.
     private static func child(of command: Command, _ name: String) -> Command? {
-        command.configuration.subcommands.first { $0._commandName == name }
-    }
-
-    /// The command that has this name, too: as pass calls it.
-    private static func alias(_ name: String) -> Command? {
-        Passdir.configuration.subcommands.first { $0.configuration.aliases.contains(name) }
+        let commands = command.configuration.subcommands
+        return commands.first { $0._commandName == name }
+            ?? commands.first { $0.configuration.aliases.contains(name) }
     }
 
     /// Where commands of this name lie below others, such as `store reclone`.

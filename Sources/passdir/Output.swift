@@ -112,9 +112,9 @@ extension Output {
 
 /// Standard error: errors, warnings, questions and progress, for people.
 enum StandardError {
-    /// One line, as `Output.print`.
+    /// One line, as `Output.print`. None of those in the name of passdir ends with a full stop, whoever wrote its sentence.
     static func print(_ line: String) {
-        write(VisibleText.line(line) + "\n")
+        write(VisibleText.line(line.hasPrefix("passdir: ") ? line.withoutFullStop : line) + "\n")
     }
 
     /// What went well so far, and yet is to be mended: a sentence without a full stop.
@@ -150,4 +150,9 @@ enum StandardError {
     private static func write(_ text: String) {
         _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }
+}
+
+extension String {
+    /// A sentence as it stands on a line of its own, or with more behind it: without the full stop that some have.
+    var withoutFullStop: String { hasSuffix(".") && !hasSuffix("..") ? String(dropLast()) : self }
 }

@@ -49,8 +49,8 @@ enum PassWords {
         }
     }
 
-    /// pass shows what is named without a command.
-    private static func isThere(_ word: String) -> Bool {
+    /// Whether it names a secret or folder: pass shows what is named without a command.
+    static func isThere(_ word: String) -> Bool {
         let environment = CallerEnvironment.variables()
         return (try? SecretSearch(environment: environment) { _ in }.existing(word, for: .reading)) != nil
     }

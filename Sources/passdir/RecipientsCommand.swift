@@ -32,7 +32,7 @@ struct RecipientsCommand: ParsableCommand {
 struct RecipientsShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show who can read a store or a folder.",
-        discussion: "Example: passdir recipients show work")
+        discussion: "Example: passdir recipients show work", aliases: OtherNames.of("show", like: "list"))
 
     @Argument(
         help: "STORE, STORE/FOLDER, or a path under the mount.", completion: PlaceCompletion.folders)
@@ -92,12 +92,22 @@ struct ChangeOptions: ParsableArguments {
         let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
         UnsavedLists.tell(sharing, at: path)
         let change = planned.change
+        if !dryRun, !planned.isEmpty {
+            // Where nobody is asked, all that is refused is refused before a word is said of what would change.
+            let isAsked = !yes && Confirmation.isPossible
+            let isRefused = !planned.foreign.isEmpty || change.locksOut && !lockMeOut
+            try sharing.check(
+                planned,
+                consent: isAsked || !yes && !isRefused ? nil : ChangeConsent(isLockedOut: lockMeOut),
+                skipsUnreadable: skipUnreadable)
+        }
         // The list may be long: what is asked about comes last.
-        if !change.removed.isEmpty {
+        if change.removesAny {
             change.secrets.forEach { tell("  " + $0.withoutSuffix.string) }
         }
         for key in change.added { tell("+ " + key.key.title) }
         for key in change.removed { tell("- " + key.key.title) }
+        for line in change.removedLines { tell("- \(line)  (no key in the keyring)") }
         guard !planned.isEmpty else {
             tell("\(planned.place): nothing to change")
             return
@@ -111,7 +121,7 @@ struct ChangeOptions: ParsableArguments {
                 "\(planned.place): \(change.secrets.count) of \(change.total) "
                     + "secret\(change.total == 1 ? "" : "s") will be re-encrypted")
         }
-        if !change.removed.isEmpty { warnOfRemoval(change) }
+        if change.removesAny { warnOfRemoval(change) }
         for key in planned.foreign {
             tell("! \(key.key.title) was added by someone else, and you have not approved it")
         }
@@ -137,10 +147,7 @@ struct ChangeOptions: ParsableArguments {
     private func consent(to planned: PlannedChange) throws -> ChangeConsent {
         var consent = ChangeConsent(isLockedOut: lockMeOut)
         let foreign = planned.foreign
-        // What --yes does not agree to is refused with the words that help.
-        let isRefused = !foreign.isEmpty || planned.change.locksOut && !lockMeOut
-        let canAsk = try Confirmation.mustAsk(
-            unless: yes || isRefused && !Confirmation.isPossible, "--yes makes this change without asking")
+        let canAsk = try Confirmation.mustAsk(unless: yes, "--yes makes this change without asking")
         if !foreign.isEmpty, canAsk {
             try Confirmation.require("Also encrypt to the keys that someone else added?")
             consent.foreign = Set(foreign.map(\.key.fingerprint))
@@ -186,7 +193,7 @@ struct RecipientsRemoveCommand: ParsableCommand {
             Nothing is removed from your keyring.
 
             Example: passdir recipients remove work bob@example.org
-            """)
+            """, aliases: OtherNames.of("remove"))
     @OptionGroup var options: ChangeOptions
     @OptionGroup var changed: ChangedKeys
     func run() throws { try options.make(.remove(changed.keys)) }

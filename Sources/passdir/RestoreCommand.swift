@@ -6,15 +6,16 @@ import Sync
 import System
 import SystemPackage
 
-/// `passdir restore`: an older content of a secret or a folder, as a new change.
+/// `passdir restore`: an older content of a secret, a folder or a store, as a new change.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Restore an earlier version of a secret or a folder.",
+        abstract: "Restore an earlier version of a secret, a folder or a store.",
         discussion: """
             Without --at, it lists the versions on the terminal and lets you choose one. The content is encrypted to the \
             current recipients and committed as a new change; history is not rewritten, and nothing is committed if \
-            nothing differs. Removed secrets come back; secrets added to a folder since then stay. The current content is \
+            nothing differs. Removed secrets come back; secrets added to a folder since then stay. Of a store, its secrets are \
+            restored, and not its lists of recipients. The current content is \
             committed first. If the secret is saved at the same moment, that version is kept as a conflict file. Digits that \
             begin a commit's id mean that commit; refs/tags/NAME means a tag with such a name.
 
@@ -22,11 +23,12 @@ struct RestoreCommand: ParsableCommand {
               passdir restore work/mail/imap                  # lists the versions and asks
               passdir restore work/mail/imap --at 2026-11-24 --show
               passdir restore work/mail --at HEAD~2
+              passdir restore work --at yesterday
             """
     )
 
     @Argument(
-        help: "The secret or folder: STORE/PATH, PATH in any store, or a path in the mount.",
+        help: "The secret, folder or store: STORE/PATH, PATH in any store, or a path in the mount.",
         completion: PlaceCompletion.anyPlaces)
     var path: String
 
@@ -43,9 +45,6 @@ struct RestoreCommand: ParsableCommand {
     func run() throws {
         let access = try SecretSearch(environment: CallerEnvironment.variables())
             .past(path, for: show ? .reading : .writing)
-        guard !access.path.isEmpty else {
-            throw CommandFailure("\(path) is a store; name a secret or a folder in it")
-        }
         let history = try StoreHistory(access.store, for: show ? .reading : .restoring)
         let point = try at.map(Self.point) ?? choose(history, access)
         let version = try history.version(of: access.path, secret: access.backingPath, at: point)
@@ -70,7 +69,9 @@ struct RestoreCommand: ParsableCommand {
         _ version: StoreHistory.Version, _ history: StoreHistory, _ access: StoreAccess
     ) throws {
         guard !version.isFolder, let file = version.files.first else {
-            throw CommandFailure("\(path) was a folder: name a secret in it to see its content")
+            throw CommandFailure(
+                "\(path) \(access.path.isEmpty ? "is a store" : "was a folder"): name a secret in it to see its content"
+            )
         }
         let environment = CallerEnvironment.variables()
         Output.write(
@@ -133,7 +134,8 @@ struct RestoreCommand: ParsableCommand {
                     + access.store.visiblePath(of: other).string)
         }
         if !changes.isEmpty {
-            let name = version.isFolder ? access.path : version.files[0].path.withoutSuffix
+            let place = access.path.isEmpty ? FilePath(access.store.name) : access.path
+            let name = version.isFolder ? place : version.files[0].path.withoutSuffix
             let day = Timestamp(seconds: version.time).local.prefix(10)
             try access.commit(
                 changes.compactMap { if case .saved(let file) = $0 { file } else { nil } },

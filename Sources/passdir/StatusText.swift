@@ -10,9 +10,9 @@ struct StatusText {
     init(_ report: StatusReport) {
         var lines = [Self.place(report.mount)]
         lines.append(Self.version(report.mount.version))
-        for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning)") }
+        for warning in report.mount.warnings ?? [] { lines.append("warning  \(warning.withoutFullStop)") }
         for file in report.mount.rendered ?? [] {
-            lines.append("error    .passdir/rendered/\(file.name): \(file.error)")
+            lines.append("error    .passdir/rendered/\(file.name): \(file.error.withoutFullStop)")
         }
         for store in report.mount.hidden ?? [] {
             lines.append("hidden   \(store): not fetched or pushed until passdir store unhide \(store)")
@@ -74,25 +74,40 @@ struct StatusText {
         if store.conflicts.count > 10 {
             facts.append("conflict and \(store.conflicts.count - 10) more: passdir conflicts lists them")
         }
-        for note in store.notes { facts.append("note     \(note)") }
+        for note in store.notes { facts.append("note     \(note.withoutFullStop)") }
         for error in [store.lastError].compactMap(\.self) + store.otherErrors {
-            facts.append("error    \(error)")
+            facts.append("error    \(unsavedSentence(error, store) ?? error.withoutFullStop)")
         }
         for change in store.recipientChanges {
             let lines = change.lines.map { $0.drop { $0 == " " } }
             facts.append("readers  " + lines.joined(separator: "; "))
             facts += change.advice(store: store.name).map { "       " + $0 }
         }
-        for unsaved in store.unsaved {
-            facts.append("unsaved  \(unsaved.path): \(unsaved.error) (since \(unsaved.since.local))")
+        // One cause may keep many from being saved: it is said with the first of them.
+        let causes = Dictionary(grouping: store.unsaved, by: \.error)
+        for first in store.unsaved where causes[first.error]?.first == first {
+            for unsaved in causes[first.error] ?? [] {
+                let error = unsaved == first ? first.error.withoutFullStop : "for the same reason"
+                facts.append("unsaved  \(unsaved.path): \(error) (since \(unsaved.since.local))")
+            }
         }
         for lost in store.lost {
             let place = ShellWord.quoted("\(store.name)/\(lost.path)")
             facts.append(
-                "lost     \(lost.path): \(lost.error) (its text was lost when passdir exited at "
+                "lost     \(lost.path): \(lost.error.withoutFullStop) (its text was lost when passdir exited at "
                     + "\(lost.time.local); passdir discard \(place) clears this notice)")
         }
         return facts
+    }
+
+    /// What is said instead of an error that the lines of what is unsaved tell, cause and all; nil for any other error.
+    private static func unsavedSentence(_ error: String, _ store: StoreReport) -> String? {
+        guard let first = store.unsaved.first, error == "\(first.path) is not saved: \(first.error)" else {
+            return nil
+        }
+        let others = store.unsaved.count - 1
+        return others == 0
+            ? "\(first.path) is not saved" : "\(first.path) and \(count(others, "other")) are not saved"
     }
 
     private static func sentence(for reason: LockReason) -> String {

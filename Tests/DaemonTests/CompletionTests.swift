@@ -52,6 +52,8 @@ import Testing
             for name in ["delete", "remove", "rename", "copy", "add"] {
                 #expect(try completions(home, ["passdir", name, "mail/i"]) == ["mail/imap"], "\(name)")
             }
+            #expect(try completions(home, ["passdir", "store", "rm", "o"]) == ["one"])
+            #expect(try completions(home, ["passdir", "recipients", "list", "one/ma"]) == ["one/mail/"])
             let settle = ["passdir", "conflicts", "settle"]
             #expect(try completions(home, settle + ["po"]) == [conflict])
             #expect(try completions(home, settle + [""]) == ["two/\(conflict)"])

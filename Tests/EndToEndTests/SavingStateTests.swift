@@ -87,6 +87,49 @@ import Testing
         }
     }
 
+    /// One secret has one error, the newest, and one cause is said once.
+    @Test func aCauseIsToldOnce() throws {
+        try TestHome.guarded { home in
+            let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            let key = try home.succeed(["gpg", "--export", other.fingerprint])
+            try home.succeed([
+                "gpg", "--batch", "--yes", "--delete-secret-and-public-key", other.fingerprint,
+            ])
+            let store = try home.makeStore("work", recipients: [own], remote: true)
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
+            try home.succeed(["sh", "-c", "echo \(other.fingerprint) >> work/.gpg-id"])
+            try store.git("commit", "-qam", "more")
+            try home.mount()
+            let files = ["zz", "yy", "xx", "ww"].map {
+                home.mountPoint.pushing(FilePath("work/\($0)")).string
+            }
+            try home.write("text\n", to: "text")
+            #expect(try home.run(["cp", home.path("text").string, files[0]]).exitCode != 0)
+            #expect(try paragraph(home, "work").contains("zz: there is no key for \(other.fingerprint)"))
+            // What was opened before the list named somebody new fails as it is saved.
+            try home.succeed(["gpg", "--batch", "--import"], input: key)
+            let script = """
+                echo \(own.fingerprint) >work/.gpg-id
+                exec 3>"$0" 4>"$1" 5>"$2" 6>"$3"
+                echo \(other.fingerprint) >>work/.gpg-id
+                for file in 3 4 5 6; do echo text >&$file; eval "exec $file>&-"; done
+                """
+            try home.succeed(["sh", "-c", script] + files)
+            let told = try paragraph(home, "work")
+            #expect(!told.contains("there is no key for"), "\(told)")
+            #expect(told.contains("error    ww and 3 others are not saved\n"), "\(told)")
+            #expect(told.contains("unsaved  zz: for the same reason (since "), "\(told)")
+            #expect(told.ranges(of: "unsaved  ").count == 4, "\(told)")
+            let cause = try #require(try home.status().store("work").unsaved.first).error.dropLast()
+            #expect(told.ranges(of: cause).count == 1, "\(told)")
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
+            try home.waitUntil("all is saved") { try !paragraph(home, "work").contains("unsaved") }
+            try home.unmount()
+        }
+    }
+
     /// Nobody refuses a key of their own.
     @Test func noAdviceIsToRefuseAnOwnKey() throws {
         try TestHome.guarded { home in

@@ -35,6 +35,44 @@ import Testing
         }
     }
 
+    /// What a command is called elsewhere leads to it at each level, by one table.
+    @Test func commandsBelowOthersHaveOtherNames() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("mail/imap", "text\n")
+            try home.addStores([store])
+            for (words, command) in [
+                (["credential", "delete"], "credential forget"), (["template", "rm"], "template remove"),
+                (["store", "rm"], "store remove"), (["access", "list"], "access show"),
+                (["recipients", "ls"], "recipients show"), (["delete"], "rm"),
+            ] {
+                let help = try home.run(["passdir", "help"] + words)
+                #expect(help.output.contains("USAGE: passdir \(command) "), "\(words): \(help)")
+            }
+            try home.write("x", to: "file")
+            try home.succeed(["passdir", "template", "add", "one", "file"])
+            try home.succeed(["passdir", "template", "rm", "one"])
+            #expect(try home.succeed(["passdir", "template", "ls"]).isEmpty)
+            #expect(try home.passdir("recipients", "list", "work").output.hasPrefix("work: named in"))
+            #expect(try home.run(["passdir", "access", "list"]).exitCode == 0)
+            for (words, meant) in [
+                (["recipients", "work"], "recipients show work"),
+                (["recipients", "work/mail"], "recipients show work/mail"),
+                (["store", "new"], "store add"), (["credential", "add"], "credential set"),
+                (["keys", "export", "--nonsense"], nil), (["store", "remvoe"], "store remove"),
+                (["template", "del"], "template remove"),
+            ] as [([String], String?)] {
+                let result = try home.run(["passdir"] + words)
+                #expect(result.exitCode == 64 && result.output.isEmpty, "\(words): \(result)")
+                guard let meant else { continue }
+                #expect(
+                    result.errors
+                        == "passdir: there is no command \"\(words.joined(separator: " "))\": did you mean passdir \(meant)?\n",
+                    "\(result)")
+            }
+        }
+    }
+
     /// Holds:
     /// - `..` is refused in the place of a store and in a reference, by one sentence in every command.
     @Test func steppingUpIsRefusedEverywhere() throws {

@@ -98,6 +98,40 @@ import Testing
         }
     }
 
+    /// Nothing is said of a change that is refused but why; what goes without a key here is told, too.
+    @Test func aChangeIsToldOnlyWhereItIsNotRefused() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            let stores = try ["work", "other"].map {
+                try home.makeStore($0, recipients: [fixture.ann, fixture.bob], remote: true)
+            }
+            for store in stores { try store.insert("a", "one") }
+            try home.addStores(stores)
+            let environment = ["GNUPGHOME": fixture.homeFolder(of: fixture.ann).string]
+            func change(_ words: String...) throws -> ProgramResult {
+                try home.run(["passdir", "recipients"] + words, extra: environment)
+            }
+            for store in stores {
+                #expect(try change("confirm", store.path.lastComponent!.string, "--yes").exitCode == 0)
+            }
+            try home.succeed(["sh", "-c", "echo \(fixture.cyd.fingerprint) >> work/.gpg-id"])
+            try stores[0].git("commit", "-qam", "Add Cyd")
+            let refused = [
+                ("have not approved it", try change("remove", "-y", "work", fixture.bob.fingerprint)),
+                ("--lock-me-out", try change("remove", "-y", "other", fixture.ann.fingerprint)),
+            ]
+            for (reason, done) in refused {
+                #expect(done.exitCode == 1 && done.output.isEmpty, "\(done)")
+                #expect(done.errors.contains(reason), "\(done)")
+                #expect(done.errors.filter(\.isNewline).count == 1, "\(done)")
+            }
+            try fixture.gpg(as: fixture.ann, ["--yes", "--delete-keys", fixture.bob.fingerprint])
+            let planned = try change("remove", "other", fixture.bob.fingerprint, "-y", "--dry-run")
+            #expect(planned.exitCode == 0, "\(planned)")
+            #expect(planned.output.contains("- \(fixture.bob.fingerprint)"), "\(planned)")
+        }
+    }
+
     @Test func whatNobodyHereCanReadStopsTheChange() throws {
         try Fixture.with { fixture in
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann, fixture.bob])

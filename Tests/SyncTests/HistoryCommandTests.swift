@@ -3,7 +3,9 @@ import TestKit
 import Testing
 
 @Suite struct HistoryCommandTests {
-    private func lines(_ home: TestHome, _ words: String...) throws -> [String] {
+    private func lines(_ home: TestHome, _ words: String...) throws -> [String] { try lines(home, words) }
+
+    private func lines(_ home: TestHome, _ words: [String]) throws -> [String] {
         String(decoding: try home.succeed(["passdir"] + words), as: UTF8.self).split(separator: "\n").map(
             String.init)
     }
@@ -125,6 +127,35 @@ import Testing
         }
     }
 
+    /// After all of a store was removed there is no folder left to name.
+    @Test func aWholeStoreIsRestored() throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("private", recipients: [try home.makeKey("one@example.org")])
+            try store.insert("a", "one\n")
+            try store.insert("b/c", "two\n")
+            try store.insert("b/c", "three\n")
+            try store.pass(["rm", "-f", "a"])
+            try store.pass(["rm", "-rf", "b"])
+            try store.insert("new", "stays\n")
+            try home.addStores([store])
+            let then = try store.git("rev-parse", "HEAD~3").filter { !$0.isNewline }
+            for _ in 0..<2 {
+                // What is as it was is neither restored nor told of.
+                let done = try home.passdir("restore", "private", "--at", then)
+                #expect(done.exitCode == 0 && done.errors.isEmpty, "\(done)")
+                #expect(try store.show("a") == Array("one\n".utf8))
+                #expect(try store.show("b/c") == Array("three\n".utf8))
+                #expect(try store.show("new") == Array("stays\n".utf8))
+                #expect(try store.git("status", "--porcelain") == "")
+                #expect(try store.git("log", "-1", "--format=%s").hasPrefix("Restore private as of "))
+                let commits = try store.git("log", "--stat")
+                #expect(try store.git("rev-list", "--count", "\(then)..") == "4", "\(commits)")
+            }
+            let shown = try home.passdir("restore", "private", "--at", "HEAD", "--show")
+            #expect(shown.exitCode == 1 && shown.errors.contains("private is a store: name a secret in it"))
+        }
+    }
+
     /// A command takes what the mount shows under a name: not the secret `a.gpg` where a file or a folder `a` has it.
     @Test func aNameMeansWhatTheMountShows() throws {
         try TestHome.with { home in
@@ -151,6 +182,58 @@ import Testing
     private func subjects(_ home: TestHome, _ path: String) throws -> [String] {
         try lines(home, "log", path).map { line in
             String(line[line.firstRange(of: "Add")!.lowerBound...])
+        }
+    }
+
+    /// What a merge did not take is no change of what is there: a secret is followed to the side that it is from.
+    @Test(arguments: [true, false]) func aMergeLeadsToTheSideThatItTook(_ isLostNewer: Bool) throws {
+        try TestHome.with { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
+            func insert(_ author: String, _ hours: Int, _ names: String...) throws {
+                let time = try home.succeed(["date", "-d", "-\(hours) hours", "+%s"])
+                let date = "@\(String(decoding: time, as: UTF8.self).filter { !$0.isNewline }) +0000"
+                for name in names {
+                    try home.succeed(
+                        ["pass", "insert", "-mf", name], input: Array("\(author)'s\n".utf8),
+                        extra: [
+                            "PASSWORD_STORE_DIR": store.path.string, "GIT_AUTHOR_NAME": author,
+                            "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date,
+                        ])
+                }
+            }
+            try insert("first", 48, "team/db", "taken", "old", "both")
+            try store.git("checkout", "-qb", "bob")
+            try insert("bob", isLostNewer ? 3 : 5, "team/db", "taken", "both")
+            // A name that was passed on, on the side that is not taken, leads nowhere.
+            try store.pass(["mv", "team/db", "moved"])
+            try store.git("checkout", "-q", "main")
+            try insert("ann", 4, "team/db", "lost", "both")
+            try store.git("merge", "-q", "--no-commit", "-s", "ours", "bob")
+            try store.git("checkout", "bob", "--", "taken.gpg")
+            try store.git("rm", "-qf", "lost.gpg")
+            // What the merge itself made was changed by both.
+            try home.succeed(["cp", "work/old.gpg", "work/both.gpg"])
+            try store.git("add", "both.gpg")
+            try store.git("commit", "-qm", "Merge bob.")
+            try home.addStores([store])
+            func authors(_ words: String...) throws -> [String] {
+                let lines = try lines(home, ["log", "--json"] + words).joined()
+                return lines.matches(of: /"author":"([^"]*)"/).map { String($0.1) }
+            }
+            #expect(try authors("work/team/db") == ["ann", "first"])
+            #expect(try authors("work/taken") == ["bob", "first"])
+            #expect(
+                try authors("work/both").dropFirst() == (isLostNewer ? ["bob", "ann"] : ["ann", "bob"]) + [
+                    "first"
+                ])
+            let ages = try lines(home, ["log", "--ages", "--json", "work"]).joined()
+            let found = ages.matches(of: /"author":"([^"]*)"[^}]*"path":"([^"]*)"/).map { "\($0.2): \($0.1)" }
+            #expect(
+                found.sorted() == [
+                    "both: \(isLostNewer ? "bob" : "ann")", "old: first", "taken: bob", "team/db: ann",
+                ], "\(ages)")
+            // The whole store's log is all that was done.
+            #expect(try authors("work").filter { $0 == "bob" }.count == 3)
         }
     }
 

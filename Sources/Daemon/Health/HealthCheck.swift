@@ -203,13 +203,15 @@ public struct HealthCheck: Sendable {
             else { continue }
             for index in group {
                 let place = looks[index].subject.place
-                // Where it may not be read any more, what is known without reading counts.
-                let changed = try? place.judged(environment: environment) { _ in
-                    ages.changed(
-                        place.file, history, versions[place.file] ?? [], looks[index].look.mark, marks,
-                        budget, cancellation)
+                do {
+                    changes[index] = try place.judged(environment: environment) { _ in
+                        ages.changed(
+                            place.file, history, versions[place.file] ?? [], looks[index].look.mark, marks,
+                            budget, cancellation)
+                    }
+                } catch {
+                    // Where it may not be read any more, what is known without reading counts.
                 }
-                if let changed { changes[index] = changed }
                 done += 1
                 progress(.versions, done, looks.count)
             }

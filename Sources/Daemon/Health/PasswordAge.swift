@@ -27,6 +27,7 @@ struct PasswordAge {
     /// - Parameters:
     ///   - versions: newest first.
     ///   - mark: of its password now.
+    /// - Returns: nil where git has versions of it, and the newest of them has another password.
     func changed(
         _ secret: FilePath, _ history: StoreHistory, _ versions: [StoreHistory.TextVersion],
         _ mark: PasswordMarks.Mark?, _ marks: PasswordMarks, _ budget: PromptBudget,
@@ -43,10 +44,8 @@ struct PasswordAge {
             return other == mark
         }
         guard let newest = versions.first else { return saved(secret) }
-        guard history.isOnDisk(newest, of: secret) || isSame(newest) else {
-            // Saved, and not committed yet.
-            return (try? store.root.status(of: secret))?.identity.modified.seconds
-        }
+        // Saved, and not committed yet. The file's time is that of whatever put it there, such as a checkout.
+        guard history.isOnDisk(newest, of: secret) || isSame(newest) else { return nil }
         var time = newest.time
         for (newer, older) in zip(versions, versions.dropFirst()) {
             guard newer.isReencryption || isSame(older) else { break }

@@ -112,21 +112,37 @@ extension Sharing {
         return lines
     }
 
+    /// Whether a change can be made, by what is known before it: so that nothing is said of one that is refused.
+    /// - Parameter consent: nil: the user is still to be asked.
+    /// - Returns: what it was judged by.
+    @discardableResult
+    public func check(
+        _ planned: PlannedChange, consent: ChangeConsent?, skipsUnreadable: Bool
+    ) throws(DaemonError) -> Judged {
+        try checkUnlocked(planned.store)
+        let judged = try checkMayChange(planned.change.folder, planned.store)
+        try DaemonError.wrapping {
+            if let consent, planned.change.locksOut, !consent.isLockedOut {
+                throw StoreError(
+                    .badRecipientFile,
+                    "none of these keys is yours, so you could no longer read what is in \(planned.place): name "
+                        + "one of yours, or pass --lock-me-out.")
+            }
+            try Reencryption.check(
+                planned.change, in: planned.store,
+                accepting: consent.map { planned.named.union($0.foreign) }, skipsUnreadable: skipsUnreadable)
+        }
+        return judged
+    }
+
     /// Makes a change; can be stopped, and then resumed or aborted. One that would leave everything as it is only is the
     /// agreement to what somebody else made of the list.
     public func make(
         _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
-        try checkUnlocked(planned.store)
-        let judged = try checkMayChange(planned.change.folder, planned.store)
+        let judged = try check(planned, consent: consent, skipsUnreadable: skipsUnreadable)
         return try DaemonError.wrapping {
-            guard !planned.change.locksOut || consent.isLockedOut else {
-                throw StoreError(
-                    .badRecipientFile,
-                    "none of these keys is yours, so you could no longer read what is in \(planned.place): name "
-                        + "one of yours, or pass --lock-me-out.")
-            }
             let accepted = planned.named.union(consent.foreign)
             guard !planned.change.isEmpty else {
                 try planned.store.accept(

@@ -52,8 +52,10 @@ extension Repository {
         return found
     }
 
-    /// The files that a commit (or tree) holds below a folder, submodules included; none where it holds no folder.
+    /// The files that a commit (or tree) holds below a folder, submodules included; none where it holds no folder. The empty
+    /// path is its top.
     public func files(below folder: FilePath, in commit: ObjectID) throws(GitError) -> [FilePath] {
+        guard !folder.isEmpty else { return try leaves(of: folder, treeID(of: commit)).map(\.path) }
         try checkedPath(folder)
         guard let found = try entry(folder, in: try tree(of: commit)), found.isTree else { return [] }
         return try leaves(of: folder, found.id).map(\.path)

@@ -45,6 +45,12 @@ struct FileFailures: Sendable {
     }
 
     mutating func remove(_ isOver: (FileFailure) -> Bool) { all.removeAll(where: isOver) }
+
+    /// Puts what is known of a failure now in its place; nil: it is over.
+    mutating func replace(_ failure: FileFailure, by now: FileFailure?) {
+        guard let index = all.firstIndex(of: failure) else { return }
+        if let now { all[index] = now } else { all.remove(at: index) }
+    }
 }
 
 extension MountedStore {
@@ -67,10 +73,20 @@ extension MountedStore {
 
     /// The failures whose causes are still there, the latest first. Looks at a file for each.
     var standingFailures: [FileFailure] {
-        let over = failures.withLock(\.all).filter { !stands($0) }
+        let looks = failures.withLock(\.all).map { ($0, standing($0)) }
         return failures.withLock { failures in
-            failures.remove(over.contains)
+            for (failure, now) in looks { failures.replace(failure, by: now) }
             return failures.all
+        }
+    }
+
+    /// A failure as it is now; nil where it is over. What refuses a list of recipients may be another thing by now.
+    private func standing(_ failure: FileFailure) -> FileFailure? {
+        guard failure.cause == .recipients else { return stands(failure) ? failure : nil }
+        return whyNotWritten(failure.backing).map { error in
+            var failure = failure
+            failure.message = error.message
+            return failure
         }
     }
 
@@ -78,7 +94,7 @@ extension MountedStore {
     private func stands(_ failure: FileFailure) -> Bool {
         switch failure.cause {
         case .lock: return lock.isLocked
-        case .recipients: return whyNotSaved(failure.backing) != nil
+        case .recipients: return whyNotWritten(failure.backing) != nil
         case .rules:
             let folder = place(of: failure.path.removingLastComponent())
             guard mount.options.judge?.hasRules(over: folder) == true else { return false }

@@ -114,11 +114,15 @@ extension MountedStore {
     /// Refuses to open for writing what could not be saved as things are: many programs, shells among them, do not look at
     /// what close(2) says. Who has it open already keeps what it writes.
     func checkCanSave(_ secret: FilePath) throws(Errno) {
-        guard !Store.isRecipientFile(secret) else { return }
-        // Where a list is gone nothing may be left that `recipients confirm` could ask about: what waits to be saved is.
-        guard let error = whyNotSaved(secret), error.code != .vanishedRecipientFile else { return }
+        guard !Store.isRecipientFile(secret), let error = whyNotWritten(secret) else { return }
         note(error.message, about: store.visiblePath(of: secret), at: secret, because: .recipients)
         throw Errno(error)
+    }
+
+    /// Why a secret is not opened for writing, as things are; nil where it is.
+    func whyNotWritten(_ secret: FilePath) -> StoreError? {
+        // Where a list is gone nothing may be left that `recipients confirm` could ask about: what waits to be saved is.
+        whyNotSaved(secret).flatMap { $0.code == .vanishedRecipientFile ? nil : $0 }
     }
 
     /// What a save of a secret could only fail with, as things are; nil where it could succeed.

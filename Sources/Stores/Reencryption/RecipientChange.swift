@@ -13,6 +13,8 @@ public struct RecipientChange: Sendable {
     public var before: [Recipient]
     /// Whom they will be for.
     public var after: [Recipient]
+    /// The lines that go and name no key that is here.
+    public var removedLines: [String]
     /// The secrets that the `.gpg-id` applies to and that are not encrypted to just these recipients.
     public var secrets: [FilePath]
     /// How many secrets the `.gpg-id` applies to.
@@ -30,6 +32,8 @@ public struct RecipientChange: Sendable {
     public var added: [Recipient] { after.without(before) }
     /// Who goes.
     public var removed: [Recipient] { before.without(after) }
+    /// Whether anybody goes.
+    public var removesAny: Bool { !removed.isEmpty || !removedLines.isEmpty }
     /// Whether none of the keys that can read it then is one whose secret part is here.
     public var locksOut: Bool { after.allSatisfy { !$0.isOwn } }
     /// Whether there is nothing to do.
@@ -107,7 +111,10 @@ extension Store {
         }
         let old = applied.file == place ? applied.bytes : nil
         return RecipientChange(
-            folder: folder, file: file, before: before, after: after, secrets: different,
+            folder: folder, file: file, before: before, after: after,
+            removedLines: knownLines(of: place).filter {
+                !file.lines.contains($0) && ((try? resolve([$0])) ?? []).isEmpty
+            }, secrets: different,
             total: secrets.count, unreadable: try unreadable(different), changesFile: old != file.bytes,
             unagreed: unagreed,
             basis: ChangeBasis(
@@ -117,10 +124,13 @@ extension Store {
 
     /// Those recipients of a list whose keys are here.
     private func knownRecipients(of place: FilePath) -> [Recipient] {
-        guard let file = try? recipientFile(for: place),
-            let content = try? recipientFileContent(file, isVerified: false)
-        else { return [] }
-        return content.lines.flatMap { (try? resolve([$0])) ?? [] }
+        knownLines(of: place).flatMap { (try? resolve([$0])) ?? [] }
+    }
+
+    /// The lines of the list that applies to a place; none where it cannot be read.
+    private func knownLines(of place: FilePath) -> [String] {
+        guard let file = try? recipientFile(for: place) else { return [] }
+        return (try? recipientFileContent(file, isVerified: false))?.lines ?? []
     }
 
     /// How a secret's packets compare with these recipients.

@@ -82,10 +82,7 @@ public final class Reencryption: Sendable {
         cancellation: Cancellation? = nil
     ) throws(StoreError) -> Reencryption {
         let place = change.folder.appending(Store.recipientFileName)
-        if let other = change.unagreed.first(where: { !accepting.contains($0.recipient.key.fingerprint) }) {
-            throw store.unconfirmed(other.recipient, in: place)
-        }
-        if !change.unreadable.isEmpty, !skipsUnreadable { throw .unreadable(change.unreadable) }
+        try check(change, in: store, accepting: accepting, skipsUnreadable: skipsUnreadable)
         let signature = try store.sign(change.file.bytes, cancellation: cancellation)
         // Signing may have waited for a passphrase.
         try store.checkCurrent(change.basis, of: change.folder)
@@ -114,6 +111,21 @@ public final class Reencryption: Sendable {
                     FormerReaders(of: secrets.map { ($0, change.after) }, in: store).bytes
                 ),
             ])
+    }
+
+    /// What `begin` refuses by what is known before it.
+    /// - Parameter accepting: nil: the user is still to be asked.
+    /// - Throws: `unconfirmedRecipients`, `unreadableSecrets`.
+    public static func check(
+        _ change: RecipientChange, in store: Store, accepting: Set<Fingerprint>?, skipsUnreadable: Bool
+    ) throws(StoreError) {
+        let place = change.folder.appending(Store.recipientFileName)
+        if let accepting,
+            let other = change.unagreed.first(where: { !accepting.contains($0.recipient.key.fingerprint) })
+        {
+            throw store.unconfirmed(other.recipient, in: place)
+        }
+        if !change.unreadable.isEmpty, !skipsUnreadable { throw .unreadable(change.unreadable) }
     }
 
     /// Begins to encrypt secrets anew to whom their `.gpg-id` files name (`recipients check --fix`).

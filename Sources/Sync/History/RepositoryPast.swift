@@ -153,12 +153,14 @@ extension StoreHistory {
             commit: PastCommit(id: commit.id, time: commit.author.time), top: PastFolder(tree: commit.tree))
     }
 
-    /// The versions of a secret, newest first; of equal ones that follow each other the oldest.
+    /// The versions of a secret, newest first, also those that a merge did not take; of equal ones that follow each other the
+    /// oldest.
     fileprivate func versions(
         of secret: FilePath, atMost limit: Int, until isOver: () -> Bool
     ) throws(GitError) -> [PastVersion] {
         var found: [PastVersion] = []
-        try repository.visitHistory(of: secret, from: tip, limit: limit, until: isOver) { change in
+        try repository.visitHistory(of: secret, from: tip, everySide: true, limit: limit, until: isOver) {
+            change in
             guard let item = change.item, item.isFile else { return }
             let version = PastVersion(
                 commit: PastCommit(id: change.commit.id, time: change.commit.author.time),

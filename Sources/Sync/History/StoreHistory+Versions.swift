@@ -34,15 +34,15 @@ extension StoreHistory {
         public var time: Int64
         /// The secrets, by name.
         public var files: [File]
-        /// Whether a folder was asked for.
+        /// Whether a folder, or the whole store, was asked for.
         public var isFolder: Bool
-        /// What was there and cannot be restored: links and what is no secret.
+        /// What was there, is not so now and cannot be restored: links and what is no secret.
         public var others: [FilePath]
     }
 
     /// What a place held at a point of the history.
     /// - Parameters:
-    ///   - place: as the mount shows it.
+    ///   - place: as the mount shows it; empty for the whole store.
     ///   - secret: the file on disk that it means, or would mean.
     public func version(of place: FilePath, secret: FilePath, at point: HistoryPoint) throws(Failure)
         -> Version
@@ -55,16 +55,18 @@ extension StoreHistory {
             guard !secret.hasForbiddenName else {
                 throw GitError(code: .invalid, message: "that name is not allowed in a store")
             }
-            let then = try name(of: secret, at: commit)
-            if let item = try repository.item(at: then, in: commit), item.kind != .submodule {
-                guard item.kind != .link else {
-                    throw GitError(code: .invalid, message: "it was a symbolic link at \(point.typed)")
+            if !place.isEmpty {
+                let then = try name(of: secret, at: commit)
+                if let item = try repository.item(at: then, in: commit), item.kind != .submodule {
+                    guard item.kind != .link else {
+                        throw GitError(code: .invalid, message: "it was a symbolic link at \(point.typed)")
+                    }
+                    version.files = [Version.File(path: secret, blob: item.id)]
+                    return version
                 }
-                version.files = [Version.File(path: secret, blob: item.id)]
-                return version
-            }
-            guard try repository.isFolder(place, in: commit) else {
-                throw GitError(code: .notFound, message: "it did not exist at \(point.typed)")
+                guard try repository.isFolder(place, in: commit) else {
+                    throw GitError(code: .notFound, message: "it did not exist at \(point.typed)")
+                }
             }
             version.isFolder = true
             for path in try repository.files(below: place, in: commit) {
@@ -73,7 +75,8 @@ extension StoreHistory {
                 if let item, item.kind != .link, item.kind != .submodule, path.isSecretName {
                     version.files.append(Version.File(path: path, blob: item.id))
                 } else {
-                    version.others.append(path)
+                    let now = item == nil ? nil : try repository.item(at: path, in: tip)
+                    if item == nil || now != item { version.others.append(path) }
                 }
             }
             version.files.sort { $0.path.string < $1.path.string }

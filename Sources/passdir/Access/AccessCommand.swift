@@ -40,8 +40,7 @@ struct AccessShowCommand: ParsableCommand, CommandWithoutArguments {
             with status 1.
 
             Example: passdir access --json | jq -r '.rules[] | "\\(.place): \\(.rule)"'
-            """
-    )
+            """, aliases: OtherNames.of("show", like: "list"))
 
     @Flag(
         help:

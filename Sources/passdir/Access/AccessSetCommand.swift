@@ -123,8 +123,7 @@ struct AccessUnsetCommand: ParsableCommand {
             Examples:
               passdir access unset work/aws
               passdir access unset work/aws /usr/bin/aws --when terminal
-            """
-    )
+            """, aliases: OtherNames.of("unset", like: "remove"))
 
     @Argument(
         help: "STORE, STORE/FOLDER or STORE/SECRET, or a path in the mount.",

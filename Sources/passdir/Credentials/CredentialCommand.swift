@@ -11,7 +11,7 @@ import SystemPackage
 struct CredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credential",
-        abstract: "Store, list and delete passwords and tokens for stores' remotes.",
+        abstract: "Store, list and forget passwords and tokens for stores' remotes.",
         discussion: """
             Credentials are kept in the session's Secret Service or, if there is none, in files encrypted to your own key; never \
             in a store, the configuration or a log. No command prints one.
@@ -73,7 +73,8 @@ struct CredentialSetCommand: ParsableCommand {
 struct CredentialForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Delete the credentials of a store, or one of them.",
-        discussion: "Example: passdir credential forget work")
+        discussion: "Example: passdir credential forget work",
+        aliases: OtherNames.of("forget", like: "remove"))
 
     @OptionGroup var store: StoreArgument
 
@@ -101,7 +102,7 @@ struct CredentialListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List credentials, where they are kept, and when they were made and expire.",
-        discussion: "Example: passdir credential list --json")
+        discussion: "Example: passdir credential list --json", aliases: OtherNames.of("list"))
 
     @Argument(
         help: "The store; all by default.", completion: StoreContext.completion,

@@ -104,7 +104,7 @@ struct ListCommand: ParsableCommand {
             Prints one STORE/PATH per line. Nothing is decrypted. The exit status is 1 if a store cannot be opened.
 
             Example: passdir list work/mail
-            """, aliases: ["ls"]
+            """, aliases: OtherNames.of("list")
     )
 
     @Argument(

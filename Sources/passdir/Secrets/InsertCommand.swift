@@ -17,7 +17,7 @@ struct InsertCommand: ParsableCommand {
             Examples:
               passdir insert work/mail/imap
               passdir insert work/keys/deploy --multiline <deploy.key
-            """, aliases: ["add"]
+            """, aliases: OtherNames.of("insert")
     )
 
     @Argument(help: "The secret: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)

@@ -41,7 +41,7 @@ struct MoveCommand: ParsableCommand {
             the same store.
 
             Example: passdir mv work/mail/imap work/old/
-            """, aliases: ["rename"]
+            """, aliases: OtherNames.of("mv")
     )
 
     @OptionGroup var places: MovedPlaces
@@ -59,7 +59,7 @@ struct CopyCommand: ParsableCommand {
             program that runs this command.
 
             Example: passdir cp work/mail/imap private/mail/imap
-            """, aliases: ["copy"]
+            """, aliases: OtherNames.of("cp")
     )
 
     @OptionGroup var places: MovedPlaces

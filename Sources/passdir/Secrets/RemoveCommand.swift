@@ -12,7 +12,7 @@ struct RemoveCommand: ParsableCommand {
             Asks first on a terminal. 'passdir restore' brings back what was removed, as long as the store is a git repository.
 
             Example: passdir rm work/mail/old
-            """, aliases: ["delete", "remove"]
+            """, aliases: OtherNames.of("rm")
     )
 
     @Argument(help: "The secret or folder: STORE/PATH, or PATH.", completion: PlaceCompletion.anyPlaces)

@@ -78,8 +78,7 @@ struct StoreRenameCommand: ParsableCommand {
             Its folder, its credentials and references to its id do not change.
 
             Example: passdir store rename work office
-            """
-    )
+            """, aliases: OtherNames.of("rename"))
 
     @OptionGroup var store: StoreArgument
 

@@ -16,8 +16,7 @@ struct StoreListCommand: ParsableCommand {
             'pass' is listed as 'default'.
 
             Example: passdir store list --json
-            """
-    )
+            """, aliases: OtherNames.of("list"))
 
     @Flag(help: "Print a JSON array with an object for each store.")
     var json = false

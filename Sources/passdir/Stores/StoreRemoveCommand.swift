@@ -74,8 +74,7 @@ struct StoreRemoveCommand: ParsableCommand {
             ~/.local/share/passdir/removed instead; --force deletes it.
 
             Example: passdir store remove work
-            """
-    )
+            """, aliases: OtherNames.of("remove"))
 
     @OptionGroup var store: StoreArgument
 

@@ -82,8 +82,7 @@ struct TemplateListCommand: ParsableCommand, CommandWithoutArguments {
             could not be made when it was opened last.
 
             Example: passdir template list --json | jq -r '.[].path'
-            """
-    )
+            """, aliases: OtherNames.of("list"))
 
     @Flag(help: "Print a JSON array with an object for each template.")
     var json = false
@@ -108,8 +107,7 @@ struct TemplateRemoveCommand: ParsableCommand {
             removes them.
 
             Example: passdir template remove env
-            """
-    )
+            """, aliases: OtherNames.of("remove"))
 
     @Argument(help: "The name.", completion: TemplateCommand.completion)
     var name: String
