@@ -11,8 +11,7 @@ final class MountState: Sendable {
     /// For how many seconds the kernel goes on with what it was told of names and attributes: long enough for a program to
     /// work through a folder that it has listed, too short to run a command that changes something and look again.
     ///
-    /// So long it keeps names of folders, and of files where a listing told them; attributes of both; of what is in memory
-    /// only, and of links, nothing.
+    /// So long it keeps names and attributes of folders and files; of what is in memory only, and of links, nothing.
     static let timeout = 0.05
 
     let tree = Tree()

@@ -130,7 +130,7 @@ extension Committer {
             try? await Task.sleep(for: wait)
             guard !state.withLock({ $0.isFinishing }) else { return }
             if await lookForUncommitted() { return await synchronize(.push) }
-            wait = min(wait * 2, .seconds(60))
+            wait = min(wait * 2, .seconds(10))
         }
     }
 

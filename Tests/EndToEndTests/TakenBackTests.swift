@@ -172,8 +172,10 @@ import Testing
                 try home.waitUntil("\(name) is committed") {
                     try store.git("rev-parse", "HEAD") != head && store.git("status", "--short").isEmpty
                 }
-                try store.git("read-tree", "--reset", "-u", head)
-                try store.git("update-ref", "-m", "reset: moving to HEAD", "HEAD", head)
+                // One git program, as a reset is.
+                let reset =
+                    "!git read-tree --reset -u \(head) && git update-ref -m 'reset: moving to HEAD' HEAD \(head)"
+                try store.git("-c", "alias.late-reset=\(reset)", "late-reset")
                 try home.waitUntil("\(name) is kept") {
                     try store.git("ls-files").contains("\(name).conflict-")
                 }
@@ -205,7 +207,6 @@ import Testing
             try store.git("stash", "-q")
             try home.waitUntil("the stash is seen") { try home.status().store("work").state == "ready" }
             try store.git("stash", "pop", "-q")
-            // A look by git puts the commit off, for ten seconds at each of its steps.
             try home.waitUntil("what it brought back is committed", limit: .seconds(60)) {
                 try store.git("status", "--short").isEmpty && store.show("a") == Array("b\n".utf8)
             }

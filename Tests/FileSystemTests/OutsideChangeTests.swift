@@ -94,6 +94,31 @@ import Testing
         }
     }
 
+    /// The kernel goes on with a name that it has just looked up, and the open notices.
+    @Test func anOpenRightBehindAReplacementGetsTheNewOne() throws {
+        try Mounted.with { mounted in
+            let store = mounted.store
+            for number in 0..<8 { try store.insert("n\(number)", "text \(number)") }
+            let (file, path) = (mounted.folder.appending("n0"), store.path.appending("n0.gpg"))
+            // One that holds the file open makes the next opens meet a text that is in use.
+            for isHeld in [false, true] {
+                for round in 0..<40 {
+                    let number = 1 + round % 7
+                    let held = isHeld ? try FileDescriptor.open(file, .readOnly) : nil
+                    defer { try? held?.close() }
+                    _ = try mounted.home.bytes(at: file)
+                    let copy = store.path.appending("copy")
+                    _ = unlink(copy.string)
+                    #expect(link(store.path.appending("n\(number).gpg").string, copy.string) == 0)
+                    #expect(rename(copy.string, path.string) == 0)
+                    #expect(
+                        try mounted.home.bytes(at: file) == Array("text \(number)".utf8), "\(isHeld) \(round)"
+                    )
+                }
+            }
+        }
+    }
+
     /// A reader below a folder keeps nobody from what takes the folder's place.
     @Test func aFolderBecomesASecretWhileItIsRead() throws {
         try Mounted.with { mounted in

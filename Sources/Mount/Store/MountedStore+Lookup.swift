@@ -16,11 +16,13 @@ extension MountedStore {
         guard (try? checkShown(folder)) != nil, let path = tree.backingPath(of: folder),
             let opened = try? root.openFolder(path)
         else { return { _ in nil } }
-        return { name in
-            guard var entry = try? self.lookup(name, in: folder, (path, opened)) else { return nil }
-            entry.entryTimeout = entry.attributeTimeout
-            return entry
-        }
+        return { name in try? self.lookup(name, in: folder, (path, opened)) }
+    }
+
+    /// The kernel goes on with a name for a moment, and each open checks it (`checkName`). One that is refused is looked up
+    /// once more, and then it must be answered: while others replace secrets, each open has a look-up of its own.
+    private var isReplacedByOthers: Bool {
+        MonotonicTime.nanoseconds &- lastStaleOpen.load(ordering: .relaxed) < 1_000_000_000
     }
 
     /// - Parameter listed: the folder, where it is open already.
@@ -31,15 +33,16 @@ extension MountedStore {
             // It may lie at another path by now, with another folder in its place.
             try find(name, in: place, listed?.path == place.path ? listed?.folder : nil)
         }
-        // A name that is listed is gone on with for a while, and no open has begun.
-        if listed == nil { node.noteLookup() }
+        let isFolder = node.kind == .directory
+        let isForOneOpen = !isFolder && isReplacedByOthers
+        // No open has begun with what is listed.
+        if isForOneOpen, listed == nil { node.noteLookup() }
         do {
             let attributes = try attributes(of: node, known: status)
-            let isFolder = node.kind == .directory
+            let timeout = isFolder || status != nil && isSettled(node) ? MountState.timeout : 0
             return Entry(
-                inode: node.inode, attributes: attributes,
-                attributeTimeout: isFolder || status != nil && isSettled(node) ? MountState.timeout : 0,
-                entryTimeout: isFolder ? MountState.timeout : 0)
+                inode: node.inode, attributes: attributes, attributeTimeout: timeout,
+                entryTimeout: isForOneOpen ? 0 : timeout)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error

@@ -9,6 +9,25 @@ import SystemPackage
 
 extension MountedStore {
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
+        do throws(Errno) {
+            return try opened(node, flags, caller).map { [self] in
+                if case .failure(let error) = $0 { noteRefusal(error) }
+                return $0
+            }
+        } catch {
+            noteRefusal(error)
+            throw error
+        }
+    }
+
+    private func noteRefusal(_ error: Errno) {
+        guard error == .staleNFSFileHandle else { return }
+        lastStaleOpen.store(MonotonicTime.nanoseconds, ordering: .relaxed)
+    }
+
+    private func opened(
+        _ node: Node, _ flags: OpenFlags, _ caller: Caller
+    ) throws(Errno) -> Reply<any OpenFile> {
         try checkName(of: node, onlyReads: !flags.isWritable && !flags.truncates)
         switch node.kind {
         case .root, .directory: throw .isDirectory

@@ -47,7 +47,7 @@ final class Node: Sendable {
     /// What it stands for, of what a history holds.
     let past: PastItem?
     private let slot: Mutex<Slot>
-    /// When the kernel last looked its name up, in nanoseconds of the monotonic clock.
+    /// When the kernel last looked its name up for one open, in nanoseconds of the monotonic clock.
     private let lastLookup = Atomic<UInt64>(0)
     /// The size that was last told of it.
     let toldSize = Atomic<Int64>(-1)
@@ -65,7 +65,7 @@ final class Node: Sendable {
         slot = Mutex(Slot(file: file))
     }
 
-    /// The kernel looks its name up now, and goes on with what it is told.
+    /// The kernel looks its name up now, for one open.
     func noteLookup() { lastLookup.store(MonotonicTime.nanoseconds, ordering: .relaxed) }
 
     /// Whether its name was looked up so lately that an open which goes on from there had begun before: others may have put
@@ -74,7 +74,7 @@ final class Node: Sendable {
         MonotonicTime.nanoseconds &- lastLookup.load(ordering: .relaxed) < Self.lookupLasts
     }
 
-    /// As long as the kernel goes on with names at most (`MountState.timeout`).
+    /// Longer than the kernel takes from a look-up to its open.
     private static let lookupLasts: UInt64 = 50_000_000
 
     /// The content, when somebody uses it.

@@ -11,8 +11,11 @@ extension Tree {
         }
     }
 
-    /// What a node is called on disk; nil when it has no name any more.
-    func backingName(of node: Node) -> Name? { backingPath(of: node)?.lastComponent }
+    /// What a node is called on disk; nil when it has no name any more, and for a store.
+    func backingName(of node: Node) -> Name? {
+        guard let place = place(of: node), place.backing != .none else { return nil }
+        return Name(bytes: place.backing == .suffixed ? place.name + Name.secretSuffix : place.name)
+    }
 
     /// The path of a node below its store as the mount shows it; nil when it has no name any more.
     func visiblePath(of node: Node) -> FilePath? {

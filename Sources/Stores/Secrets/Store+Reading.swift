@@ -78,11 +78,14 @@ extension Store {
     /// the one that its packets tell, which is found out once, else 0. Never prompts, never decrypts (rule 3 of the map).
     public func knownSize(of secret: FilePath, status: FileStatus) -> Int64 {
         if Self.isRecipientFile(secret) { return status.identity.size }
-        if let size = learned?.size(of: status.identity) { return size }
+        if let size = learnedSize(of: status) { return size }
         let (size, identity) = predictedSize(of: secret)
         if let identity { learned?.remember(size: size, of: identity, store: identifier) }
         return size
     }
+
+    /// The size of a secret whose ciphertext was open, or looked at, before; nil where it was not.
+    public func learnedSize(of status: FileStatus) -> Int64? { learned?.size(of: status.identity) }
 
     /// A ciphertext was replaced or removed: nothing need be known of it any more.
     public func forgetSize(of status: FileStatus) { learned?.forgetSize(of: status.identity) }
