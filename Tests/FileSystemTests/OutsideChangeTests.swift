@@ -192,6 +192,42 @@ import Testing
         }
     }
 
+    /// Somebody looks at it between the change and the save.
+    /// Holds:
+    /// - What is written to a secret that others replaced or removed on disk since it was opened is saved under its name.
+    @Test(arguments: ["cat", "mv", "rm", "mkdir"])
+    func whatIsWrittenBehindALookIsSaved(_ change: String) throws {
+        try Mounted.with { mounted in
+            let store = mounted.store
+            for (name, text) in [("d/a", "old"), ("d/other", "other")] { try store.insert(name, text) }
+            let file = mounted.folder.appending("d/a")
+            let writer = try FileDescriptor.open(file, .readWrite)
+            #expect(try mounted.bash("cat d/a") == "old")
+            switch change {
+            case "cat": try mounted.bash("cat \"$S/d/other.gpg\" >\"$S/d/a.gpg\"")
+            case "mv": try mounted.bash("mv \"$S/d/other.gpg\" \"$S/d/a.gpg\"")
+            case "rm": try mounted.bash("rm \"$S/d/a.gpg\"")
+            default: try mounted.bash("mkdir \"$S/d/a\"; mv \"$S/d/other.gpg\" \"$S/d/a\"")
+            }
+            let looked = try mounted.run("sleep 0.1; ls -l d; cat d/a")
+            #expect(looked.output.hasSuffix("other") == ["cat", "mv"].contains(change), "\(looked)")
+            _ = try writer.writeAll("new".utf8)
+            try writer.close()
+            let names = try mounted.names(in: "d").filter { $0.hasPrefix("a") }
+            let texts = try names.filter { $0 != "a" || change != "mkdir" }.map {
+                try mounted.read("d/" + $0)
+            }
+            switch change {
+            case "cat", "mv": #expect(texts.sorted() == ["new", "other"] && names.contains("a"), "\(names)")
+            case "rm": #expect(names == ["a"] && texts == ["new"])
+            default:
+                #expect(texts.contains("new") && names.contains("a"), "\(names) \(texts)")
+                #expect(try mounted.read("d/a/other") == "other")
+            }
+            try mounted.waitUntilCommitted()
+        }
+    }
+
     /// A ciphertext that only got another link or mode is the same: what is being edited is no conflict with it.
     @Test func whatOnlyGotALinkIsReadOn() throws {
         try Mounted.with { mounted in

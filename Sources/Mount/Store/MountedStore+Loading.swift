@@ -42,14 +42,16 @@ extension MountedStore {
     /// Makes sure that the content of an open secret is in memory and is what lies on disk, unless it has unsaved
     /// edits, as far as `permit` goes; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
     /// `caller` ends the wait with EINTR.
+    /// - Parameter wasJustLookedUp: whether its name was, when the open began.
     func load(
         _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit, onlyReads: Bool = false,
-        attempt: Int = 1, then body: @escaping @Sendable (Result<Void, Errno>) -> Void
+        wasJustLookedUp: Bool = false, attempt: Int = 1,
+        then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let decryption: SharedDecryption
         var isAsked = false
         do throws(Errno) {
-            switch try loadingStep(node, file, permit, onlyReads) {
+            switch try loadingStep(node, file, permit, onlyReads, wasJustLookedUp) {
             case .done: return body(.success(()))
             case .outdated: return body(.failure(.staleNFSFileHandle))
             case .wait(let running): decryption = running
@@ -77,7 +79,8 @@ extension MountedStore {
             // Where stat(2) goes on telling of another file than was read there is no end.
             guard attempt < 64 else { return body(.failure(.resourceTemporarilyUnavailable)) }
             self.load(
-                node, file, caller, permit, onlyReads: onlyReads, attempt: attempt + 1, then: body)
+                node, file, caller, permit, onlyReads: onlyReads, wasJustLookedUp: wasJustLookedUp,
+                attempt: attempt + 1, then: body)
         }
     }
 
@@ -126,11 +129,10 @@ extension MountedStore {
     }
 
     private func loadingStep(
-        _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool
+        _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool, _ wasJustLookedUp: Bool
     ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
         let isNamed = tree.backingPath(of: node) != nil
-        let wasJustLookedUp = node.wasJustLookedUp
         let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
             if let step = state.loadedStep(disk, mayBeOutdated: wasJustLookedUp, mayBeGone: onlyReads) {
                 return holds(permit) ? step : nil
@@ -141,7 +143,7 @@ extension MountedStore {
                 throw isNamed ? .noSuchFileOrDirectory : .staleNFSFileHandle
             }
             if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
-            let decryption = SharedDecryption(mayPrompt: true)
+            let decryption = SharedDecryption(of: disk, mayPrompt: true)
             state.decryption = decryption
             // Under the lock, so that who locks the store waits for it.
             runningDecryptions.withLock { $0 += 1 }

@@ -67,7 +67,7 @@ extension MountedStore {
             guard known.isOnlyInMemory else {
                 // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
                 if known.kind != .directory || !hasUnsavedBelow(known) && !tree.hasWriter(below: known) {
-                    tree.detach(known)
+                    loseName(known)
                 }
                 throw .noSuchFileOrDirectory
             }
@@ -159,19 +159,21 @@ extension MountedStore {
     private func hasOutdatedReaders(_ node: Node, _ status: FileStatus) -> Bool {
         guard let file = node.secret else { return false }
         return file.state.withLock { state in
-            guard state.handles > 0, state.isLoaded, !state.isDirty, let base = state.base else {
-                return false
-            }
-            return !status.isUnchanged(since: base)
+            guard state.handles > 0, !state.isDirty else { return false }
+            // Who opened it before gets what is being decrypted, and who opens it now what lies there now.
+            let base = state.isLoaded ? state.base : state.decryption?.ciphertext
+            return base.map { !status.isUnchanged(since: $0) } ?? false
         }
     }
 
     /// Whether a node is the file on disk that its visible name stands for: that may have become another one, as `x.gpg`
     /// is `x.gpg.gpg` or `x.gpg`, by what else is there.
     private func backs(_ node: Node, _ found: Name, _ visible: Name) -> Bool {
-        let backing = tree.backingName(of: node)
+        // Its visible name is the one that it was found by.
+        guard let backing = tree.place(of: node)?.backing else { return false }
+        if backing == (found == visible ? .same : .suffixed) { return true }
         // What is not saved yet goes to where it was read, though somebody has removed that.
-        return backing == found || backing == visible && node.isOnlyInMemory
+        return backing == .same && node.isOnlyInMemory
     }
 
     /// Something else now lies on disk under a node's visible name. A file that is still there, and a secret that is not
@@ -182,7 +184,7 @@ extension MountedStore {
             node.isOnlyInMemory
                 || backing != tree.visiblePath(of: node)?.lastComponent && backing != found.name
         else {
-            tree.detach(node)
+            loseName(node)
             return
         }
         tree.move(node, to: parent, name: backing, backing: backing)

@@ -100,6 +100,8 @@ extension MountedStore {
         _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ note: ReadNote
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
+        // A passphrase may take a minute.
+        let wasJustLookedUp = node.wasJustLookedUp
         @Sendable func refuse(_ error: Errno, _ note: ReadNote?) {
             endHandle(node, file)
             if error == .permissionDenied, lock.isLocked { note?.refusedByLock() } else { note?.read() }
@@ -109,7 +111,9 @@ extension MountedStore {
             switch permission {
             case .failure(let error): refuse(error, note)
             case .success(let permit):
-                self.load(node, file, caller, permit, onlyReads: !flags.isWritable) { result in
+                self.load(
+                    node, file, caller, permit, onlyReads: !flags.isWritable, wasJustLookedUp: wasJustLookedUp
+                ) { result in
                     if case .failure(let error) = result { return refuse(error, note) }
                     self.judgeAgain(node, flags, caller, note) { judged in
                         let note: ReadNote

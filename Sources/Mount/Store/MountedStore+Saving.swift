@@ -60,6 +60,7 @@ extension MountedStore {
         // Renamed while it was encrypted: other recipients may apply there.
         for _ in 0..<16 {
             guard let path = tree.backingPath(of: node) else {
+                if try takeNameBack(node, file) { continue }
                 file.state.withLock { $0.abandonEdits() }
                 return
             }
@@ -209,7 +210,8 @@ extension MountedStore {
         return isOurs(disk, at: path, file)
     }
 
-    private func freeConflictPath(beside path: FilePath) throws(Errno) -> FilePath {
+    /// A name for another version of a secret that nothing has.
+    func freeConflictPath(beside path: FilePath) throws(Errno) -> FilePath {
         for attempt in 0..<100 {
             let candidate = ConflictName.path(
                 beside: path, at: FileTime.now.seconds, attempt: attempt, isSecret: true)

@@ -39,6 +39,8 @@ final class SharedDecryption: Sendable {
 
     /// Ends the decryption when nobody waits any more.
     let cancellation = Cancellation()
+    /// The file as it was when this began; nil where it is of none.
+    let ciphertext: FileStatus?
     private let state = Mutex(State())
     private let start = ContinuousClock.now
     /// Whether it may open a prompt, and finishes when that is gone.
@@ -48,7 +50,10 @@ final class SharedDecryption: Sendable {
     private static let patience = 2.0
 
     /// - Parameter mayPrompt: what is begun finishes by itself soon after it was cancelled.
-    init(mayPrompt: Bool = false) { self.mayPrompt = mayPrompt }
+    init(of ciphertext: FileStatus? = nil, mayPrompt: Bool = false) {
+        self.ciphertext = ciphertext
+        self.mayPrompt = mayPrompt
+    }
 
     /// Ends the waits of all. Only the first outcome counts.
     func finish(_ outcome: Result<Void, StoreError>) {
