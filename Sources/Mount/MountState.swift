@@ -40,7 +40,7 @@ final class MountState: Sendable {
     func attributes(
         of node: Node, permissions: UInt16, links: UInt64 = 1, size: Int64 = 0, times: FileStatus? = nil
     ) -> Attributes {
-        node.toldSize.store(size, ordering: .releasing)
+        node.noteTold(size)
         let modified = times?.identity.modified ?? started
         return Attributes(
             inode: node.inode, kind: node.fileKind, permissions: permissions, linkCount: links,
@@ -58,7 +58,7 @@ final class MountState: Sendable {
 
     /// Before a file is open: the kernel ends a read where it takes the file to end.
     func correctSize(of node: Node, to size: Int64) {
-        if node.toldSize.load(ordering: .acquiring) != size { forgetAttributes(of: node) }
+        if node.mayBeTakenToHaveAnotherSize(than: size) { forgetAttributes(of: node) }
     }
 
     /// What the kernel was told of the attributes of a node is no longer so. It waits for nothing, so that a request of

@@ -54,7 +54,7 @@ extension TestHome {
         }
     }
 
-    /// Waits for something that gives no event, looking every 20 ms. A look that takes its time takes a third of it at most:
+    /// Waits for something that gives no event, looking every 20 ms. A look that takes long takes a third of the time at most:
     /// passdir waits where a git program runs, and may never see a quiet moment between looks by git.
     public func waitUntil(
         _ what: String, limit: Duration = .seconds(20), _ condition: () throws -> Bool

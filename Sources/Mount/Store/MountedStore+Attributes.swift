@@ -8,7 +8,12 @@ import SystemPackage
 extension MountedStore {
     /// stat(2): decrypts nothing and prompts for nothing.
     func attributes(of node: Node) throws(Errno) -> Attributes {
-        try attributes(of: node, known: nil)
+        do throws(Errno) {
+            return try attributes(of: node, known: nil)
+        } catch .noSuchFileOrDirectory {
+            // Something else may have the name, which the kernel looks up then.
+            throw .staleNFSFileHandle
+        }
     }
 
     /// What stat(2) tells of a node. `known` is what was just seen of it on disk. Decrypts nothing.

@@ -18,21 +18,23 @@ private enum LoadingStep {
 extension SecretFile.State {
     /// What is to be done with the content that is in memory, when `disk` lies on disk; nil where it has to be read.
     /// - Parameters:
-    ///   - mayBeOutdated: it was what the name stood for when the open that asks had begun.
+    ///   - seen: what the open that asks has seen there since it began: that is as right for it as what came later.
     ///   - mayBeGone: that open only reads, so that nothing is lost where the name is gone.
     fileprivate mutating func loadedStep(
-        _ disk: FileStatus?, mayBeOutdated: Bool = false, mayBeGone: Bool = false
+        _ disk: FileStatus?, seen: FileStatus? = nil, mayBeGone: Bool = false
     ) -> LoadingStep? {
         guard isLoaded else { return nil }
         if isDirty || isScratch { return .done }
+        if mayBeGone, let base, let seen, seen.isUnchanged(since: base) { return .done }
         guard let disk else {
-            // It has just been replaced or removed: whoever had found it before that gets what it was, as on a disk.
-            if handles > 1 || mayBeOutdated && mayBeGone { return .done }
+            // It has just been replaced or removed in the mount: whoever had found it before that gets what it was, as on a
+            // disk. On disk, others may have done so before that one came.
+            if lostPlace == nil, handles > 1 || mayBeGone { return .done }
             drop()
             return nil
         }
         if let base, disk.isUnchanged(since: base) { return .done }
-        if handles > 1 { return mayBeOutdated ? .done : .outdated }
+        if handles > 1 { return .outdated }
         drop()
         return nil
     }
@@ -42,16 +44,15 @@ extension MountedStore {
     /// Makes sure that the content of an open secret is in memory and is what lies on disk, unless it has unsaved
     /// edits, as far as `permit` goes; then `body` runs, once: at once, or on another thread when the decryption has ended. The interruption of
     /// `caller` ends the wait with EINTR.
-    /// - Parameter wasJustLookedUp: whether its name was, when the open began.
     func load(
         _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit, onlyReads: Bool = false,
-        wasJustLookedUp: Bool = false, attempt: Int = 1,
+        seen: FileStatus? = nil, attempt: Int = 1,
         then body: @escaping @Sendable (Result<Void, Errno>) -> Void
     ) {
         let decryption: SharedDecryption
         var isAsked = false
         do throws(Errno) {
-            switch try loadingStep(node, file, permit, onlyReads, wasJustLookedUp) {
+            switch try loadingStep(node, file, permit, onlyReads, seen) {
             case .done: return body(.success(()))
             case .outdated: return body(.failure(.staleNFSFileHandle))
             case .wait(let running): decryption = running
@@ -79,7 +80,7 @@ extension MountedStore {
             // Where stat(2) goes on telling of another file than was read there is no end.
             guard attempt < 64 else { return body(.failure(.resourceTemporarilyUnavailable)) }
             self.load(
-                node, file, caller, permit, onlyReads: onlyReads, wasJustLookedUp: wasJustLookedUp,
+                node, file, caller, permit, onlyReads: onlyReads, seen: decryption.ciphertext,
                 attempt: attempt + 1, then: body)
         }
     }
@@ -129,12 +130,12 @@ extension MountedStore {
     }
 
     private func loadingStep(
-        _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool, _ wasJustLookedUp: Bool
+        _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool, _ seen: FileStatus?
     ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
         let isNamed = tree.backingPath(of: node) != nil
         let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
-            if let step = state.loadedStep(disk, mayBeOutdated: wasJustLookedUp, mayBeGone: onlyReads) {
+            if let step = state.loadedStep(disk, seen: seen, mayBeGone: onlyReads) {
                 return holds(permit) ? step : nil
             }
             guard holds(permit, forDecryption: true) else { return nil }
@@ -142,7 +143,12 @@ extension MountedStore {
                 // Without a name here, another file may have it: the kernel looks it up again.
                 throw isNamed ? .noSuchFileOrDirectory : .staleNFSFileHandle
             }
-            if let decryption = state.decryption, !decryption.isAbandoned { return .wait(decryption) }
+            if let decryption = state.decryption, !decryption.isAbandoned {
+                if let disk, let awaited = decryption.ciphertext, !disk.isUnchanged(since: awaited) {
+                    return .outdated
+                }
+                return .wait(decryption)
+            }
             let decryption = SharedDecryption(of: disk, mayPrompt: true)
             state.decryption = decryption
             // Under the lock, so that who locks the store waits for it.

@@ -19,12 +19,6 @@ extension MountedStore {
         return { name in try? self.lookup(name, in: folder, (path, opened)) }
     }
 
-    /// The kernel goes on with a name for a moment, and each open checks it (`checkName`). One that is refused is looked up
-    /// once more, and then it must be answered: while others replace secrets, each open has a look-up of its own.
-    private var isReplacedByOthers: Bool {
-        MonotonicTime.nanoseconds &- lastStaleOpen.load(ordering: .relaxed) < 1_000_000_000
-    }
-
     /// - Parameter listed: the folder, where it is open already.
     private func lookup(
         _ name: Name, in folder: Node, _ listed: (path: FilePath, folder: OpenFolder)?
@@ -33,16 +27,11 @@ extension MountedStore {
             // It may lie at another path by now, with another folder in its place.
             try find(name, in: place, listed?.path == place.path ? listed?.folder : nil)
         }
-        let isFolder = node.kind == .directory
-        let isForOneOpen = !isFolder && isReplacedByOthers
-        // No open has begun with what is listed.
-        if isForOneOpen, listed == nil { node.noteLookup() }
         do {
             let attributes = try attributes(of: node, known: status)
-            let timeout = isFolder || status != nil && isSettled(node) ? MountState.timeout : 0
+            let timeout = node.kind == .directory || status != nil && isSettled(node) ? MountState.timeout : 0
             return Entry(
-                inode: node.inode, attributes: attributes, attributeTimeout: timeout,
-                entryTimeout: isForOneOpen ? 0 : timeout)
+                inode: node.inode, attributes: attributes, attributeTimeout: timeout, entryTimeout: timeout)
         } catch {
             tree.forget(node.inode, count: 1)
             throw error
@@ -115,10 +104,11 @@ extension MountedStore {
         guard node.fileKind == .regular, !node.isOnlyInMemory, try statusByName(of: node) == nil else {
             return
         }
-        // What was unlinked and is open still is opened again through /proc. Of anything else another file has the name.
-        // Whoever has just found it, and meets a rename that takes the name, reads what it had found, as on a disk.
+        // What was unlinked and is open still is opened again through /proc. Whoever has just found it, and meets a rename that
+        // takes the name, reads what it had found, as on a disk. After what others did on disk the kernel may go on with the
+        // name, and looks it up again.
         let isServed = node.secret?.state.withLock {
-            $0.handles > 0 || onlyReads && $0.isLoaded && node.wasJustLookedUp
+            $0.lostPlace == nil && ($0.handles > 0 || onlyReads && $0.isLoaded)
         }
         if isServed != true { throw .staleNFSFileHandle }
     }

@@ -9,7 +9,7 @@ extension MountedStore {
     /// Takes a node's name away, as others did on disk. Under the namespace lock.
     func loseName(_ node: Node) {
         if let file = node.secret, let place = tree.place(of: node) {
-            file.state.withLock { if $0.handles > 0 { $0.lostPlace = place } }
+            file.state.withLock { $0.lostPlace = place }
         }
         tree.detach(node)
     }

@@ -9,25 +9,6 @@ import SystemPackage
 
 extension MountedStore {
     func open(_ node: Node, flags: OpenFlags, for caller: Caller) throws(Errno) -> Reply<any OpenFile> {
-        do throws(Errno) {
-            return try opened(node, flags, caller).map { [self] in
-                if case .failure(let error) = $0 { noteRefusal(error) }
-                return $0
-            }
-        } catch {
-            noteRefusal(error)
-            throw error
-        }
-    }
-
-    private func noteRefusal(_ error: Errno) {
-        guard error == .staleNFSFileHandle else { return }
-        lastStaleOpen.store(MonotonicTime.nanoseconds, ordering: .relaxed)
-    }
-
-    private func opened(
-        _ node: Node, _ flags: OpenFlags, _ caller: Caller
-    ) throws(Errno) -> Reply<any OpenFile> {
         try checkName(of: node, onlyReads: !flags.isWritable && !flags.truncates)
         switch node.kind {
         case .root, .directory: throw .isDirectory
@@ -100,8 +81,6 @@ extension MountedStore {
         _ node: Node, _ file: SecretFile, _ flags: OpenFlags, _ caller: Caller, _ note: ReadNote
     ) -> PendingReply<any OpenFile> {
         let reply = PendingReply<any OpenFile>()
-        // A passphrase may take a minute.
-        let wasJustLookedUp = node.wasJustLookedUp
         @Sendable func refuse(_ error: Errno, _ note: ReadNote?) {
             endHandle(node, file)
             if error == .permissionDenied, lock.isLocked { note?.refusedByLock() } else { note?.read() }
@@ -111,9 +90,7 @@ extension MountedStore {
             switch permission {
             case .failure(let error): refuse(error, note)
             case .success(let permit):
-                self.load(
-                    node, file, caller, permit, onlyReads: !flags.isWritable, wasJustLookedUp: wasJustLookedUp
-                ) { result in
+                self.load(node, file, caller, permit, onlyReads: !flags.isWritable) { result in
                     if case .failure(let error) = result { return refuse(error, note) }
                     self.judgeAgain(node, flags, caller, note) { judged in
                         let note: ReadNote

@@ -40,10 +40,6 @@ final class MountedStore: Subtree {
     /// Whose change of the list of a folder was judged last.
     let judgedLists = Mutex<[FilePath: JudgedList]>([:])
 
-    /// When an open was last refused because its name stands for another file by now, in nanoseconds of the monotonic
-    /// clock.
-    let lastStaleOpen = Atomic<UInt64>(0)
-
     /// Whether anything of it may be read.
     let lock: StoreLock
     /// The question whether it may be read again, while a person is asked.

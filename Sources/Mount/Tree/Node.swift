@@ -47,10 +47,10 @@ final class Node: Sendable {
     /// What it stands for, of what a history holds.
     let past: PastItem?
     private let slot: Mutex<Slot>
-    /// When the kernel last looked its name up for one open, in nanoseconds of the monotonic clock.
-    private let lastLookup = Atomic<UInt64>(0)
     /// The size that was last told of it.
     let toldSize = Atomic<Int64>(-1)
+    /// When another size was told of it than before, in nanoseconds of the monotonic clock.
+    private let lastOtherSize = Atomic<UInt64>(0)
     // Unsafe because the compiler cannot see it: only Tree touches it, and only under its lock.
     nonisolated(unsafe) var record = Record()
 
@@ -65,17 +65,21 @@ final class Node: Sendable {
         slot = Mutex(Slot(file: file))
     }
 
-    /// The kernel looks its name up now, for one open.
-    func noteLookup() { lastLookup.store(MonotonicTime.nanoseconds, ordering: .relaxed) }
-
-    /// Whether its name was looked up so lately that an open which goes on from there had begun before: others may have put
-    /// another file in its place since, and what the name stood for is as right as that. The kernel looks up only twice.
-    var wasJustLookedUp: Bool {
-        MonotonicTime.nanoseconds &- lastLookup.load(ordering: .relaxed) < Self.lookupLasts
+    /// A size is told of it.
+    func noteTold(_ size: Int64) {
+        let last = toldSize.exchange(size, ordering: .acquiringAndReleasing)
+        if last != size, last >= 0 { lastOtherSize.store(MonotonicTime.nanoseconds, ordering: .releasing) }
     }
 
-    /// Longer than the kernel takes from a look-up to its open.
-    private static let lookupLasts: UInt64 = 50_000_000
+    /// Whether the kernel may take it to have another size. Of two answers that cross each other it keeps the one that it came to
+    /// first, which need not be the later one.
+    func mayBeTakenToHaveAnotherSize(than size: Int64) -> Bool {
+        toldSize.load(ordering: .acquiring) != size
+            || MonotonicTime.nanoseconds &- lastOtherSize.load(ordering: .acquiring) < Self.crossingLasts
+    }
+
+    /// Longer than an answer takes until the kernel goes on with it, in nanoseconds.
+    private static let crossingLasts: UInt64 = 1_000_000_000
 
     /// The content, when somebody uses it.
     var secret: SecretFile? {

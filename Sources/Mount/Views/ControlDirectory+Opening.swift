@@ -135,7 +135,7 @@ extension ControlDirectory {
             throw store.noteLocked(secret)
         }
         mount.correctSize(of: node, to: file.size)
-        node.toldSize.store(file.size, ordering: .releasing)
+        node.noteTold(file.size)
         return file
     }
 

@@ -148,7 +148,7 @@ private final class Rendering: Sendable {
             if (time.seconds, time.nanoseconds) > (modified.seconds, modified.nanoseconds) { modified = time }
         }
         mount.correctSize(of: node, to: opened.size)
-        node.toldSize.store(opened.size, ordering: .releasing)
+        node.noteTold(opened.size)
         note(.success(RenderedTemplates.Made(size: opened.size, modified: modified)))
         guard made.delay > 0 else { return give(.success(opened)) }
         mount.background.asyncAfter(deadline: .now() + made.delay) { self.give(.success(opened)) }

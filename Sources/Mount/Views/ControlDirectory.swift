@@ -223,7 +223,7 @@ final class ControlDirectory: ReadOnlySubtree {
         let make = { @Sendable in
             let file = PlainFile(bytes: Array(note.text().utf8))
             mount.correctSize(of: node, to: file.size)
-            node.toldSize.store(file.size, ordering: .releasing)
+            node.noteTold(file.size)
             return file
         }
         guard note.takesTime else { return .now(make()) }

@@ -138,6 +138,6 @@ extension PastDirectory {
     /// The size is exact from now on.
     private func noteSize(_ size: Int64, of node: Node) {
         mount.correctSize(of: node, to: size)
-        node.toldSize.store(size, ordering: .releasing)
+        node.noteTold(size)
     }
 }
