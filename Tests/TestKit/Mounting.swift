@@ -65,7 +65,8 @@ extension TestHome {
             if try condition() { return }
             let end = ContinuousClock.now
             guard end < deadline else { throw TestFailure("waited in vain: \(what)") }
-            usleep(UInt32(min(max((end - start) * 2, .milliseconds(20)), .milliseconds(500)) / .microseconds(1)))
+            usleep(
+                UInt32(min(max((end - start) * 2, .milliseconds(20)), .milliseconds(500)) / .microseconds(1)))
         }
     }
 }
