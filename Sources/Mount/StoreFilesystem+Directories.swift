@@ -63,9 +63,8 @@ extension StoreFilesystem {
         let (node, subtree) = try find(inode)
         let lookup = subtree.listedLookups(in: node)
         try readDirectory(inode, handle: handle, offset: offset) { listed, next in
-            guard listed.name != Name("."), listed.name != Name(".."), let entry = lookup(listed.name) else {
-                return add(listed, nil, next)
-            }
+            // `ownNames` are the first two.
+            guard next > 2, let entry = lookup(listed.name) else { return add(listed, nil, next) }
             if add(listed, entry, next) { return true }
             forget(entry.inode, count: 1)
             return false

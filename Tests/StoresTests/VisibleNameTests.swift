@@ -34,7 +34,7 @@ import Testing
     @Test func everyEntryHasOneNameAndTheNameLeadsBack() throws {
         try inEveryFolder { folder, entries in
             let root = try Root(path: folder)
-            let shown = VisibleName.visible(entries, in: FilePath()) { _ in false }
+            let shown = VisibleName.visible(entries) { _ in false }
             #expect(
                 shown.count == entries.count && Set(shown.map(\.name)).count == entries.count, "\(entries)")
             for entry in entries {

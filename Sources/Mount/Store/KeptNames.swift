@@ -13,6 +13,11 @@ final class KeptNames: Sendable {
         paths.withLock { $0.contains(path) }
     }
 
+    /// As above, of a file in a folder. There are hardly ever any: a path is put together for nobody.
+    func include(_ name: FilePath.Component, in folder: FilePath) -> Bool {
+        paths.withLock { !$0.isEmpty && $0.contains(folder.appending(name)) }
+    }
+
     func add(_ path: FilePath) {
         paths.withLock { _ = $0.insert(path) }
     }

@@ -10,8 +10,8 @@ extension MountedStore {
     func attributes(of node: Node) throws(Errno) -> Attributes {
         do throws(Errno) {
             return try attributes(of: node, known: nil)
-        } catch .noSuchFileOrDirectory {
-            // Something else may have the name, which the kernel looks up then.
+        } catch .noSuchFileOrDirectory where node.fileKind == .regular {
+            // Another file may have the name by now: the kernel looks it up then.
             throw .staleNFSFileHandle
         }
     }

@@ -9,7 +9,9 @@ extension MountedStore {
         var inMemory = tree.pinnedChildren(of: folder).filter(\.node.isOnlyInMemory)
         let hasParked = !parked.isEmpty
         var listing: [ListedEntry] = []
-        for entry in VisibleName.visible(try root.entries(of: path), in: path, keeping: kept.include) {
+        for entry in VisibleName.visible(
+            try root.entries(of: path), keeping: { kept.include($0, in: path) })
+        {
             if hasParked, try resolve(entry.name, in: path) == nil { continue }
             inMemory.removeAll { $0.name == entry.name }
             listing.append(

@@ -54,10 +54,12 @@ extension MountedStore {
             guard let known else { throw name.byteCount > 251 ? .fileNameTooLong : .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
-                // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
-                if known.kind != .directory || !hasUnsavedBelow(known) && !tree.hasWriter(below: known) {
-                    loseName(known)
-                }
+                // What is written, or not saved, there or below a folder keeps its path, to be saved there some day.
+                let isWritten =
+                    known.kind == .directory
+                    ? hasUnsavedBelow(known) || tree.hasWriter(below: known)
+                    : known.secret?.state.withLock { $0.writers > 0 } ?? false
+                if !isWritten { loseName(known) }
                 throw .noSuchFileOrDirectory
             }
             guard tree.countLookup(of: known) else { return try find(name, in: folder, opened) }
@@ -123,7 +125,7 @@ extension MountedStore {
         } catch .noSuchFileOrDirectory {
             return nil
         }
-        let found = try VisibleName.resolve(name, keeping: { kept.include(path.appending($0)) }) {
+        let found = try VisibleName.resolve(name, keeping: { kept.include($0, in: path) }) {
             name throws(Errno) in try folder.statusIfPresent(of: name)
         }
         guard let found else { return nil }

@@ -22,7 +22,7 @@ extension MountedStore {
     /// - Throws: `ESTALE` for a list of recipients. Whoever edited it has not seen what others made of it.
     func takeNameBack(_ node: Node, _ file: SecretFile) throws(StoreError) -> Bool {
         try namespace.withLock { _ throws(StoreError) in
-            if tree.place(of: node) != nil { return true }
+            if tree.backingPath(of: node) != nil { return true }
             guard let place = file.state.withLock({ $0.lostPlace }), let name = Name(bytes: place.name),
                 let folder = tree.backingPath(of: place.parent)
             else { return false }

@@ -123,11 +123,9 @@ public enum VisibleName {
 
     /// The visible names of a folder's entries, with what each is on disk: everything but what is `other`.
     public static func visible(
-        _ entries: [DirectoryEntry], in directory: FilePath, keeping isKeptPath: (FilePath) -> Bool
+        _ entries: [DirectoryEntry], keeping isKept: (FilePath.Component) -> Bool
     ) -> [(name: FilePath.Component, kind: EntryKind)] {
-        let names = visibleNames(of: entries.map { ($0.name, $0.kind) }) {
-            isKeptPath(directory.appending($0))
-        }
+        let names = visibleNames(of: entries.map { ($0.name, $0.kind) }, keeping: isKept)
         return zip(entries, names).compactMap { entry, name in name.map { ($0, entry.kind) } }
     }
 
