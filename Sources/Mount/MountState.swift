@@ -58,6 +58,12 @@ final class MountState: Sendable {
 
     /// Before a file is open: the kernel ends a read where it takes the file to end.
     func correctSize(of node: Node, to size: Int64) {
+        if node.toldSize.load(ordering: .acquiring) != size { forgetAttributes(of: node) }
+    }
+
+    /// As `correctSize`, once for each content: while the kernel asks for the size it must not be told to ask again, as it passes
+    /// over an answer to what it asked before.
+    func settleSize(of node: Node, to size: Int64) {
         if node.mayBeTakenToHaveAnotherSize(than: size) { forgetAttributes(of: node) }
     }
 

@@ -329,7 +329,8 @@ import Testing
             try home.succeed(["bash", "-c", "(passdir recipients add work/aws \(other) --yes)"])
             #expect(questions(home) == before + 1)
             #expect(access(list.string, F_OK) == 0)
-            #expect(try home.passdir("access", "log").output.contains("agreed  work/aws/.gpg-id"))
+            let log = try home.passdir("access", "log").output
+            #expect(log.contains("agreed  work/aws/.gpg-id"), "\(log)")
         }
     }
 
@@ -545,7 +546,7 @@ import Testing
         ("rule", ["passdir", "show", "work/key"], "signal", 130),
         ("unmounted", ["passdir", "show", "work/key"], "answer", 0),
         ("unmounted", ["passdir", "show", "work/key"], "signal", 130),
-        ("rule", ["passdir", "recipients", "add", "work", "b@example.org", "-y"], "signal", 1),
+        ("rule", ["passdir", "recipients", "add", "work", "b@example.org", "-y"], "signal", 130),
     ]
 
     /// Holds:
@@ -579,7 +580,7 @@ import Testing
             #expect(ended.exitCode == code, "\(ended)")
             #expect(ended.output.contains("MARK") == (code == 0), "\(ended)")
             if words.contains("recipients") {
-                #expect(ended.errors == "passdir: a signal ended the wait for an answer\n", "\(ended)")
+                #expect(ended.errors.isEmpty, "\(ended)")
                 #expect(try store.recipientKeyIDs(of: "key").count == 1)
             }
             if question != "unmounted" { try home.unmount() }

@@ -99,8 +99,7 @@ extension MountedStore {
     private func make(_ name: Name, in folder: FolderPlace) throws(Errno) -> Node {
         let isScratch = mount.scratchNames.match(name)
         let file = SecretFile(newAt: .now, isScratch: isScratch, scratchMemory: mount.scratchMemory)
-        // Somebody still writes to what others have removed on disk.
-        if let known = tree.child(name, of: folder.node) { loseName(known) }
+        try checkIsVacant(name, in: folder.node)
         guard !isScratch else {
             return tree.insert(.secret, name: name, backing: name, in: folder.node, file: file)
         }

@@ -8,15 +8,16 @@ extension MountedStore {
     func discardUnsaved(_ path: String?) -> [String] {
         var discarded: [String] = []
         for node in failedNodes {
-            guard let place = tree.visiblePath(of: node), path == nil || path == place.string,
-                let parent = tree.parent(of: node), let file = beginHandle(node, isOwn: true)
+            guard let place = tree.visiblePath(of: node) ?? tree.formerPath(of: node),
+                path == nil || path == place.string, let file = beginHandle(node, isOwn: true)
             else { continue }
+            let parent = tree.parent(of: node)
             switch discard(node, file, evenIfOpen: path == nil) {
             case .isOpen: break
             case .isOnDisk: discarded.append(place.string)
             case .isGone:
                 discarded.append(place.string)
-                guard let name = place.lastComponent.flatMap({ Name($0.string) }) else { break }
+                guard let parent, let name = place.lastComponent.flatMap({ Name($0.string) }) else { break }
                 mount.kernel.withLock { $0 }?.deleteEntry(
                     parent: parent.inode, child: node.inode, name: name)
             }

@@ -106,6 +106,7 @@ extension MountedStore {
             let target = self.relative(target, from: path)
             guard self.staysInside(target, from: path) else { throw .notPermitted }
             guard try self.isFree(name, in: place) else { throw .fileExists }
+            try checkIsVacant(name, in: folder)
             let found = self.place(of: target, in: path).flatMap { self.resolveTarget($0) }
             // A link that is called `.gpg` would be shown without it.
             let hasSuffix = name.strippingSuffix() != nil || found?.isToSecret == true
@@ -140,6 +141,7 @@ extension MountedStore {
         guard !target.contains(UInt8(ascii: "/")) else { throw .notPermitted }
         let node = try inNamespace(of: folder) { place throws(Errno) in
             guard try isFree(name, in: place) else { throw .fileExists }
+            try checkIsVacant(name, in: folder)
             let node = tree.insert(.memoryLink(target), name: name, backing: name, in: folder)
             tree.pin(node)
             return node

@@ -20,8 +20,9 @@ extension SecretFile.State {
     /// - Parameters:
     ///   - seen: what the open that asks has seen there since it began: that is as right for it as what came later.
     ///   - mayBeGone: that open only reads, so that nothing is lost where the name is gone.
+    ///   - isLost: the name was taken away by others on disk.
     fileprivate mutating func loadedStep(
-        _ disk: FileStatus?, seen: FileStatus? = nil, mayBeGone: Bool = false
+        _ disk: FileStatus?, seen: FileStatus? = nil, mayBeGone: Bool = false, isLost: Bool = false
     ) -> LoadingStep? {
         guard isLoaded else { return nil }
         if isDirty || isScratch { return .done }
@@ -29,7 +30,7 @@ extension SecretFile.State {
         guard let disk else {
             // It has just been replaced or removed in the mount: whoever had found it before that gets what it was, as on a
             // disk. On disk, others may have done so before that one came.
-            if lostPlace == nil, handles > 1 || mayBeGone { return .done }
+            if !isLost, handles > 1 || mayBeGone { return .done }
             drop()
             return nil
         }
@@ -120,7 +121,7 @@ extension MountedStore {
                 return true
             }
             guard isAllowed else { throw lockedError }
-            mount.correctSize(of: node, to: Int64(plaintext.bytes.count))
+            mount.settleSize(of: node, to: Int64(plaintext.bytes.count))
         } catch {
             switch error.code {
             case .openPGP(.noPinentry), .openPGP(.timedOut), .locked: throw .improperLink
@@ -134,8 +135,9 @@ extension MountedStore {
     ) throws(Errno) -> LoadingStep {
         let disk = try diskStatusIfNamed(node)
         let isNamed = tree.backingPath(of: node) != nil
+        let isLost = tree.lostPlace(of: node) != nil
         let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
-            if let step = state.loadedStep(disk, seen: seen, mayBeGone: onlyReads) {
+            if let step = state.loadedStep(disk, seen: seen, mayBeGone: onlyReads, isLost: isLost) {
                 return holds(permit) ? step : nil
             }
             guard holds(permit, forDecryption: true) else { return nil }
@@ -213,7 +215,7 @@ extension MountedStore {
             }
             guard isAllowed else { return .failure(lockedError) }
             // Its size is known now, which the packets may have told wrongly.
-            mount.correctSize(of: node, to: Int64(plaintext.bytes.count))
+            mount.settleSize(of: node, to: Int64(plaintext.bytes.count))
             return .success(())
         } catch {
             file.state.withLock { state in

@@ -54,12 +54,8 @@ extension MountedStore {
             guard let known else { throw name.byteCount > 251 ? .fileNameTooLong : .noSuchFileOrDirectory }
             // Not on disk: it is only in memory, or it was removed behind our back.
             guard known.isOnlyInMemory else {
-                // What is written, or not saved, there or below a folder keeps its path, to be saved there some day.
-                let isWritten =
-                    known.kind == .directory
-                    ? hasUnsavedBelow(known) || tree.hasWriter(below: known)
-                    : known.secret?.state.withLock { $0.writers > 0 } ?? false
-                if !isWritten { loseName(known) }
+                // What is not saved below a folder keeps its path, to be listed and to be saved there some day.
+                if known.kind != .directory || !hasTextBelow(known) { tree.lose(known) }
                 throw .noSuchFileOrDirectory
             }
             guard tree.countLookup(of: known) else { return try find(name, in: folder, opened) }
@@ -79,9 +75,17 @@ extension MountedStore {
         return (node, found.status)
     }
 
-    /// Whether a secret anywhere below a folder is newer than the disk.
-    private func hasUnsavedBelow(_ folder: Node) -> Bool {
-        dirtyNodes.contains { tree.isBelow($0, folder) }
+    /// Whether a secret anywhere below a folder is newer than the disk, or may be written to.
+    func hasTextBelow(_ folder: Node) -> Bool {
+        dirtyNodes.contains { tree.isBelow($0, folder) } || tree.hasWriter(below: folder)
+    }
+
+    /// Refuses to make what would take the place of a folder that others removed while something below it is still to be saved
+    /// there.
+    func checkIsVacant(_ name: Name, in folder: Node) throws(Errno) {
+        if let known = tree.child(name, of: folder), known.kind == .directory, hasTextBelow(known) {
+            throw .resourceBusy
+        }
     }
 
     /// The facts of the file on disk that a node's name stands for; nil where it has no name.
@@ -109,10 +113,8 @@ extension MountedStore {
         // What was unlinked and is open still is opened again through /proc. Whoever has just found it, and meets a rename that
         // takes the name, reads what it had found, as on a disk. After what others did on disk the kernel may go on with the
         // name, and looks it up again.
-        let isServed = node.secret?.state.withLock {
-            $0.lostPlace == nil && ($0.handles > 0 || onlyReads && $0.isLoaded)
-        }
-        if isServed != true { throw .staleNFSFileHandle }
+        let isServed = node.secret?.state.withLock { $0.handles > 0 || onlyReads && $0.isLoaded }
+        if isServed != true || tree.lostPlace(of: node) != nil { throw .staleNFSFileHandle }
     }
 
     /// What a name stands for on disk, but for what is parked.
@@ -176,7 +178,7 @@ extension MountedStore {
             node.isOnlyInMemory
                 || backing != tree.visiblePath(of: node)?.lastComponent && backing != found.name
         else {
-            loseName(node)
+            tree.lose(node)
             return
         }
         tree.move(node, to: parent, name: backing, backing: backing)

@@ -6,14 +6,6 @@ import SystemPackage
 /// Secrets that others replaced or removed on disk while a program has them open: what it still writes is saved under the
 /// name that it opened, as on a disk where the file is written in place.
 extension MountedStore {
-    /// Takes a node's name away, as others did on disk. Under the namespace lock.
-    func loseName(_ node: Node) {
-        if let file = node.secret, let place = tree.place(of: node) {
-            file.state.withLock { $0.lostPlace = place }
-        }
-        tree.detach(node)
-    }
-
     /// Gives a secret that was edited since the name that it has lost, or one beside it where something else than another
     /// version of it has that now. A version that others have put there gets the name beside it when this one is saved
     /// (`keepForeignVersion`).
@@ -23,7 +15,7 @@ extension MountedStore {
     func takeNameBack(_ node: Node, _ file: SecretFile) throws(StoreError) -> Bool {
         try namespace.withLock { _ throws(StoreError) in
             if tree.backingPath(of: node) != nil { return true }
-            guard let place = file.state.withLock({ $0.lostPlace }), let name = Name(bytes: place.name),
+            guard let place = tree.lostPlace(of: node), let name = Name(bytes: place.name),
                 let folder = tree.backingPath(of: place.parent)
             else { return false }
             let backing = place.backing == .suffixed ? name.appendingSuffix() : name
@@ -35,10 +27,11 @@ extension MountedStore {
                     "\(path) was replaced by another program while it was open: open it again.")
             }
             let other = tree.child(name, of: place.parent)
-            let found = try StoreError.wrapping("look at", path) { try resolve(name, in: folder) }
+            // Where that cannot be told, the save that follows says why.
+            let found = (try? resolve(name, in: folder)) ?? nil
             let isFree = found.map { $0.kind == .secret && $0.name == backing } ?? true
-            if isFree, other?.isOnlyInMemory != true {
-                if let other { loseName(other) }
+            if isFree, other.map({ $0.kind != .directory && !$0.isOnlyInMemory }) ?? true {
+                if let other { tree.lose(other) }
                 tree.move(node, to: place.parent, name: name, backing: backing)
             } else {
                 let beside = try StoreError.wrapping("keep another version of", path) {
@@ -48,7 +41,6 @@ extension MountedStore {
                 tree.move(
                     node, to: place.parent, name: backing.strippingSuffix() ?? backing, backing: backing)
             }
-            file.state.withLock { $0.lostPlace = nil }
             return true
         }
     }

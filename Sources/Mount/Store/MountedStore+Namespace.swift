@@ -90,7 +90,8 @@ extension MountedStore {
             let (node, _) = try self.find(name, in: place)
             defer { self.tree.forget(node.inode, count: 1) }
             guard node.kind == .directory else { throw .notDirectory }
-            guard !self.hasMemoryChildren(node) else { throw .directoryNotEmpty }
+            // Also where others removed it on disk while a program has it open for writing.
+            guard !self.hasMemoryChildren(node), !hasTextBelow(node) else { throw .directoryNotEmpty }
             let changed = try root.folder(holding: removed)
             try root.removeDirectory(removed)
             try self.keepName(besides: removed, shownAs: name)

@@ -10,6 +10,8 @@ extension MountedStore {
     /// failure the old ciphertext stays, the content stays in memory, and the failure is kept for `status`.
     func save(_ node: Node, _ file: SecretFile) throws(Errno) {
         do {
+            // First, so that whatever comes of it is told by its name.
+            if file.state.withLock({ $0.isDirty }) { _ = try takeNameBack(node, file) }
             try file.saving.withLock { _ throws(StoreError) in
                 try self.saveInTurn(node, file)
             }

@@ -56,7 +56,8 @@ extension MountedStore {
 
     /// Why and since when a secret is not saved; nil where no save of it failed.
     func unsaved(_ node: Node) -> UnsavedSecret? {
-        guard let path = tree.visiblePath(of: node), let failure = node.secret?.state.withLock({ $0.failure })
+        guard let path = tree.visiblePath(of: node) ?? tree.formerPath(of: node),
+            let failure = node.secret?.state.withLock({ $0.failure })
         else { return nil }
         return UnsavedSecret(
             store: store.name, path: path.string, message: failure.message, since: failure.since)
@@ -68,7 +69,7 @@ extension MountedStore {
             guard let file = node.secret, file.state.withLock({ $0.isDirty && $0.failure == nil }),
                 !isUnusedProbe(node, file)
             else { return nil }
-            return tree.visiblePath(of: node)?.string
+            return (tree.visiblePath(of: node) ?? tree.formerPath(of: node))?.string
         }
     }
 

@@ -43,8 +43,6 @@ final class SecretFile: Sendable {
         private(set) var wipes: UInt64 = 0
         /// Those of `handles` that no program has: saves that are tried again, and texts that are given up.
         var ownHandles = 0
-        /// Where it was shown until others replaced or removed it on disk; nil while it has a name.
-        var lostPlace: NodePlace?
         /// A decryption on its way.
         var decryption: SharedDecryption?
         /// Why the last save failed; nil when none did.

@@ -22,6 +22,12 @@ extension Tree {
         places(to: node).map { FilePath(joining: $0.map(\.name)) }
     }
 
+    /// As `visiblePath`, of a node that others took the name of on disk: the path that it had.
+    func formerPath(of node: Node) -> FilePath? {
+        guard let place = lostPlace(of: node), let name = Name(bytes: place.name) else { return nil }
+        return visiblePath(of: place.parent)?.appending(name)
+    }
+
     /// A node's visible path as text, behind the name of its store; nil where it has none.
     func visibleText(of node: Node, behind store: String) -> String? {
         places(to: node).map { places in

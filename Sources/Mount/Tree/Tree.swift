@@ -20,6 +20,8 @@ final class Tree: Sendable {
         var displaced: [ChildKey: InodeNumber] = [:]
         /// Nodes whose content is only in memory.
         var pinned: [InodeNumber: Int] = [:]
+        /// Where secrets that are in use were shown until others replaced or removed them on disk. Their folders stay.
+        var lost: [InodeNumber: NodePlace] = [:]
         /// How often a node has lost a name.
         var renames: UInt64 = 0
     }
@@ -77,6 +79,11 @@ final class Tree: Sendable {
                 state.unlink(child)
                 state.link(child, NodePlace(parent: node, name: old.name, backing: old.backing))
             }
+            for (inode, old) in state.lost where old.parent === concealed {
+                state.lost[inode] = NodePlace(parent: node, name: old.name, backing: old.backing)
+                concealed.record.children -= 1
+                node.record.children += 1
+            }
             state.unlink(concealed)
         }
     }
@@ -110,11 +117,11 @@ final class Tree: Sendable {
         }
     }
 
-    /// Whether a node lies in a folder or in one of its folders.
+    /// Whether a node lies in a folder or in one of its folders, or did so until others took its name away on disk.
     func isBelow(_ node: Node, _ folder: Node) -> Bool {
-        state.withLock { _ in
+        state.withLock { state in
             var node = node
-            while let place = node.record.place {
+            while let place = node.record.place ?? state.lost[node.inode] {
                 node = place.parent
                 if node === folder { return true }
             }
@@ -171,7 +178,7 @@ final class Tree: Sendable {
     ) -> Node {
         state.withLock { state in
             let place = NodePlace(parent: parent, name: name, backing: backing)
-            if let old = state.child(place) { state.unlink(old) }
+            if let old = state.child(place) { state.lose(old) }
             let node = Node(
                 inode: state.freeNumber(place), kind: kind, subtree: subtree ?? parent.subtree, file: file,
                 past: past)
@@ -221,6 +228,17 @@ final class Tree: Sendable {
         state.withLock { $0.unlink(node) }
     }
 
+    /// As `detach`, because others did so on disk: what a program still writes to it is to be saved there.
+    func lose(_ node: Node) {
+        state.withLock { $0.lose(node) }
+    }
+
+    /// Where a node was shown until others replaced or removed it on disk; nil while it has a name, and where it lost that
+    /// in the mount.
+    func lostPlace(of node: Node) -> NodePlace? {
+        state.withLock { node.record.place == nil ? $0.lost[node.inode] : nil }
+    }
+
     /// Gives a node another name, in place of any other node there.
     func move(_ node: Node, to parent: Node, name: Name, backing: Name) {
         state.withLock { state in
@@ -266,6 +284,7 @@ extension Tree.State {
     }
 
     fileprivate mutating func link(_ node: Node, _ place: NodePlace) {
+        forgetLost(node)
         node.record.place = place
         place.parent.record.children += 1
         if node.inode != InodeHash.of(place.name, in: place.parent.inode) {
@@ -283,11 +302,26 @@ extension Tree.State {
         removeIfUnused(place.parent)
     }
 
+    fileprivate mutating func lose(_ node: Node) {
+        if let place = node.record.place, node.secret != nil {
+            lost[node.inode] = place
+            place.parent.record.children += 1
+        }
+        unlink(node)
+    }
+
+    private mutating func forgetLost(_ node: Node) {
+        guard let place = lost.removeValue(forKey: node.inode) else { return }
+        place.parent.record.children -= 1
+        removeIfUnused(place.parent)
+    }
+
     fileprivate mutating func removeIfUnused(_ node: Node) {
         guard node.record.lookups == 0, node.record.children == 0, pinned[node.inode] == nil,
             node.inode != .root
         else { return }
         nodes[node.inode] = nil
         unlink(node)
+        forgetLost(node)
     }
 }
