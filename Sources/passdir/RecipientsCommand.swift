@@ -92,11 +92,12 @@ struct ChangeOptions: ParsableArguments {
         let planned = try sharing.plan(edit, at: path, for: dryRun ? .reading : .writing)
         UnsavedLists.tell(sharing, at: path)
         let change = planned.change
+        var judged: Sharing.Judged?
         if !dryRun, !planned.isEmpty {
             // Where nobody is asked, all that is refused is refused before a word is said of what would change.
             let isAsked = !yes && Confirmation.isPossible
             let isRefused = !planned.foreign.isEmpty || change.locksOut && !lockMeOut
-            try sharing.check(
+            judged = try sharing.check(
                 planned,
                 consent: isAsked || !yes && !isRefused ? nil : ChangeConsent(isLockedOut: lockMeOut),
                 skipsUnreadable: skipUnreadable)
@@ -127,10 +128,10 @@ struct ChangeOptions: ParsableArguments {
         }
         if dryRun { return }
         let consent = try self.consent(to: planned)
-        let outcome = try Work.run { cancellation, progress in
+        let outcome = try Work.run { [judged] cancellation, progress in
             try sharing.make(
-                planned, consent: consent, skipsUnreadable: skipUnreadable, cancellation: cancellation,
-                progress: progress)
+                planned, consent: consent, skipsUnreadable: skipUnreadable, after: judged,
+                cancellation: cancellation, progress: progress)
         }
         sharing.retrySaves()
         Work.tell(outcome)

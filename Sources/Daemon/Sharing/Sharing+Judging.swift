@@ -12,7 +12,7 @@ extension Sharing {
     }
 
     /// A change of a folder's recipients that was judged.
-    public struct Judged {
+    public struct Judged: Sendable {
         let folder: FilePath
         /// The rules that it was judged by.
         let rules: String?

@@ -113,14 +113,16 @@ extension Sharing {
     }
 
     /// Whether a change can be made, by what is known before it: so that nothing is said of one that is refused.
-    /// - Parameter consent: nil: the user is still to be asked.
+    /// - Parameters:
+    ///   - consent: nil: the user is still to be asked.
+    ///   - former: what a check before this one returned; where the same rules are in force, nobody is asked anew.
     /// - Returns: what it was judged by.
     @discardableResult
     public func check(
-        _ planned: PlannedChange, consent: ChangeConsent?, skipsUnreadable: Bool
+        _ planned: PlannedChange, consent: ChangeConsent?, skipsUnreadable: Bool, after former: Judged? = nil
     ) throws(DaemonError) -> Judged {
         try checkUnlocked(planned.store)
-        let judged = try checkMayChange(planned.change.folder, planned.store)
+        let judged = try checkMayChange(planned.change.folder, planned.store, judgedBy: former?.rules)
         try DaemonError.wrapping {
             if let consent, planned.change.locksOut, !consent.isLockedOut {
                 throw StoreError(
@@ -138,10 +140,12 @@ extension Sharing {
     /// Makes a change; can be stopped, and then resumed or aborted. One that would leave everything as it is only is the
     /// agreement to what somebody else made of the list.
     public func make(
-        _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, cancellation: Cancellation,
+        _ planned: PlannedChange, consent: ChangeConsent, skipsUnreadable: Bool, after former: Judged? = nil,
+        cancellation: Cancellation,
         progress: @escaping @Sendable (Reencryption.Progress) -> Void
     ) throws(DaemonError) -> ChangeOutcome {
-        let judged = try check(planned, consent: consent, skipsUnreadable: skipsUnreadable)
+        let judged = try check(
+            planned, consent: consent, skipsUnreadable: skipsUnreadable, after: former)
         return try DaemonError.wrapping {
             let accepted = planned.named.union(consent.foreign)
             guard !planned.change.isEmpty else {
