@@ -28,9 +28,11 @@ extension SecretFile.State {
         if isDirty || isScratch { return .done }
         if mayBeGone, let base, let seen, seen.isUnchanged(since: base) { return .done }
         guard let disk else {
+            // On disk, others may have replaced or removed it before this open began. Who reads it goes on.
+            if isLost { return .outdated }
             // It has just been replaced or removed in the mount: whoever had found it before that gets what it was, as on a
-            // disk. On disk, others may have done so before that one came.
-            if !isLost, handles > 1 || mayBeGone { return .done }
+            // disk.
+            if handles > 1 || mayBeGone { return .done }
             drop()
             return nil
         }
