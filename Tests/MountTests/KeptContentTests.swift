@@ -44,15 +44,11 @@ import Testing
             #expect(try mount.read("work/s") == "one")
             let entry = try mount.look("work/s")
             try mount.rename("work/t", "work/s")
-            func open(_ flags: CInt) throws(Errno) -> TestFile {
-                let opened = try mount.value(
-                    try mount.filesystem.open(
-                        entry.inode, flags: OpenFlags(rawValue: flags), for: mount.caller))
-                return TestFile(mount: mount, inode: entry.inode, handle: opened.handle)
-            }
-            #expect(mount.failure { () throws(Errno) in _ = try open(O_RDWR) } == .staleNFSFileHandle)
+            #expect(
+                mount.failure { () throws(Errno) in _ = try mount.open(entry, O_RDWR) } == .staleNFSFileHandle
+            )
             // It gives the look-up back when it is released.
-            let reader = try open(O_RDONLY)
+            let reader = try mount.open(entry, O_RDONLY)
             #expect(try reader.text == "one")
             reader.release()
             #expect(try mount.read("work/s") == "two")
@@ -73,9 +69,7 @@ import Testing
             for _ in 0..<2 {
                 #expect(
                     mount.failure { () throws(Errno) in
-                        _ = try mount.value(
-                            try mount.filesystem.open(
-                                entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: mount.caller))
+                        _ = try mount.open(entry, O_RDONLY)
                     } == .staleNFSFileHandle)
                 #expect(try mount.read("work/s") == "t" && reader.text == "s")
             }
@@ -145,9 +139,7 @@ import Testing
             #expect(unlink(mount.disk("work/a.gpg").string) == 0)
             #expect(
                 mount.failure { () throws(Errno) in
-                    _ = try mount.value(
-                        try mount.filesystem.open(
-                            entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: mount.caller))
+                    _ = try mount.open(entry, O_RDONLY)
                 } == .noSuchFileOrDirectory)
             mount.forget(entry)
         }

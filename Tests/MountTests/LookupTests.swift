@@ -66,9 +66,7 @@ import Testing
             // Nobody has it any more, and it has no name: the kernel is to look the name up again.
             #expect(
                 mount.failure { () throws(Errno) in
-                    _ = try mount.value(
-                        try mount.filesystem.open(
-                            entry.inode, flags: OpenFlags(rawValue: O_RDONLY), for: mount.caller))
+                    _ = try mount.open(entry, O_RDONLY)
                 } == .staleNFSFileHandle)
             mount.forget(entry)
             mount.forget(other)

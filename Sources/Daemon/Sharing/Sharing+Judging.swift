@@ -1,4 +1,5 @@
 import Stores
+import System
 import SystemPackage
 
 /// Whether whoever has started a command may change recipients.
@@ -27,5 +28,30 @@ extension Sharing {
             folder: folder,
             rules: try CommandRead.checkMayChangeRecipients(
                 of: folder, ofStore: store.name, judgedBy: former, environment: environment))
+    }
+
+    /// Whether a change can be made, by what is known before it: so that nothing is said of one that is refused.
+    /// - Parameters:
+    ///   - consent: nil: the user is still to be asked.
+    ///   - former: what a check before this one returned; where the same rules are in force, nobody is asked anew.
+    /// - Returns: what it was judged by.
+    @discardableResult
+    public func check(
+        _ planned: PlannedChange, consent: ChangeConsent?, skipsUnreadable: Bool, after former: Judged? = nil
+    ) throws(DaemonError) -> Judged {
+        try checkUnlocked(planned.store)
+        let judged = try checkMayChange(planned.change.folder, planned.store, judgedBy: former?.rules)
+        try DaemonError.wrapping {
+            if let consent, planned.change.locksOut, !consent.isLockedOut {
+                throw StoreError(
+                    .badRecipientFile,
+                    "none of these keys is yours, so you could no longer read what is in \(planned.place): name "
+                        + "one of yours, or pass --lock-me-out.")
+            }
+            try Reencryption.check(
+                planned.change, in: planned.store,
+                accepting: consent.map { planned.named.union($0.foreign) }, skipsUnreadable: skipsUnreadable)
+        }
+        return judged
     }
 }

@@ -112,31 +112,6 @@ extension Sharing {
         return lines
     }
 
-    /// Whether a change can be made, by what is known before it: so that nothing is said of one that is refused.
-    /// - Parameters:
-    ///   - consent: nil: the user is still to be asked.
-    ///   - former: what a check before this one returned; where the same rules are in force, nobody is asked anew.
-    /// - Returns: what it was judged by.
-    @discardableResult
-    public func check(
-        _ planned: PlannedChange, consent: ChangeConsent?, skipsUnreadable: Bool, after former: Judged? = nil
-    ) throws(DaemonError) -> Judged {
-        try checkUnlocked(planned.store)
-        let judged = try checkMayChange(planned.change.folder, planned.store, judgedBy: former?.rules)
-        try DaemonError.wrapping {
-            if let consent, planned.change.locksOut, !consent.isLockedOut {
-                throw StoreError(
-                    .badRecipientFile,
-                    "none of these keys is yours, so you could no longer read what is in \(planned.place): name "
-                        + "one of yours, or pass --lock-me-out.")
-            }
-            try Reencryption.check(
-                planned.change, in: planned.store,
-                accepting: consent.map { planned.named.union($0.foreign) }, skipsUnreadable: skipsUnreadable)
-        }
-        return judged
-    }
-
     /// Makes a change; can be stopped, and then resumed or aborted. One that would leave everything as it is only is the
     /// agreement to what somebody else made of the list.
     public func make(

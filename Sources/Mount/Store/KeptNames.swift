@@ -13,7 +13,7 @@ final class KeptNames: Sendable {
         paths.withLock { $0.contains(path) }
     }
 
-    /// As above, of a file in a folder. There are hardly ever any: a path is put together for nobody.
+    /// As above, of a file in a folder. There are hardly ever any, so the path is built only where there are.
     func include(_ name: FilePath.Component, in folder: FilePath) -> Bool {
         paths.withLock { !$0.isEmpty && $0.contains(folder.appending(name)) }
     }

@@ -70,6 +70,13 @@ struct TestFile {
 }
 
 extension TestMount {
+    /// Opens what was looked up before, as the kernel does that goes on with it; its release gives the look-up back.
+    func open(_ entry: Entry, _ flags: Int32) throws(Errno) -> TestFile {
+        let opened = try value(
+            try filesystem.open(entry.inode, flags: OpenFlags(rawValue: flags), for: caller))
+        return TestFile(mount: self, inode: entry.inode, handle: opened.handle)
+    }
+
     /// Opens a file, or makes it with `O_CREAT`.
     func open(_ path: String, _ flags: Int32 = O_RDWR) throws(Errno) -> TestFile {
         let openFlags = OpenFlags(rawValue: flags & ~(O_CREAT))
@@ -80,9 +87,7 @@ extension TestMount {
                 throw .fileExists
             }
             do throws(Errno) {
-                let opened = try value(
-                    try filesystem.open(entry.inode, flags: openFlags, for: caller))
-                return TestFile(mount: self, inode: entry.inode, handle: opened.handle)
+                return try open(entry, openFlags.rawValue)
             } catch {
                 forget(entry)
                 throw error
