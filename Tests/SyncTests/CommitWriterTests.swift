@@ -80,8 +80,11 @@ import Testing
             let git = machine.path.appending(".git")
             _ = try CommitJournal(["a.gpg"], gitDirectory: git)
             try machine.git("add", "a.gpg")
-            try CommitWriter(state).mend(try #require(try state.ownRepository()))
-            #expect(state.withLock { Array($0.pending.paths) } == ["a.gpg"])
+            // A program that another test starts right now has the note's lock until it is executed.
+            try home.waitUntil("the note is taken up") {
+                try CommitWriter(state).mend(try #require(try state.ownRepository()))
+                return state.withLock { Array($0.pending.paths) } == ["a.gpg"]
+            }
             #expect(try machine.git("diff", "--cached", "--name-only") == "")
             #expect(access(git.appending("passdir-commit").string, F_OK) != 0)
         }

@@ -4,7 +4,7 @@ import Stores
 import SystemPackage
 
 /// What the versions of a secret are called: when the change was made, in UTC, and by which commit. Sorted by name they are
-/// sorted by time.
+/// sorted by time, to the second.
 enum VersionNames {
     /// The years that have four digits. A commit may claim any.
     private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
