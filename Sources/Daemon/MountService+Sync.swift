@@ -45,7 +45,8 @@ extension MountService {
                 name: store.name, error: complaints.isEmpty ? nil : complaints.joined(separator: " "),
                 chosen: result.chosen,
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
-                conflicts: store.conflicts, newConflicts: store.conflicts(after: before))
+                conflicts: store.conflicts, newConflicts: store.conflicts(after: before),
+                drift: store.committer?.driftSentence)
         }
             // Nobody would hear of it: the committer waits until the disk answers.
             + silent.map { store in

@@ -60,7 +60,8 @@ public struct UnmountedStores: Sendable {
             SyncReport(
                 name: store.name, error: result.complaint, chosen: result.chosen,
                 note: result.complaint == nil ? store.committer?.reasonForNoRemote : nil,
-                conflicts: store.conflicts, newConflicts: store.conflicts(after: 0))
+                conflicts: store.conflicts, newConflicts: store.conflicts(after: 0),
+                drift: store.committer?.driftSentence)
         }
     }
 }

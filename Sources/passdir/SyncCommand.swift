@@ -12,8 +12,9 @@ struct SyncCommand: ParsableCommand {
         abstract: "Commit, fetch, merge and push now.",
         discussion: """
             Returns when everything has succeeded or failed. Secrets changed on both sides are merged line by line. If both \
-            changed the same lines, the remote's version keeps the name and yours becomes NAME.conflict-HOST-DATE. The exit \
-            status is 1 if such a file was created or something failed. Works without a mount.
+            changed the same lines, the remote's version keeps the name and yours becomes NAME.conflict-HOST-DATE. Secrets \
+            that one machine saved before it heard of a change of recipients on another are named. The exit status is 1 if \
+            there are such secrets, a conflict was created or something failed. Works without a mount.
 
             Example: passdir sync work && echo all is safe
             """
@@ -37,7 +38,7 @@ struct SyncCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Print a JSON array of {name, error, chosen, conflicts, newConflicts}.",
+            "Print a JSON array of {name, error, chosen, conflicts, newConflicts, drift}.",
             discussion: "Includes a note if there is no remote."))
     var json = false
 
@@ -67,7 +68,8 @@ struct SyncCommand: ParsableCommand {
             reports = try UnmountedStores(environment: environment).synchronize(stores, choosing: choice)
         }
         show(reports)
-        if reports.contains(where: { $0.error != nil || !$0.newConflicts.isEmpty }) { throw ExitCode.failure }
+        let isAmiss = reports.contains { $0.error != nil || !$0.newConflicts.isEmpty || $0.drift != nil }
+        if isAmiss { throw ExitCode.failure }
     }
 
     private func show(_ reports: [SyncReport]) {
@@ -81,6 +83,7 @@ struct SyncCommand: ParsableCommand {
                 let rest = count == 0 ? "" : ", with \(count) conflict\(count == 1 ? "" : "s") to settle"
                 Output.notice("\(report.name): \(report.note ?? "in sync")\(rest)")
             }
+            if let drift = report.drift { StandardError.print("passdir: \(report.name): \(drift)") }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""
             StandardError.print(

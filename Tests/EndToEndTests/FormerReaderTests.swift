@@ -183,4 +183,43 @@ import Testing
             #expect(try readers(home)[bob.fingerprint]?.exposed == ["work/b"])
         }
     }
+
+    /// A save on a machine that has not heard of a removal yet: who syncs is told, and what to do, until that is done.
+    @Test func whoSyncsIsToldWhatAFormerReaderStillReads() throws {
+        try TestHome.guarded { home in
+            let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
+            let store = try home.makeStore("work", recipients: [ann, bob])
+            try store.insert("mail", "one\n")
+            try home.succeed([
+                "git", "clone", "-q", "--bare", store.path.string, home.path("work.git").string,
+            ])
+            try store.git("remote", "add", "origin", home.path("work.git").string)
+            try store.git("fetch", "-q")
+            try store.git("branch", "-q", "-u", "origin/main")
+            let other = home.path("other")
+            try home.succeed(["git", "clone", "-q", home.path("work.git").string, other.string])
+            try home.addStores([store])
+            try home.succeed(["passdir", "recipients", "remove", "work", bob.fingerprint, "--yes"])
+            try home.succeed(
+                ["pass", "insert", "-m", "late"], input: Array("two\n".utf8),
+                extra: ["PASSWORD_STORE_DIR": other.string])
+            // Merged there, so that here the branch only moves forward.
+            try home.succeed(["git", "pull", "-q", "--no-rebase"], in: other)
+            try home.succeed(["git", "push", "-q"], in: other)
+
+            let synced = try home.passdir("sync")
+            #expect(synced.exitCode == 1)
+            #expect(
+                synced.errors
+                    == "passdir: work: not encrypted to exactly its recipients since a merge: late; "
+                    + "passdir recipients check work --fix re-encrypts it\n")
+            #expect(
+                try home.passdir("sync", "--json").output.contains("\"drift\":\"not encrypted to exactly"))
+            #expect(try home.passdir("status").output.contains("since a merge: late;"))
+            try home.succeed(["passdir", "recipients", "check", "work", "--fix", "--yes"])
+            let again = try home.passdir("sync")
+            #expect(again.exitCode == 0 && again.errors.isEmpty, "\(again)")
+            #expect(try !home.passdir("status").output.contains("since a merge"))
+        }
+    }
 }

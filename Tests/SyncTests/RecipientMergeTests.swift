@@ -122,4 +122,59 @@ import Testing
             #expect(told.contains { $0.contains(expected) && $0.contains(".gpg-id") }, "\(told)")
         }
     }
+
+    /// What was saved before its machine heard of a change of recipients is told, whichever side merges.
+    enum Late: CaseIterable {
+        /// It comes from the remote; the change was made here.
+        case there
+        /// It was saved here; the change comes from the remote.
+        case here
+        /// So, and the change encrypted the same secret anew.
+        case hereAndThere
+    }
+
+    /// Holds:
+    /// - A secret that one machine saves before it has heard of a change of recipients on another is named by `status`, `sync` and a
+    ///   notification until it is encrypted anew.
+    @Test(arguments: Late.allCases) func whatIsEncryptedToFormerReadersIsTold(_ late: Late) async throws {
+        try await TestHome.with { home in
+            let notes = Mutex<[String]>([])
+            let (mine, other) = try await machines(home, trust: .always) {
+                $0.notify = { _, sentence in notes.withLock { $0.append(sentence) } }
+            }
+            let bob = try home.makeKey("bob@example.org")
+            try home.append(bob.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.save("a", Self.text)
+            try await other.commit()
+            try other.git("commit", "--quiet", "-am", "Bob reads.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            try mine.store.agree(to: mine.store.snapshot())
+            #expect(mine.committer.driftSentence == nil)
+
+            let (changing, saving) = late == .there ? (mine, other) : (other, mine)
+            let secret = late == .hereAndThere ? "a" : "late"
+            try saving.save(secret, late == .hereAndThere ? Self.text.replacing("five", with: "5") : "new\n")
+            try await saving.commit()
+            let list = changing.path.appending(".gpg-id")
+            try home.succeed(["sed", "-i", "/\(bob.fingerprint)/d", list.string])
+            try changing.save("a", Self.text)
+            try await changing.commit()
+            try changing.git("commit", "--quiet", "-am", "Bob does not.")
+            try other.git("push", "--quiet")
+
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(try mine.names == (secret == "a" ? ["a"] : ["a", "late"]))
+            let sentence = "not encrypted to exactly its recipients since a merge: \(secret); "
+            #expect(mine.committer.driftSentence?.hasPrefix(sentence) == true)
+            #expect(mine.committer.wholeStatus.notes.contains { $0.hasPrefix(sentence) })
+            let told = notes.withLock { $0 }.filter { $0.contains(sentence) }
+            #expect(told.count == 1, "\(told)")
+            // As another process sees it, and until it is encrypted anew.
+            #expect(DriftList(mine.store).review() == [FilePath(secret + ".gpg")])
+            try mine.save(secret, "newer\n")
+            #expect(mine.committer.driftSentence == nil)
+            #expect(DriftList(mine.store).review() == [])
+        }
+    }
 }

@@ -12,6 +12,9 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var conflicts: [String] = []
     /// The conflict files that were made meanwhile, likewise.
     public var newConflicts: [String] = []
+    /// Which secrets a merge has left encrypted to others than their recipients, and what to do; a sentence without a full
+    /// stop, nil where there are none.
+    public var drift: String?
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {
@@ -22,5 +25,6 @@ public struct SyncReport: Codable, Sendable, Equatable {
         try container.encodeIfPresent(note, forKey: .note)
         try container.encode(conflicts, forKey: .conflicts)
         try container.encode(newConflicts, forKey: .newConflicts)
+        try container.encode(drift, forKey: .drift)
     }
 }

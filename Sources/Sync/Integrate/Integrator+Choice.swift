@@ -45,7 +45,7 @@ extension Integrator {
                 try session.reopen()
                 if kept?.commit != ours { kept = (ours, try keep(ours, of: "ours", session)) }
                 if let kept, try follow(session, ours, theirs, commit) {
-                    await tellOfNewRecipients()
+                    await tellOfRecipients()
                     return told(
                         "now follows the remote; this store's own history is kept on the branch \(kept.branch)",
                         session)

@@ -15,18 +15,28 @@ extension Integrator {
         }
     }
 
-    /// Tells the user whom a merge has added to a `.gpg-id`.
-    nonisolated(nonsending) func tellOfNewRecipients() async {
-        let files = newRecipients
-        guard !files.isEmpty else { return }
-        newRecipients = []
+    /// Tells the user whom a merge has added to a `.gpg-id`, and which secrets it has left encrypted to others.
+    nonisolated(nonsending) func tellOfRecipients() async {
+        let (files, brought) = (newRecipients, brought)
+        guard !brought.isEmpty else { return }
+        (newRecipients, self.brought) = ([], [])
         let store = store
-        let sentences = await PosixThread.run(named: "recipients") { () -> [String] in
-            guard let snapshot = try? store.snapshot() else { return [] }
-            store.note(snapshot)
-            return snapshot.changes.filter { files.contains($0.file) }.compactMap { Self.sentence($0, store) }
+        let sentences = await PosixThread.run(named: "recipients") {
+            Self.sentences(onListsIn: files, store) + Self.sentences(onDriftIn: brought, store)
         }
         for sentence in sentences { options.notify(store.name, sentence) }
+    }
+
+    private static func sentences(onListsIn files: Set<FilePath>, _ store: Store) -> [String] {
+        guard !files.isEmpty, let snapshot = try? store.snapshot() else { return [] }
+        store.note(snapshot)
+        return snapshot.changes.filter { files.contains($0.file) }.compactMap { Self.sentence($0, store) }
+    }
+
+    private static func sentences(onDriftIn brought: Set<FilePath>, _ store: Store) -> [String] {
+        let drifted = DriftList(store).look(at: brought)
+        guard !drifted.isEmpty else { return [] }
+        return ["\(store.name): \(DriftList.sentence(drifted, of: store))."]
     }
 
     /// Who was added to a list by others, for the user; nil where nobody was.

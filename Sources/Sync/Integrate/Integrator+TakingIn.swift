@@ -106,9 +106,11 @@ extension Integrator {
         // What git has now is not ignored any more.
         let names = paths.map(part.inStore)
         state.withLock { $0.ignored.subtract(names) }
-        let brought = names.filter { ConflictList.original(of: $0) != nil }
-        if !brought.isEmpty { ConflictList(store).add(brought) }
+        let conflicts = names.filter { ConflictList.original(of: $0) != nil }
+        if !conflicts.isEmpty { ConflictList(store).add(conflicts) }
         newRecipients.formUnion(paths.filter(Store.isRecipientFile).map(part.inStore))
+        // A store that had nothing knows of no earlier recipients.
+        if merge.ours != nil { self.brought.formUnion(names) }
         state.refreshStatus(part)
         return .done
     }

@@ -18,6 +18,8 @@ final class Integrator {
     var lock: String?
     /// The `.gpg-id` files, relative to the store, that a merge has changed and the user was not told of yet.
     var newRecipients: Set<FilePath> = []
+    /// All that others brought and nobody has compared with its recipients yet, relative to the store.
+    var brought: Set<FilePath> = []
     /// The remote's versions of lists and signatures that the user has looked at, and in whose place ours stay; relative to
     /// the store.
     var settledLists: [FilePath: ObjectID] = [:]
@@ -61,7 +63,7 @@ final class Integrator {
             if hasAll { return }
             // Index, rules and settings as they are now.
             try session.reopen()
-            if try await integrateOnce(session, ours, theirs, commit) { return await tellOfNewRecipients() }
+            if try await integrateOnce(session, ours, theirs, commit) { return await tellOfRecipients() }
             commit()
         }
         throw SyncFailure(

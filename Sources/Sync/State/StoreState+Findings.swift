@@ -52,6 +52,13 @@ extension StoreState {
             + "\(staged.map(\.string).sorted().listed); run git commit, or git restore --staged, in \(store.root.path)."
     }
 
+    /// What is said of secrets that a merge has left encrypted to others than their recipients, without a full stop; nil where
+    /// there are none. Looks at the disk.
+    var driftSentence: String? {
+        let drifted = DriftList(store).review()
+        return drifted.isEmpty ? nil : DriftList.sentence(drifted, of: store)
+    }
+
     /// What is said of repositories inside the store that cannot be opened, each a sentence without a full stop.
     func unopenedSentences(_ unopened: [FilePath: String]) -> [String] {
         unopened.sorted { $0.key.string < $1.key.string }.map { place, reason in

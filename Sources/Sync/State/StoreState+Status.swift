@@ -42,6 +42,7 @@ extension StoreState {
         let tops = withLock { $0.nestedTops }
         if complaint == nil { status.unpushedCommits += tops.reduce(0) { $0 + unpushedCount(at: $1) } }
         status.lastError = complaint ?? leftBehindSentence ?? status.lastError
+        if complaint == nil, let sentence = driftSentence { status.notes.append(sentence) }
         // A folder that is gone is not a store without a repository: what is saved waits for it.
         if complaint != nil { (status.state, status.isLooking) = (.ready, false) }
         return status

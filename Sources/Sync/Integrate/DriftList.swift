@@ -1,0 +1,83 @@
+import Glibc
+import OpenPGP
+public import Stores
+import System
+public import SystemPackage
+
+/// Secrets that a merge has left encrypted to others than their `.gpg-id` names: one machine saved them before it heard of a
+/// change of recipients that another had made. Each is named until it is encrypted anew or gone.
+public struct DriftList: Sendable {
+    private static let fact = "drift"
+    /// More are not noted: `recipients check` has them all.
+    private static let mostNoted = 1000
+
+    let store: Store
+
+    /// The secrets of a store.
+    public init(_ store: Store) {
+        self.store = store
+    }
+
+    /// Those that are still as the merge left them, relative to the store; the others are forgotten. Reads the packets of
+    /// each.
+    public func review() -> [FilePath] {
+        let noted = noted
+        guard !noted.isEmpty else { return [] }
+        let left = drifted(noted)
+        if left.count < noted.count { note(left) }
+        return left
+    }
+
+    /// Looks at secrets that others brought, and at all for which a list counts that they brought.
+    /// - Parameter paths: of what they brought, relative to the store.
+    /// - Returns: those that are not encrypted to just whom their lists name and were not noted yet.
+    func look(at paths: Set<FilePath>) -> [FilePath] {
+        var candidates = paths.filter(\.isSecretName)
+        for list in paths where Store.isRecipientFile(list) {
+            candidates.formUnion(
+                (try? store.secrets(below: list.removingLastComponent(), nested: false)) ?? [])
+        }
+        let noted = Set(noted)
+        let new = drifted(candidates.subtracting(noted).sorted { $0.string < $1.string })
+        if !new.isEmpty { note(drifted(noted.sorted { $0.string < $1.string }) + new) }
+        return new
+    }
+
+    private var noted: [FilePath] {
+        (store.fact(Self.fact) ?? "").split(separator: "\n").map { FilePath(bytes: PercentText.decoded($0)) }
+    }
+
+    private func note(_ paths: [FilePath]) {
+        let lines = paths.prefix(Self.mostNoted).map { PercentText.encoded($0.bytes) }
+        store.remember(lines.isEmpty ? nil : lines.joined(separator: "\n"), as: Self.fact)
+    }
+
+    /// Those for whom it can be said, and that their user has agreed to: of any other list `status` asks first.
+    private func drifted(_ secrets: [FilePath]) -> [FilePath] {
+        var lists: [FilePath: RecipientList?] = [:]
+        return secrets.filter { secret in
+            let folder = secret.removingLastComponent()
+            if lists[folder] == nil { lists[folder] = .some(agreedList(for: secret)) }
+            guard let list = lists[folder] ?? nil, let ids = try? store.recipientKeyIDs(of: secret) else {
+                return false
+            }
+            return RecipientMatch(actual: ids, recipients: list.recipients, at: Int64(time(nil)))
+                == .different
+        }
+    }
+
+    private func agreedList(for secret: FilePath) -> RecipientList? {
+        guard let list = try? store.list(for: secret), list.file != nil,
+            (try? store.checkAgreed(list, for: secret)) != nil
+        else { return nil }
+        return list
+    }
+
+    /// What is said of such secrets; no full stop.
+    static func sentence(_ secrets: [FilePath], of store: Store) -> String {
+        let names = secrets.map { VisibleText.cut(store.visiblePath(of: $0).string, atMost: 100) }
+        return "not encrypted to exactly \(names.count == 1 ? "its" : "their") recipients since a merge: "
+            + "\(names.listed); passdir recipients check \(ShellWord.quoted(store.name)) --fix re-encrypts "
+            + (names.count == 1 ? "it" : "them")
+    }
+}
