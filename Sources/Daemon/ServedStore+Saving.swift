@@ -15,16 +15,11 @@ extension ServedStore {
     /// - Parameter hasList: nil where nobody has looked.
     func noteSaving(_ report: inout StoreReport, hasList: Bool?) {
         report.isReadOnly = definition.isReadOnly
-        let waits = report.recipientChanges.contains(where: \.stopsSaving)
+        let waits = report.recipientChanges.contains { $0.stopsSaving == true }
         if report.isReadOnly || hasList == false || waits || report.state == .failed {
             report.canSave = false
         } else {
             report.canSave = hasList.map { _ in true }
         }
     }
-}
-
-extension RecipientChangeReport {
-    /// Whether nothing is encrypted by the list before you have approved it, or it was mended.
-    var stopsSaving: Bool { !added.isEmpty || !unknown.isEmpty || problem != nil }
 }

@@ -29,7 +29,29 @@ enum NestedCommand {
                 message: "there is no command \"\(first) \(second)\""
                     + suggestion(second, below: command, after: command._commandName + " "))
         }
+        // One whose default takes an argument: a word that is none of that is rather a name.
+        if arguments.count == 2, command.configuration.defaultSubcommand != nil,
+            child(of: command, arguments[1]) == nil, let near = near(arguments[1], below: command),
+            !PassWords.isThere(arguments[1])
+        {
+            throw WrongUsage(
+                message:
+                    "there is no command \"\(first) \(arguments[1])\": did you mean passdir \(first) \(near)?"
+            )
+        }
         return arguments
+    }
+
+    /// The command that arguments name, as far as they name one, and how its page of help is called.
+    static func named(by arguments: [String]) -> (command: any ParsableCommand.Type, page: String) {
+        var command: Command = Passdir.self
+        var page = "passdir help"
+        for word in arguments {
+            guard let below = child(of: command, word) else { break }
+            command = below
+            page += " " + below._commandName
+        }
+        return (command.configuration.defaultSubcommand ?? command, page)
     }
 
     /// What to say of a word that is no command.
@@ -49,17 +71,8 @@ enum NestedCommand {
 
     /// The command that was probably meant, or where they are listed.
     private static func suggestion(_ name: String, below above: Command, after start: String = "") -> String {
+        if let near = near(name, below: above) { return ": did you mean passdir \(start)\(near)?" }
         let commands = above.configuration.subcommands.filter { $0.configuration.shouldDisplay }
-        var near: (name: String, distance: Int)?
-        for command in commands {
-            for known in [command._commandName] + command.configuration.aliases {
-                let distance = Spelling.distance(known, name)
-                if distance < near?.distance ?? .max { near = (command._commandName, distance) }
-            }
-        }
-        if let near, near.distance <= max(1, name.count / 3) {
-            return ": did you mean passdir \(start)\(near.name)?"
-        }
         let akin = OtherNames.akin(to: name, among: commands.map { $0._commandName })
         if !akin.isEmpty {
             return ": did you mean " + akin.map { "passdir \(start)\($0)" }.joined(separator: " or ") + "?"
@@ -71,6 +84,13 @@ enum NestedCommand {
             return ": did you mean passdir \(start)show \(ShellWord.quoted(name))?"
         }
         return ": passdir help" + (start.isEmpty ? "" : " ") + start.dropLast() + " lists all"
+    }
+
+    /// The command below another one whose name a word is a misspelling of.
+    private static func near(_ name: String, below above: Command) -> String? {
+        let commands = above.configuration.subcommands.filter { $0.configuration.shouldDisplay }
+        let known = commands.flatMap { [$0._commandName] + $0.configuration.aliases }
+        return Spelling.nearest(to: name, among: known).flatMap { child(of: above, $0)?._commandName }
     }
 
     /// The command of whose help the page is wanted, from the top.

@@ -60,26 +60,3 @@ enum PassWords {
         return stores.count == 1 ? ShellWord.quoted(stores[0].path.string) : "FOLDER"
     }
 }
-
-/// How far two words are apart.
-enum Spelling {
-    /// How many letters must be changed, added, left out or exchanged with their neighbour.
-    static func distance(_ one: String, _ other: String) -> Int {
-        let (one, other) = (Array(one.prefix(64)), Array(other.prefix(64)))
-        var older: [Int] = []
-        var before = Array(0...other.count)
-        for (row, letter) in one.enumerated() {
-            var now = [row + 1]
-            for (column, against) in other.enumerated() {
-                var cost = min(
-                    before[column + 1] + 1, now[column] + 1, before[column] + (letter == against ? 0 : 1))
-                if row > 0, column > 0, letter == other[column - 1], one[row - 1] == against {
-                    cost = min(cost, older[column - 1] + 1)
-                }
-                now.append(cost)
-            }
-            (older, before) = (before, now)
-        }
-        return before[other.count]
-    }
-}

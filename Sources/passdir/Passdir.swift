@@ -122,8 +122,11 @@ struct Passdir: ParsableCommand {
         let quoting = message(for: error)
         let rest = text.hasPrefix(quoting) ? String(text.dropFirst(quoting.count)) : ""
         // Of several lines, which the parser makes where a word may mean two things, one is made.
-        let line = (rest.isEmpty ? String(text) : quoting).split(separator: "\n")
+        let said = (rest.isEmpty ? String(text) : quoting).split(separator: "\n")
             .map { $0.drop { $0 == " " } }.joined(separator: " ")
+        let line =
+            code == .validationFailure
+            ? MisspelledOption.sentence(on: Array(CommandLine.arguments.dropFirst())) ?? said : said
         StandardError.print("passdir: \(line)", ownText: rest)
         Glibc.exit(code.rawValue)
     }

@@ -213,7 +213,10 @@ extension RecipientChangeReport {
         if problem == nil {
             var first = ""
             if unknown.contains(where: \.isMissing) || isAnyKeyMissing {
-                first = "passdir keys import FILE --store \(store), then "
+                first =
+                    hasPublicKeys == true
+                    ? "passdir keys import \(store) (from its .public-keys) or FILE --store \(store), then "
+                    : "passdir keys import FILE --store \(store), then "
             } else if !unknown.isEmpty {
                 first = "replace the name with the right key's fingerprint, then "
             }

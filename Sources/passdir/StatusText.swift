@@ -139,7 +139,10 @@ struct StatusText {
         if store.recipientChanges.isEmpty {
             return "fails, as no .gpg-id says for whom to encrypt: passdir recipients set \(name) KEY"
         }
-        return "fails where you have not approved the readers"
+        let stopping = store.recipientChanges.filter { $0.stopsSaving == true }
+        return stopping.contains { $0.isAnyKeyMissing || !$0.unknown.isEmpty }
+            ? "fails where .gpg-id names no single key that is here"
+            : "fails where you have not approved the readers"
     }
 
     /// What is put in place or committed is not stopped any more.

@@ -157,4 +157,49 @@ import Testing
                 "\(told)")
         }
     }
+
+    /// Nobody types a text that cannot be saved; what needs no encryption goes on.
+    @Test func nothingIsAskedForThatCannotBeSaved() throws {
+        try TestHome.guarded { home in
+            let own = try home.makeKey("a@example.org")
+            let store = try home.makeStore("work", recipients: [own])
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.write("\(own.fingerprint)\nnobody@example.org\n", to: "work/.gpg-id")
+            for words in [["insert", "work/new"], ["insert", "-f", "work/s"], ["generate", "work/new"]] {
+                // A question would be ended without an answer.
+                let told = try home.onTerminal(["passdir"] + words, [], at: "password")
+                #expect(told.exitCode == 1, "\(words): \(told)")
+                #expect(
+                    told.output.contains("cannot be saved: there is no key for nobody@example.org")
+                        && !told.output.contains("Enter password"), "\(words): \(told)")
+            }
+            try home.succeed(["passdir", "mv", "work/s", "work/t"])
+            #expect(try home.passdir("list").output == "work/t\n")
+        }
+    }
+
+    /// Where nobody else can add a reader, one that the user has added by hand stops nothing, and status says nothing else.
+    @Test func withoutARemoteNoReaderStopsASave() throws {
+        try TestHome.guarded { home in
+            let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", other.fingerprint])
+            let store = try home.makeStore("work", recipients: [own])
+            try store.insert("s", "text\n")
+            try home.addStores([store])
+            try home.succeed(["passdir", "recipients", "show", "work"])
+            try home.write("\(own.fingerprint)\n\(other.fingerprint)\n", to: "work/.gpg-id")
+            let told = try home.passdir("status").output
+            #expect(told.contains("you have not approved it") && !told.contains("saving "), "\(told)")
+            try home.succeed(["passdir", "insert", "work/t"], input: Array("text\n".utf8))
+            // One that is not here stops it; the store itself may bring it.
+            try home.succeed(["mkdir", "work/.public-keys"])
+            try home.write("\(own.fingerprint)\n0123456789ABCDEF0123456789ABCDEF01234567\n", to: "work/.gpg-id")
+            let stopped = try home.passdir("status").output
+            #expect(
+                stopped.contains("saving   fails where .gpg-id names no single key that is here"),
+                "\(stopped)")
+            #expect(stopped.contains("passdir keys import work (from its .public-keys)"), "\(stopped)")
+        }
+    }
 }

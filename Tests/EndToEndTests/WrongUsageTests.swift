@@ -73,6 +73,50 @@ import Testing
         }
     }
 
+    /// A misspelled option is named before what its command misses, a misspelled command where its default takes an argument,
+    /// and a misspelled store where any path could stand.
+    @Test func misspelledWordsLeadToWhatIsMeant() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("lst/one", "text\n")
+            try home.addStores([store])
+            for (words, sentence) in [
+                (["access", "set", "work", "--dney"], "there is no option \"--dney\": did you mean --deny?"),
+                (["link", "--lst"], "there is no option \"--lst\": did you mean --list?"),
+                (["status", "--quite"], "there is no option \"--quite\": did you mean --quiet?"),
+                (["sync", "--thiers"], "there is no option \"--thiers\": did you mean --theirs?"),
+                (["keys", "--hlep"], "there is no option \"--hlep\": did you mean --help?"),
+                (
+                    ["store", "add", "--frobnicate=1"],
+                    "there is no option \"--frobnicate\": passdir help store add lists all"
+                ),
+                (["keys", "lts"], "there is no command \"keys lts\": did you mean passdir keys list?"),
+                (
+                    ["conflicts", "setle"],
+                    "there is no command \"conflicts setle\": did you mean passdir conflicts settle?"
+                ),
+            ] {
+                let result = try home.run(["passdir"] + words)
+                #expect(result.exitCode == 64 && result.output.isEmpty, "\(words): \(result)")
+                let line = result.errors.prefix { $0 != "\n" }
+                #expect(line == "passdir: \(sentence)", "\(words): \(result)")
+            }
+            for command in ["log", "list", "restore", "show"] {
+                let result = try home.run(["passdir", command, "wrok"])
+                #expect(result.exitCode == 1, "\(command): \(result)")
+                #expect(
+                    result.errors
+                        == "passdir: there is no secret or folder \"wrok\" in the store \"work\"; did you mean the store work?\n",
+                    "\(command): \(result)")
+            }
+            // What is there is no misspelling, and what another program gets is not looked at.
+            #expect(try home.passdir("keys", "work").exitCode == 0)
+            #expect(try home.passdir("list", "lst").output == "work/lst/one\n")
+            let run = try home.run(["passdir", "run", "--env", "A", "--", "true", "--dney"])
+            #expect(run.exitCode == 64 && !run.errors.contains("--dney"), "\(run)")
+        }
+    }
+
     /// Holds:
     /// - `..` is refused in the place of a store and in a reference, by one sentence in every command.
     @Test func steppingUpIsRefusedEverywhere() throws {

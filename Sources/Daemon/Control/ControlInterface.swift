@@ -79,6 +79,8 @@ enum ControlInterface {
           author: ?string,
           signer: ?string,
           isAnyKeyMissing: bool,
+          stopsSaving: ?bool,
+          hasPublicKeys: ?bool,
           refusal: ?string
         )
 

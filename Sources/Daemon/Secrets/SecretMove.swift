@@ -67,7 +67,7 @@ public struct SecretMove {
     private static func step(
         _ from: SecretPlace, _ to: SecretPlace, _ environment: [String: String]
     ) throws(DaemonError) -> Step {
-        Step(from: from, to: to, known: try to.lookToSave(environment: environment))
+        Step(from: from, to: to, known: try to.lookToSave(environment: environment, encrypting: false))
     }
 
     /// The secrets that would be replaced, as STORE/PATH.

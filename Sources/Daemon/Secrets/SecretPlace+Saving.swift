@@ -21,8 +21,12 @@ extension SecretPlace {
     }
 
     /// The facts of the secret that lies here, to tell later whether it is still the same; nil where there is none.
-    /// - Throws: one sentence where a new secret may not be made here, or the mount holds text that waits to be saved here.
-    public func lookToSave(environment: [String: String]) throws(DaemonError) -> FileStatus? {
+    /// - Throws: one sentence where a new secret may not be made here, nothing can be encrypted for this place, or the mount
+    ///   holds text that waits to be saved here: before anybody has typed a text in vain.
+    /// - Parameter encrypting: whether what is saved is encrypted anew; what is only moved need not be.
+    public func lookToSave(
+        environment: [String: String], encrypting: Bool = true
+    ) throws(DaemonError) -> FileStatus? {
         switch kind {
         case .folder:
             throw DaemonError(
@@ -36,6 +40,11 @@ extension SecretPlace {
         case .secret: break
         }
         try checkSaved(environment: environment)
+        if encrypting {
+            do throws(StoreError) { try store.checkCanEncrypt(file) } catch {
+                throw DaemonError(message: "\(name) cannot be saved: \(error)")
+            }
+        }
         return try status()
     }
 

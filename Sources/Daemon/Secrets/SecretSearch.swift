@@ -46,10 +46,12 @@ public struct SecretSearch {
         }
         if let found = try everywhere(text, for: use) { return found }
         let names = try opener.definitions().map(\.name)
-        if let path = relativePath(text), !names.contains(path.components.first?.string ?? "") {
+        if let path = relativePath(text), let first = path.components.first?.string, !names.contains(first) {
+            let meant = Spelling.nearest(to: first, among: names).map { "; did you mean the store \($0)?" }
             let stores = names.count == 1 ? "in the store \"\(names[0])\"" : "in any store"
             objection = DaemonError(
-                message: "there is no secret or folder \"\(text)\" \(stores): passdir find finds names")
+                message: "there is no secret or folder \"\(text)\" \(stores)"
+                    + (meant ?? ": passdir find finds names"))
         }
         if let typed = try? TypedPlace(text, in: opener.registry, environment: environment),
             let file = UnsavedTexts(environment: environment).file(of: typed.path, inStore: typed.store.name)

@@ -24,6 +24,10 @@ public struct RecipientChangeReport: Codable, Sendable, Equatable {
     public var signer: String?
     /// Whether one of the keys that were added by their fingerprints is not here.
     public var isAnyKeyMissing: Bool
+    /// Whether nothing is encrypted by the list before you have approved it, or it was mended; nil where an older daemon tells.
+    public var stopsSaving: Bool?
+    /// Whether the store has a `.public-keys`, from which keys can be imported; nil where an older daemon tells.
+    public var hasPublicKeys: Bool?
     /// The command that restores what you agreed to, as a shell reads it; nil where that is not known.
     public var refusal: String?
 
@@ -36,6 +40,8 @@ public struct RecipientChangeReport: Codable, Sendable, Equatable {
         try container.encode(unknown, forKey: .unknown)
         try container.encode(problem, forKey: .problem)
         try container.encode(isAnyKeyMissing, forKey: .isAnyKeyMissing)
+        try container.encode(stopsSaving, forKey: .stopsSaving)
+        try container.encode(hasPublicKeys, forKey: .hasPublicKeys)
         try container.encode(commit, forKey: .commit)
         try container.encode(author, forKey: .author)
         try container.encode(signer, forKey: .signer)
@@ -61,6 +67,8 @@ extension RecipientChangeReport {
     init(_ change: ForeignRecipients, _ store: Store) {
         let origin = RecipientOrigin(of: change.file, in: store)
         let added = change.added.map { ($0, Self.title($0, store)) }
+        let isAnyKeyMissing = added.contains { $1 == nil }
+        let isUnusable = isAnyKeyMissing || !change.unknown.isEmpty || change.problem != nil
         self.init(
             file: change.file.string, added: added.map { $1 ?? "\($0) (this key is not here)" },
             removed: change.removed.map { Self.title($0, store) ?? $0 },
@@ -68,7 +76,10 @@ extension RecipientChangeReport {
                 UnknownRecipientReport(name: $0.name, reason: $0.reason, isMissing: $0.isMissing)
             },
             problem: change.problem, commit: origin?.commit, author: origin?.author, signer: origin?.signer,
-            isAnyKeyMissing: added.contains { $1 == nil }, refusal: Self.refusal(of: change, store))
+            isAnyKeyMissing: isAnyKeyMissing,
+            stopsSaving: isUnusable || !change.added.isEmpty && store.mustConfirm(change.file),
+            hasPublicKeys: (try? store.root.status(of: OfferedKeys.place)) != nil,
+            refusal: Self.refusal(of: change, store))
     }
 
     private static func title(_ fingerprint: String, _ store: Store) -> String? {

@@ -4,6 +4,9 @@ import SystemPackage
 
 /// Public keys that a store brings along in its `.public-keys`.
 public struct OfferedKeys: Sendable {
+    /// Where they lie in a store: a file, or a folder of files.
+    static let place: FilePath = ".public-keys"
+
     /// What they are.
     public let keys: [KeyPreview]
     /// The files that hold them, for `importKeys`.
@@ -36,7 +39,7 @@ extension Sharing {
     /// As `publicKeys(ofStore:)`; nil where it has none.
     func publicKeysIfPresent(ofStore name: String) throws(DaemonError) -> [[UInt8]]? {
         let store = try store(named: name, for: .reading)
-        let place: FilePath = ".public-keys"
+        let place = OfferedKeys.place
         do {
             switch try store.root.statusIfPresent(of: place)?.kind {
             case .regular?: return [try store.read(place, limit: 1 << 24)]

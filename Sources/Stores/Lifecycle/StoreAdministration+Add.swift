@@ -111,7 +111,7 @@ extension StoreAdministration {
         try FaultPoint.reach("add.journal")
         try clone(wish, into: operation.folder, progress)
         try FaultPoint.reach("add.cloned")
-        let (count, warnings) = inspect(operation.folder, keyring: wish.keyring)
+        let (count, warnings) = inspect(operation.folder, name: wish.name, keyring: wish.keyring)
         try FaultPoint.reach("add.checked")
         try keep(wish.secrets, for: operation.id)
         try FaultPoint.reach("add.credential")

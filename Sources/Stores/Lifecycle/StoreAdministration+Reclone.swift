@@ -86,7 +86,7 @@ extension StoreAdministration {
         }
         try clone(full, into: operation.newFolder, progress)
         try FaultPoint.reach("reclone.cloned")
-        let (count, warnings) = inspect(operation.newFolder, keyring: store.keyring)
+        let (count, warnings) = inspect(operation.newFolder, name: store.name, keyring: store.keyring)
         try keep(wish.secrets, for: operation.newID)
         // What was saved while it was cloned.
         daemon?.saveAndPush(store: store.name)

@@ -140,15 +140,19 @@ public struct StoreAdministration: Sendable {
 
     /// Looks at a folder that becomes a store: how many secrets it holds, and as sentences why the user could not read
     /// them or save any. Asks for no passphrase.
-    /// - Parameter keyring: the GnuPG home of the store; nil is that of GNUPGHOME.
-    public func inspect(_ folder: FilePath, keyring: FilePath?) -> (secrets: Int, warnings: [String]) {
+    /// - Parameters:
+    ///   - name: the store's.
+    ///   - keyring: the GnuPG home of the store; nil is that of GNUPGHOME.
+    public func inspect(
+        _ folder: FilePath, name: String, keyring: FilePath?
+    ) -> (secrets: Int, warnings: [String]) {
         var warnings: [String] = []
         let names = NameWalk.secrets(in: folder)
         let hasList = folder.appending(Store.recipientFileName).exists
         if !hasList {
             warnings.append(
-                "there is no .gpg-id, so nothing can be saved: "
-                    + StoreRepositories.adviceForMissingList(in: folder))
+                "there is no .gpg-id, so nothing can be saved: passdir recipients set \(ShellWord.quoted(name)) KEY "
+                    + "writes one")
         }
         if !names.isEmpty, let sentence = unreadable(names, in: folder, keyring: keyring) {
             warnings.append(sentence)

@@ -5,7 +5,7 @@ extension Store {
     /// Whether keys that others added to a `.gpg-id` must be agreed to before anything is encrypted to them
     /// (`recipients.confirm`): where nothing is set, when the repository of the file has a remote, by which others can
     /// add some.
-    func mustConfirm(_ file: FilePath) -> Bool {
+    public func mustConfirm(_ file: FilePath) -> Bool {
         options.mustConfirm ?? hasRemote(around: file)
     }
 

@@ -99,7 +99,7 @@ struct StoreAddCommand: ParsableCommand {
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
-            context.administration.inspect(folder, keyring: keys.keyring).warnings.forEach(StandardError.warn)
+            context.administration.inspect(folder, name: name, keyring: keys.keyring).warnings.forEach(StandardError.warn)
             Output.success("added \(name): \(path)")
             return try offerKeys(context)
         }
@@ -155,6 +155,10 @@ extension StoreAddCommand {
         }
         try sharing.initialize(plan, isLockedOut: isLockedOut)
         Output.success("Password store initialized for \(plan.lines.joined(separator: ", "))")
+        if !folder.appending(".git").exists {
+            let place = ShellWord.quoted(folder.string)
+            Output.success("\(name) keeps no history: git init \(place) makes it a git repository")
+        }
     }
 
     /// Where keys are missing that the store's lists name, and its `.public-keys` brings some: shows those, and imports
