@@ -9,7 +9,8 @@ enum MisspelledOption {
         let (command, page) = NestedCommand.named(by: arguments)
         // What follows the first word there is for another program.
         guard command != GrepCommand.self, command != RunCommand.self else { return nil }
-        let words = command.helpMessage(includeHidden: true).split { !($0.isLetter || $0.isNumber || $0 == "-") }
+        let help = command.helpMessage(includeHidden: true)
+        let words = help.split { !($0.isLetter || $0.isNumber || $0 == "-") }
         let known = Set(words.filter { $0.hasPrefix("--") }.map(String.init) + ["--help", "--quiet"])
         let typed = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
             .map { String($0.prefix { $0 != "=" }) }

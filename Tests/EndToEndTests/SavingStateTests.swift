@@ -194,7 +194,8 @@ import Testing
             try home.succeed(["passdir", "insert", "work/t"], input: Array("text\n".utf8))
             // One that is not here stops it; the store itself may bring it.
             try home.succeed(["mkdir", "work/.public-keys"])
-            try home.write("\(own.fingerprint)\n0123456789ABCDEF0123456789ABCDEF01234567\n", to: "work/.gpg-id")
+            try home.write(
+                "\(own.fingerprint)\n0123456789ABCDEF0123456789ABCDEF01234567\n", to: "work/.gpg-id")
             let stopped = try home.passdir("status").output
             #expect(
                 stopped.contains("saving   fails where .gpg-id names no single key that is here"),

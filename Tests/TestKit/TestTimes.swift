@@ -1,13 +1,17 @@
 import Glibc
+import Testing
 
-/// How long a test had a home, as a line `SECONDS NAME` of the file that `$PASSDIR_TEST_TIMES` names: the framework counts from
-/// the start of the run.
+/// How long a test had a home, as a line `SECONDS SUITE/NAME` of the file that `$PASSDIR_TEST_TIMES` names: the framework counts
+/// from the start of the run.
 struct TestTimes {
     private let name: String
     private let start = ContinuousClock.now
 
-    init(_ name: String) {
-        self.name = name
+    /// - Parameter function: who made the home, for one that is made outside a test.
+    init(_ function: String) {
+        let test = Test.current
+        let suite = test?.id.nameComponents.first.map { "\($0)/" } ?? ""
+        name = suite + (test?.name ?? function)
     }
 
     func end() {

@@ -99,7 +99,8 @@ struct StoreAddCommand: ParsableCommand {
             Sharing.noteRecipients(ofStore: name, environment: context.environment)
             context.daemon.reload()
             try implicit?.sayFarewell(context.registry)
-            context.administration.inspect(folder, name: name, keyring: keys.keyring).warnings.forEach(StandardError.warn)
+            context.administration.inspect(folder, name: name, keyring: keys.keyring).warnings.forEach(
+                StandardError.warn)
             Output.success("added \(name): \(path)")
             return try offerKeys(context)
         }
