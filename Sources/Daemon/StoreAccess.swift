@@ -63,7 +63,9 @@ public struct StoreAccess: Sendable {
     ) throws(DaemonError) -> (stores: [StoreAccess], complaints: [String]) {
         let opener = try StoreOpener(environment: environment)
         var (stores, complaints): ([StoreAccess], [String]) = ([], [])
-        for definition in try opener.definitions() {
+        let definitions = try opener.definitions()
+        DiskLook.lookAhead(at: definitions)
+        for definition in definitions {
             do throws(DaemonError) {
                 stores.append(try StoreAccess(opener, definition, FilePath(), for: .reading))
             } catch {

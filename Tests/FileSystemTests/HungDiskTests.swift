@@ -423,6 +423,45 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - Commands over all stores wait for a silent disk once, however many stores lie on it.
+    @Test func severalStoresOnOneSilentDiskAreWaitedForOnce() throws {
+        try TestHome.with { home in
+            let key = try home.makeKey("a@example.org")
+            let names = ["one", "two", "three"]
+            for name in names { try home.makeStore("real/\(name)", recipients: [key]).insert("s", "first\n") }
+            let other = try home.makeStore("other", recipients: [key])
+            try other.insert("s", "first\n")
+            let folder = home.path("disk")
+            try home.succeed(["mkdir", folder.string])
+            let disk = try home.start([
+                "bindfs", "-f", "-o", "attr_timeout=0,entry_timeout=0", home.path("real").string,
+                folder.string,
+            ])
+            defer { disk.signal(SIGCONT) }
+            try home.waitUntil("the disk is mounted") { home.mountPoints().contains(folder.string) }
+            for name in names {
+                try home.succeed(["passdir", "store", "add", name, "--path", "\(folder)/\(name)"])
+            }
+            try home.addStores([other])
+            disk.signal(SIGSTOP)
+            for command in ["list", "search s", "log", "audit", "conflicts", "show s", "keys", "list one"] {
+                let start = ContinuousClock.now
+                let told = try home.run(
+                    ["passdir"] + command.split(separator: " ").map(String.init), limit: .seconds(50))
+                let time = ContinuousClock.now - start
+                #expect(!told.timedOut && time < .seconds(3.7), "\(command): \(time)")
+                for name in command == "list one" ? ["one"] : names {
+                    let count = told.errors.ranges(of: "the disk of \(name) does not answer").count
+                    #expect(count == 1, "\(command): \(told.errors)")
+                }
+            }
+            disk.signal(SIGCONT)
+            try home.succeed(["fusermount3", "-u", folder.string])
+            #expect(try disk.wait(limit: .seconds(120)).exitCode == 0)
+        }
+    }
+
     private func status(_ home: TestHome) throws -> String {
         let text = String(
             decoding: try home.succeed(["passdir", "status"], limit: .seconds(30)), as: UTF8.self)

@@ -177,4 +177,25 @@ import Testing
             #expect(DriftList(mine.store).review() == [])
         }
     }
+
+    /// Whoever pushes what nobody here can read, or what is no message at all, is no reason to encrypt anything anew.
+    @Test func whatNobodyHereReadsIsNoDrift() async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .always)
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let eve = try home.makeKey("eve@example.org")
+            try home.write("junk", to: "m0/junk.gpg")
+            try home.succeed([
+                "gpg", "--batch", "--trust-model", "always", "-r", eve.fingerprint, "-o", "m0/eves.gpg", "-e",
+                "m0/junk.gpg",
+            ])
+            try home.deleteKey(eve)
+            try other.git("add", ".")
+            try other.git("commit", "--quiet", "-m", "More.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(try mine.names == ["a", "eves", "junk"])
+            #expect(mine.committer.driftSentence == nil)
+        }
+    }
 }

@@ -44,6 +44,8 @@ public struct SecretSearch {
         } catch {
             objection = error
         }
+        // What lies elsewhere is not asked for where the store that was named cannot be looked into.
+        if try opener.definitions().contains(where: { $0.silentDisk == objection.message }) { throw objection }
         if let found = try everywhere(text, for: use) { return found }
         let names = try opener.definitions().map(\.name)
         if let path = relativePath(text), let first = path.components.first?.string, !names.contains(first) {
@@ -220,8 +222,9 @@ public struct SecretSearch {
     ) throws(DaemonError) -> SecretPlace? {
         guard let path = relativePath(text) else { return nil }
         let namesFolder = text.hasSuffix("/")
-        let found = try opener.definitions().filter { store in
-            guard store.isInMount else { return false }
+        let stores = try opener.definitions().filter(\.isInMount)
+        DiskLook.lookAhead(at: stores)
+        let found = stores.filter { store in
             guard DiskLook.at(store.path).answers else {
                 complain(store.silentDisk)
                 return false

@@ -115,7 +115,8 @@ extension Sharing {
 
     /// The stores whose folders can be stores, as far as their disks tell: `passdir status` tells of the others.
     private var usableNames: [String] {
-        definitions.filter { store in
+        DiskLook.lookAhead(at: definitions)
+        return definitions.filter { store in
             !DiskLook.at(store.path).answers
                 || StorePlace.objection(toLinked: store.path, environment: environment) == nil
         }.map(\.name)

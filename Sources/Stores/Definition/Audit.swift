@@ -105,6 +105,7 @@ public struct Audit: Sendable, Encodable {
             (.runtime, Directories.isOurs(ours.runtime) ? ours.runtime : "/nonexistent"),
         ]
         for (place, folder) in folders { note(AuditWalk.paths(in: folder, place), place, folder, &found) }
+        DiskLook.lookAhead(at: stores)
         for store in stores {
             guard DiskLook.at(store.path).answers else {
                 complaints.append(store.silentDisk)

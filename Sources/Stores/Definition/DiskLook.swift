@@ -31,8 +31,25 @@ public final class DiskLook: Sendable {
         }
     }
 
+    /// Looks at the disks of several stores at once: who then asks each of them in turn waits for none any more, whichever
+    /// are silent.
+    public static func lookAhead(at stores: [StoreDefinition]) {
+        guard stores.count > 1 else { return }
+        let left = Monitor(stores.count)
+        for answer in stores.map({ at($0.path).begin() }) {
+            let wait = { @Sendable in
+                _ = answer()
+                left.withLock { $0 -= 1 }
+                left.broadcast()
+            }
+            // Without a thread it is waited for here.
+            if (try? PosixThread.start(named: "disk", wait)) == nil { wait() }
+        }
+        left.waiting { left, _ in left == 0 ? .done(()) : .wait(until: nil) }
+    }
+
     /// Begins to look. Whoever calls what this returns waits for the answer.
-    public func begin() -> () -> Bool {
+    public func begin() -> @Sendable () -> Bool {
         let folder = folder
         let number = look.begin {
             // What a server of files may have kept is not asked for.

@@ -38,7 +38,7 @@ extension Store {
     }
 
     /// The ids of all keys of ours.
-    func allOwnKeyIDs() throws(StoreError) -> Set<UInt64> {
+    public func allOwnKeyIDs() throws(StoreError) -> Set<UInt64> {
         let keys = try StoreError.wrapping { try engine.keys(matching: [], secretOnly: true) }
         return Set(keys.flatMap(\.subkeys).filter(\.hasSecret).map(\.keyID))
     }

@@ -30,7 +30,8 @@ public struct DriftList: Sendable {
 
     /// Looks at secrets that others brought, and at all for which a list counts that they brought.
     /// - Parameter paths: of what they brought, relative to the store.
-    /// - Returns: those that are not encrypted to just whom their lists name and were not noted yet.
+    /// - Returns: those that are not encrypted to just whom their lists name and were not noted yet; not those that no key of
+    ///   ours opens, which we could not encrypt anew.
     func look(at paths: Set<FilePath>) -> [FilePath] {
         var candidates = paths.filter(\.isSecretName)
         for list in paths where Store.isRecipientFile(list) {
@@ -38,7 +39,7 @@ public struct DriftList: Sendable {
                 (try? store.secrets(below: list.removingLastComponent(), nested: false)) ?? [])
         }
         let noted = Set(noted)
-        let new = drifted(candidates.subtracting(noted).sorted { $0.string < $1.string })
+        let new = readable(drifted(candidates.subtracting(noted).sorted { $0.string < $1.string }))
         if !new.isEmpty { note(drifted(noted.sorted { $0.string < $1.string }) + new) }
         return new
     }
@@ -63,6 +64,14 @@ public struct DriftList: Sendable {
             }
             return RecipientMatch(actual: ids, recipients: list.recipients, at: Int64(time(nil)))
                 == .different
+        }
+    }
+
+    /// Those that name a key of ours.
+    private func readable(_ secrets: [FilePath]) -> [FilePath] {
+        guard !secrets.isEmpty, let mine = try? store.allOwnKeyIDs() else { return [] }
+        return secrets.filter { secret in
+            (try? store.recipientKeyIDs(of: secret)).map { !mine.isDisjoint(with: $0) } ?? false
         }
     }
 

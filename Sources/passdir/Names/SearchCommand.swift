@@ -26,6 +26,7 @@ struct NameScope: ParsableArguments {
         let environment = CallerEnvironment.variables()
         let visible = try registry.definitions().filter { autofill ? $0.isInAutofill : $0.isInMount }
         guard let store else {
+            DiskLook.lookAhead(at: visible)
             let readable = visible.filter { store in
                 do throws(DaemonError) {
                     _ = try store.root(for: .reading, environment: environment)
