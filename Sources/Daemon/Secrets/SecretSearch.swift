@@ -45,7 +45,9 @@ public struct SecretSearch {
             objection = error
         }
         // What lies elsewhere is not asked for where the store that was named cannot be looked into.
-        if try opener.definitions().contains(where: { $0.silentDisk == objection.message }) { throw objection }
+        if try opener.definitions().contains(where: { $0.silentDisk == objection.message }) {
+            throw objection
+        }
         if let found = try everywhere(text, for: use) { return found }
         let names = try opener.definitions().map(\.name)
         if let path = relativePath(text), let first = path.components.first?.string, !names.contains(first) {
