@@ -130,6 +130,22 @@ import Testing
         }
     }
 
+    /// What `health` is named for by a notice, it names: a day that is near. That is no failure.
+    @Test func aNearDeadlineIsNamed() throws {
+        try withStores { home, stores, _ in
+            let day = try home.succeed(["date", "-u", "-d", "4 days", "+%F"])
+            let soon = String(decoding: day, as: UTF8.self).filter { !$0.isNewline }
+            try insert(stores[0], "soon", Self.strong("soon") + "\nexpires: \(soon)\n")
+            try insert(stores[0], "turning", Self.strong("turning") + "\nrotate: 90d\n", daysAgo: 85)
+            try insert(stores[0], "later", Self.strong("later") + "\nexpires: 2999-01-01\n")
+            let told = try home.passdir("health")
+            let lines = told.output.split(separator: "\n")
+            #expect(told.exitCode == 0 && lines.count == 2, "\(told)")
+            #expect(lines.first == "work/soon expires on \(soon)", "\(told)")
+            #expect(lines.last?.hasPrefix("work/turning is to be changed by 20") == true, "\(told)")
+        }
+    }
+
     /// Holds:
     /// - A secret that was removed and restored with the same text has the age that it had, also where another program put it back.
     @Test func whatIsRestoredKeepsItsAge() throws {

@@ -8,8 +8,6 @@ import SystemPackage
 /// Tells on the desktop, once for each, of passwords that expire or are due soon, by what `passdir health` saw last. Nothing is
 /// decrypted; a secret that was saved since is passed over.
 struct DeadlineNotices: Sendable {
-    /// How long before its end a password is told of, in seconds.
-    private static let notice: Int64 = 14 * 86400
     /// So many are named in one notice.
     private static let mostNamed = 5
 
@@ -28,7 +26,7 @@ struct DeadlineNotices: Sendable {
         var told = HealthMemory.read(store.fact(HealthMemory.told), [String: String].self) ?? [:]
         let now = Int64(time(nil))
         let soon = all.filter { deadline in
-            guard let end = CalendarDay(deadline.day)?.end, end - now < Self.notice,
+            guard let end = CalendarDay(deadline.day)?.end, end - now < HealthReport.soon,
                 told[deadline.path] != deadline.day
             else { return false }
             return store.stamp(of: FilePath(deadline.path)) == deadline.stamp

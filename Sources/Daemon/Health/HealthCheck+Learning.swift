@@ -97,11 +97,7 @@ extension HealthCheck {
 extension HealthMemory.Deadline {
     /// The first of the two days that an entry may have; nil where it has none.
     fileprivate init?(_ entry: HealthReport.Entry, path: FilePath, stamp: String) {
-        let due = entry.due.map { CalendarDay(containing: $0) }
-        guard let first = [entry.expires, due].compactMap(\.self).min(by: { $0.start < $1.start }) else {
-            return nil
-        }
-        self.init(
-            path: path.string, stamp: stamp, day: first.description, expires: first == entry.expires)
+        guard let (day, expires) = entry.deadline else { return nil }
+        self.init(path: path.string, stamp: stamp, day: day.description, expires: expires)
     }
 }

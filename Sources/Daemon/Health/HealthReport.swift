@@ -47,7 +47,28 @@ public struct HealthReport: Sendable {
 
         /// STORE/PATH.
         public var name: String { "\(store)/\(path)" }
+
+        /// The first of the two days that it may have.
+        var deadline: (day: CalendarDay, expires: Bool)? {
+            let due = due.map { CalendarDay(containing: $0) }
+            guard let first = [expires, due].compactMap(\.self).min(by: { $0.start < $1.start }) else {
+                return nil
+            }
+            return (first, first == expires)
+        }
+
+        /// Until when it serves, as the rest of a sentence; nil where that is over, or further away than `HealthReport.soon`.
+        /// - Parameter now: in seconds since 1970.
+        public func nearDeadline(at now: Int64) -> String? {
+            guard let (day, expires) = deadline, day.end > now, day.end - now < HealthReport.soon else {
+                return nil
+            }
+            return (expires ? "expires on " : "is to be changed by ") + day.description
+        }
     }
+
+    /// How long before its end a password is told of, in seconds.
+    static let soon: Int64 = 14 * 86400
 
     /// A secret that was not looked at.
     public struct Unread: Sendable {

@@ -1,4 +1,5 @@
 import Daemon
+import Glibc
 import System
 
 /// A report of `passdir health` in lines.
@@ -18,6 +19,14 @@ enum HealthText {
             ])
         }
         if count > 0 { Output.print(table) }
+        let now = Int64(time(nil))
+        let soon = report.entries.compactMap { entry in
+            entry.nearDeadline(at: now).map { "\(entry.name) \($0)" }
+        }
+        Output.print(lines: soon.prefix(mostNamed))
+        if soon.count > mostNamed {
+            Output.print("\(soon.count - mostNamed) more within two weeks; --json lists them")
+        }
         for reader in report.formerReaders where !reader.exposed.isEmpty {
             Output.print(formerReader(reader))
         }
