@@ -56,9 +56,15 @@ public struct DriftList: Sendable {
     /// Those for whom it can be said, and that their user has agreed to: of any other list `status` asks first.
     private func drifted(_ secrets: [FilePath]) -> [FilePath] {
         var lists: [FilePath: RecipientList?] = [:]
+        // Others may push any number of lists that cannot be used, and for each a gpg may be started.
+        var unusable = 0
         return secrets.filter { secret in
             let folder = secret.removingLastComponent()
-            if lists[folder] == nil { lists[folder] = .some(agreedList(for: secret)) }
+            if lists[folder] == nil, unusable < Store.mostUnknownNames {
+                let list = agreedList(for: secret)
+                lists[folder] = .some(list)
+                if list == nil { unusable += 1 }
+            }
             guard let list = lists[folder] ?? nil, let ids = try? store.recipientKeyIDs(of: secret) else {
                 return false
             }
