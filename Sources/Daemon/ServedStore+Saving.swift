@@ -16,7 +16,8 @@ extension ServedStore {
     func noteSaving(_ report: inout StoreReport, hasList: Bool?) {
         report.isReadOnly = definition.isReadOnly
         let waits = report.recipientChanges.contains { $0.stopsSaving == true }
-        if report.isReadOnly || hasList == false || waits || report.state == .failed {
+        let isStopped = waits || report.savingObjection != nil
+        if report.isReadOnly || hasList == false || isStopped || report.state == .failed {
             report.canSave = false
         } else {
             report.canSave = hasList.map { _ in true }

@@ -28,7 +28,7 @@ final class ServedStore: Sendable {
         let trouble: String?
         let failedOpens: [String]
         let lost: [LostReport]
-        let recipientChanges: [RecipientChangeReport]
+        let lists: RecipientWatch.Finding
         let hasList: Bool?
     }
 
@@ -146,7 +146,7 @@ final class ServedStore: Sendable {
             conflicts: conflicts,
             interruptedChange: interruptedChange, trouble: isInUse ? recipients?.trouble : nil,
             failedOpens: failedOpens(), lost: lost,
-            recipientChanges: isInUse ? recipients?.reports ?? [] : [],
+            lists: isInUse ? recipients?.finding ?? RecipientWatch.Finding() : RecipientWatch.Finding(),
             hasList: isInUse ? Self.hasList(store) : nil)
     }
 
@@ -213,7 +213,7 @@ final class ServedStore: Sendable {
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: finding.conflicts, lastError: errors.first, otherErrors: Array(errors.dropFirst()),
             notes: status.notes + (status.isLooking ? [Self.lookNote] : []), lost: finding.lost,
-            recipientChanges: finding.recipientChanges)
+            savingObjection: finding.lists.objection, recipientChanges: finding.lists.changes)
     }
 }
 

@@ -12,8 +12,11 @@ enum MisspelledOption {
         let help = command.helpMessage(includeHidden: true)
         let words = help.split { !($0.isLetter || $0.isNumber || $0 == "-") }
         let known = Set(words.filter { $0.hasPrefix("--") }.map(String.init) + ["--help", "--quiet"])
-        let typed = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
-            .map { String($0.prefix { $0 != "=" }) }
+        let before = arguments.prefix { $0 != "--" }
+        // What follows an option that takes a value is that value, whatever it looks like.
+        let typed = zip([""] + before, before).filter { option, word in
+            word.hasPrefix("--") && !(option.hasPrefix("-") && help.contains("\(option) <"))
+        }.map { String($1.prefix { $0 != "=" }) }
         guard let wrong = typed.first(where: { !known.contains($0) }) else { return nil }
         guard let meant = Spelling.nearest(to: wrong, among: known.sorted()) else {
             return "there is no option \"\(wrong)\": \(page) lists all"

@@ -30,14 +30,12 @@ enum NestedCommand {
                     + suggestion(second, below: command, after: command._commandName + " "))
         }
         // One whose default takes an argument: a word that is none of that is rather a name.
-        if arguments.count == 2, command.configuration.defaultSubcommand != nil,
-            child(of: command, arguments[1]) == nil, let near = near(arguments[1], below: command),
-            !PassWords.isThere(arguments[1])
+        if let second = arguments.dropFirst().first, !second.hasPrefix("-"), second != "help",
+            command.configuration.defaultSubcommand != nil, child(of: command, second) == nil,
+            let near = near(second, below: command), !PassWords.isThere(second)
         {
             throw WrongUsage(
-                message:
-                    "there is no command \"\(first) \(arguments[1])\": did you mean passdir \(first) \(near)?"
-            )
+                message: "there is no command \"\(first) \(second)\": did you mean passdir \(first) \(near)?")
         }
         return arguments
     }

@@ -136,13 +136,11 @@ struct StatusText {
         guard store.canSave == false, store.state != .failed else { return nil }
         let name = ShellWord.quoted(store.name)
         if store.isReadOnly { return "refused, as it is read-only: passdir store set \(name) readOnly false" }
+        if let objection = store.savingObjection { return "fails: \(objection.withoutFullStop)" }
         if store.recipientChanges.isEmpty {
             return "fails, as no .gpg-id says for whom to encrypt: passdir recipients set \(name) KEY"
         }
-        let stopping = store.recipientChanges.filter { $0.stopsSaving == true }
-        return stopping.contains { $0.isAnyKeyMissing || !$0.unknown.isEmpty }
-            ? "fails where .gpg-id names no single key that is here"
-            : "fails where you have not approved the readers"
+        return "fails where you have not approved the readers"
     }
 
     /// What is put in place or committed is not stopped any more.

@@ -153,7 +153,8 @@ import Testing
             #expect(
                 told.exitCode == 1
                     && told.errors.contains(
-                        "no key for nobody@example.org in the keyring: passdir keys import FILE imports one"),
+                        "no key for nobody@example.org in the keyring: passdir keys import FILE --store work imports one"
+                    ),
                 "\(told)")
         }
     }
@@ -197,10 +198,15 @@ import Testing
             try home.write(
                 "\(own.fingerprint)\n0123456789ABCDEF0123456789ABCDEF01234567\n", to: "work/.gpg-id")
             let stopped = try home.passdir("status").output
-            #expect(
-                stopped.contains("saving   fails where .gpg-id names no single key that is here"),
-                "\(stopped)")
+            #expect(stopped.contains("saving   fails: there is no key for 0123456789ABCDEF"), "\(stopped)")
             #expect(stopped.contains("passdir keys import work (from its .public-keys)"), "\(stopped)")
+            // Also when it is approved.
+            try home.succeed(["passdir", "recipients", "confirm", "work", "--yes"])
+            let approved = try home.passdir("status").output
+            #expect(
+                approved.contains("passdir keys import work imports what its .public-keys holds"),
+                "\(approved)")
+            #expect(try home.passdir("store", "list").output.contains(" cannot save "))
         }
     }
 }

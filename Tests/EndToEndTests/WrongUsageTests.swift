@@ -92,6 +92,10 @@ import Testing
                 ),
                 (["keys", "lts"], "there is no command \"keys lts\": did you mean passdir keys list?"),
                 (
+                    ["keys", "imprt", "x", "--dry-run"],
+                    "there is no command \"keys imprt\": did you mean passdir keys import?"
+                ),
+                (
                     ["conflicts", "setle"],
                     "there is no command \"conflicts setle\": did you mean passdir conflicts settle?"
                 ),
@@ -109,6 +113,9 @@ import Testing
                         == "passdir: there is no secret or folder \"wrok\" in the store \"work\"; did you mean the store work?\n",
                     "\(command): \(result)")
             }
+            // A value is none, whatever it looks like.
+            let value = try home.run(["passdir", "generate", "work/x", "--characters", "--az"])
+            #expect(value.exitCode == 64 && !value.errors.contains("no option"), "\(value)")
             // What is there is no misspelling, and what another program gets is not looked at.
             #expect(try home.passdir("keys", "work").exitCode == 0)
             #expect(try home.passdir("list", "lst").output == "work/lst/one\n")

@@ -129,8 +129,6 @@ import Testing
         case there
         /// It was saved here; the change comes from the remote.
         case here
-        /// So, and the change encrypted the same secret anew.
-        case hereAndThere
     }
 
     /// Holds:
@@ -153,8 +151,8 @@ import Testing
             #expect(mine.committer.driftSentence == nil)
 
             let (changing, saving) = late == .there ? (mine, other) : (other, mine)
-            let secret = late == .hereAndThere ? "a" : "late"
-            try saving.save(secret, late == .hereAndThere ? Self.text.replacing("five", with: "5") : "new\n")
+            let secret = "late"
+            try saving.save(secret, "new\n")
             try await saving.commit()
             let list = changing.path.appending(".gpg-id")
             try home.succeed(["sed", "-i", "/\(bob.fingerprint)/d", list.string])
@@ -164,7 +162,7 @@ import Testing
             try other.git("push", "--quiet")
 
             #expect(await mine.committer.synchronizeNow() == nil)
-            #expect(try mine.names == (secret == "a" ? ["a"] : ["a", "late"]))
+            #expect(try mine.names == ["a", "late"])
             let sentence = "not encrypted to exactly its recipients since a merge: \(secret); "
             #expect(mine.committer.driftSentence?.hasPrefix(sentence) == true)
             #expect(mine.committer.wholeStatus.notes.contains { $0.hasPrefix(sentence) })
@@ -196,6 +194,79 @@ import Testing
             #expect(await mine.committer.synchronizeNow() == nil)
             #expect(try mine.names == ["a", "eves", "junk"])
             #expect(mine.committer.driftSentence == nil)
+        }
+    }
+
+    /// Who has made a change of recipients, and what the other side has done to the secret meanwhile.
+    enum Collision: CaseIterable {
+        /// Ours knows the new list, and the change is only that; the other edits.
+        case changedHere
+        case changedThere
+        /// So, and whoever made the change edits other lines, too.
+        case changedHereWithEdit
+        case changedThereWithEdit
+    }
+
+    /// Holds:
+    /// - What a merge encrypts, or takes from a side that had not heard of a change of recipients, is for whom the merged list names.
+    @Test(arguments: Collision.allCases, [false, true])
+    func aMergeEncryptsToWhomTheMergedListNames(_ collision: Collision, rebases: Bool) async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .always) { $0.rebases = rebases }
+            let bob = try home.makeKey("bob@example.org")
+            try home.write(try home.text(of: "m0/.gpg-id") + bob.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.save("a", Self.text)
+            try await other.commit()
+            try other.git("commit", "--quiet", "-am", "Bob reads.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            try mine.store.agree(to: mine.store.snapshot())
+            let both = try mine.store.recipientKeyIDs(of: "a.gpg")
+            #expect(both.count == 2)
+
+            let isHere = collision == .changedHere || collision == .changedHereWithEdit
+            let (changing, editing) = isHere ? (mine, other) : (other, mine)
+            let edits = collision == .changedHereWithEdit || collision == .changedThereWithEdit
+            try editing.save("a", Self.text.replacing("five", with: "5"))
+            try await editing.commit()
+            try home.succeed([
+                "sed", "-i", "/\(bob.fingerprint)/d", changing.path.appending(".gpg-id").string,
+            ])
+            try changing.save("a", edits ? Self.text.replacing("one", with: "1") : Self.text)
+            try await changing.commit()
+            try changing.git("commit", "--quiet", "-am", "Bob does not.")
+            try other.git("push", "--quiet")
+
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let expected = Self.text.replacing("five", with: "5")
+            #expect(try mine.read("a") == (edits ? expected.replacing("one", with: "1") : expected))
+            let left = try mine.store.recipientKeyIDs(of: "a.gpg")
+            #expect(left.count == 1 && both.contains(left[0]), "\(left) of \(both)")
+            #expect(mine.committer.driftSentence == nil)
+            // No commit of the merge holds it for Bob, either.
+            #expect(try mine.git("status", "--porcelain") == "")
+            #expect(try mine.names == ["a"])
+        }
+    }
+
+    /// A name that means no key here hides nobody who reads what the list gives to others.
+    @Test func aNameThatNobodyBearsHidesNoDrift() async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .always)
+            let bob = try home.makeKey("bob@example.org")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let list = try home.text(of: "m0/.gpg-id")
+            try home.write(list + bob.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.save("late", "new\n")
+            try other.save("late2", "new\n")
+            try await other.commit()
+            try home.write(list + "nobody@example.org\n", to: "m0/.gpg-id")
+            try other.git("commit", "--quiet", "-am", "More.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(
+                mine.committer.driftSentence?.hasPrefix(
+                    "not encrypted to exactly their recipients since a merge: late, late2; ") == true)
         }
     }
 }

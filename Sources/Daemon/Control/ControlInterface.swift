@@ -96,6 +96,7 @@ enum ControlInterface {
           state: (starting, ready, noCommits, waiting, failed),
           readOnly: ?bool,
           canSave: ?bool,
+          savingObjection: ?string,
           branch: ?string,
           pendingChanges: int,
           unpushedCommits: int,

@@ -98,7 +98,7 @@ public struct StoreReport: Sendable, Equatable {
     /// Whether the configuration says that nothing is saved to it.
     public var isReadOnly = false
     /// Whether saving works in all of it: not where it is read-only, where no `.gpg-id` says for whom to encrypt, and where
-    /// one names somebody whom you have not approved. Nil where that is not known.
+    /// one names somebody whom you have not approved, or a key that nothing can be encrypted to. Nil where that is not known.
     public var canSave: Bool?
     /// The branch that commits go to; nil where there is no git repository or HEAD is detached.
     public var branch: String?
@@ -136,6 +136,8 @@ public struct StoreReport: Sendable, Equatable {
     public var reencryption: Reencryption.Progress?
     /// Since when nothing of it is read; nil while it is not locked.
     public var locked: LockReport?
+    /// Why nothing can be encrypted by one of its `.gpg-id` files, as a sentence; nil where it can by all.
+    public var savingObjection: String?
     /// `.gpg-id` files that somebody else changed since you last agreed to them.
     public var recipientChanges: [RecipientChangeReport] = []
     /// The credentials that are kept for its remote; filled in by `passdir status`, which looks at them.
@@ -148,7 +150,7 @@ extension StoreReport: Codable {
             lastFetch,
             activity
         case conflicts, lastError, otherErrors, notes, unsaved, lost, beingWritten, openForWriting
-        case recipientChanges, reencryption, credentials, locked, canSave
+        case recipientChanges, reencryption, credentials, locked, canSave, savingObjection
         case isReadOnly = "readOnly"
     }
 
@@ -160,6 +162,7 @@ extension StoreReport: Codable {
         state = try container.decode(StoreState.self, forKey: .state)
         isReadOnly = try container.decodeIfPresent(Bool.self, forKey: .isReadOnly) ?? false
         canSave = try container.decodeIfPresent(Bool.self, forKey: .canSave)
+        savingObjection = try container.decodeIfPresent(String.self, forKey: .savingObjection)
         branch = try container.decodeIfPresent(String.self, forKey: .branch)
         remote = try container.decodeIfPresent(String.self, forKey: .remote)
         pendingChanges = try container.decode(Int.self, forKey: .pendingChanges)
@@ -210,6 +213,7 @@ extension StoreReport: Codable {
         if !openForWriting.isEmpty { try container.encode(openForWriting, forKey: .openForWriting) }
         try container.encodeIfPresent(reencryption, forKey: .reencryption)
         try container.encodeIfPresent(locked, forKey: .locked)
+        try container.encodeIfPresent(savingObjection, forKey: .savingObjection)
         if !recipientChanges.isEmpty { try container.encode(recipientChanges, forKey: .recipientChanges) }
         if !credentials.isEmpty { try container.encode(credentials, forKey: .credentials) }
     }

@@ -78,7 +78,7 @@ extension RecipientChangeReport {
             problem: change.problem, commit: origin?.commit, author: origin?.author, signer: origin?.signer,
             isAnyKeyMissing: isAnyKeyMissing,
             stopsSaving: isUnusable || !change.added.isEmpty && store.mustConfirm(change.file),
-            hasPublicKeys: (try? store.root.status(of: OfferedKeys.place)) != nil,
+            hasPublicKeys: (try? store.root.status(of: Store.publicKeysName)) != nil,
             refusal: Self.refusal(of: change, store))
     }
 

@@ -11,7 +11,15 @@ import SystemPackage
 /// is told now, what takes longer next time.
 final class RecipientWatch: Sendable {
     private let store: Store
-    private let look = RepeatedLook<[RecipientChangeReport]>(named: "recipients")
+    private let look = RepeatedLook<Finding>(named: "recipients")
+
+    /// What is found in the lists.
+    struct Finding: Sendable {
+        /// The lists that somebody else has changed.
+        var changes: [RecipientChangeReport] = []
+        /// Why nothing can be encrypted by one of them, as a sentence; nil where it can by all.
+        var objection: String?
+    }
 
     init(_ store: Store) {
         self.store = store
@@ -23,13 +31,13 @@ final class RecipientWatch: Sendable {
     }
 
     /// What is known, after at most 300 ms.
-    var reports: [RecipientChangeReport] {
-        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: 0.3)) ?? look.last ?? []
+    var finding: Finding {
+        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: 0.3)) ?? look.last ?? Finding()
     }
 
     @discardableResult
     private func begin() -> UInt64 {
-        look.begin { [store, look] in Self.look(at: store) ?? look.last ?? [] }
+        look.begin { [store, look] in Self.look(at: store) ?? look.last ?? Finding() }
     }
 
     /// A sentence about what looks like an interrupted change and is not this machine's, or about agreements that are
@@ -48,10 +56,12 @@ final class RecipientWatch: Sendable {
     }
 
     /// nil when it cannot be told.
-    static func look(at store: Store) -> [RecipientChangeReport]? {
+    private static func look(at store: Store) -> Finding? {
         try? store.recordRecipientsAtFirstSight()
         guard let snapshot = try? store.snapshot() else { return nil }
         store.note(snapshot)
-        return snapshot.changes.map { RecipientChangeReport($0, store) }
+        return Finding(
+            changes: snapshot.changes.map { RecipientChangeReport($0, store) },
+            objection: store.objectionToLists())
     }
 }

@@ -37,15 +37,22 @@ extension Sharing {
         let place = try place(path, for: use)
         let found = try drift(place)
         let limit = Int64(time(nil)) + Int64(min(max(days, 0), 1 << 32)) * 86_400
-        let keys = try keys(ofStore: place.store.name).filter { key in
-            switch key.state {
-            case .usable, .expiring: key.expires.map { $0.seconds <= limit } ?? false
-            default: true
+        var problems = found.problems
+        var keys: [KeyReport] = []
+        do throws(DaemonError) {
+            keys = try self.keys(ofStore: place.store.name).filter { key in
+                switch key.state {
+                case .usable, .expiring: key.expires.map { $0.seconds <= limit } ?? false
+                default: true
+                }
             }
+        } catch {
+            // A list that cannot be used keeps nobody from what can be said of the others.
+            if !problems.contains(error.message) { problems.append(error.message) }
         }
         return CheckReport(
             total: found.total, drift: found.drift.map { report($0.secret, $0.recipients, place) },
-            problems: found.problems, keys: keys)
+            problems: problems, keys: keys)
     }
 
     /// Works out what `fix` would do; changes nothing.

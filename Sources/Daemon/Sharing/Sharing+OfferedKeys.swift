@@ -4,9 +4,6 @@ import SystemPackage
 
 /// Public keys that a store brings along in its `.public-keys`.
 public struct OfferedKeys: Sendable {
-    /// Where they lie in a store: a file, or a folder of files.
-    static let place: FilePath = ".public-keys"
-
     /// What they are.
     public let keys: [KeyPreview]
     /// The files that hold them, for `importKeys`.
@@ -39,7 +36,7 @@ extension Sharing {
     /// As `publicKeys(ofStore:)`; nil where it has none.
     func publicKeysIfPresent(ofStore name: String) throws(DaemonError) -> [[UInt8]]? {
         let store = try store(named: name, for: .reading)
-        let place = OfferedKeys.place
+        let place = Store.publicKeysName
         do {
             switch try store.root.statusIfPresent(of: place)?.kind {
             case .regular?: return [try store.read(place, limit: 1 << 24)]

@@ -230,13 +230,16 @@ extension Store {
                     + "recipients confirm \(ShellWord.quoted(name)).")
         }
         let folder = file.removingLastComponent()
-        let place = folder.isEmpty ? name : "\(name)/\(folder.string)"
+        let place = ShellWord.quoted(folder.isEmpty ? name : "\(name)/\(folder.string)")
+        // Who takes out their own key locks themselves out.
+        let removal =
+            isOwn(recipient.key.fingerprint.description)
+            ? "" : ", or remove it with passdir recipients remove \(place) \(recipient.key.fingerprint)"
         return StoreError(
             .unconfirmedRecipients,
             "\(recipient.key.title) is named in \(file.string) of the store \"\(name)\" and you have not "
                 + "approved it: run passdir recipients confirm \(ShellWord.quoted(name)) to review and approve "
-                + "it, or remove it with passdir "
-                + "recipients remove \(ShellWord.quoted(place)) \(recipient.key.fingerprint)."
+                + "it\(removal)."
         )
     }
 

@@ -100,6 +100,24 @@ extension Store {
         return list
     }
 
+    /// As `recipients(for:)`, by a list that is about to lie in `file`.
+    public func recipients(
+        for secret: FilePath, by file: FilePath, holding bytes: [UInt8], signature: [UInt8]?
+    ) throws(StoreError) -> RecipientList {
+        guard options.recipientOverride == nil else { return try recipients(for: secret) }
+        try verifySignature(
+            signature, of: bytes, file.removingLastComponent().appending(Self.signatureFileName))
+        guard let content = RecipientFile(parsing: bytes), !content.lines.isEmpty else {
+            throw StoreError(
+                .badRecipientFile,
+                "\(file.string) of the store \"\(name)\" names nobody: write one key per line.")
+        }
+        try checkCount(content, of: file)
+        let list = RecipientList(file: file, recipients: try resolve(content.lines, askingAgent: false))
+        try checkConfirmed(list, for: secret)
+        return list
+    }
+
     /// As `recipients`, whether anybody has agreed to them or not: to look at, not to encrypt to.
     ///
     /// Where signing keys are configured, the `.gpg-id` must carry a good signature in `.gpg-id.sig`; the bytes that
@@ -167,13 +185,19 @@ extension Store {
     func resolve(_ lines: [String], askingAgent: Bool = true) throws(StoreError) -> [Recipient] {
         var found: [Recipient] = []
         for line in lines {
-            try StoreError.wrapping {
-                for recipient in try engine.resolve(line, askingAgent: askingAgent)
-                where !found.contains(where: {
-                    $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey
-                }) {
-                    found.append(recipient)
-                }
+            let meant: [Recipient]
+            do throws(OpenPGPError) {
+                meant = try engine.resolve(line, askingAgent: askingAgent)
+            } catch  where error.code == .missingKey {
+                throw StoreError(.openPGP(error.code), "\(error.message): \(remedyForMissingKey)")
+            } catch {
+                throw StoreError(error)
+            }
+            for recipient in meant
+            where !found.contains(where: {
+                $0.key.fingerprint == recipient.key.fingerprint && $0.subkey == recipient.subkey
+            }) {
+                found.append(recipient)
             }
         }
         return found
@@ -182,22 +206,30 @@ extension Store {
     /// As `resolve`, and every key can be encrypted to right now.
     func usableRecipients(_ lines: [String]) throws(StoreError) -> [Recipient] {
         let recipients = try resolve(lines)
-        try checkUsable(recipients)
+        try checkUsable(recipients, in: nil)
         return recipients
     }
 
-    private func checkUsable(_ recipients: [Recipient]) throws(StoreError) {
+    /// - Parameter file: the list that names them; nil where none does yet.
+    func checkUsable(_ recipients: [Recipient], in file: FilePath?) throws(StoreError) {
         let now = Int64(time(nil))
         for recipient in recipients {
-            if let error = recipient.objection(at: now, trust: options.trust) {
-                throw StoreError(error)
-            }
+            guard let error = recipient.objection(at: now, trust: options.trust) else { continue }
+            guard let file, error.code == .expiredKey else { throw StoreError(error) }
+            let folder = file.removingLastComponent()
+            let place = ShellWord.quoted(folder.isEmpty ? name : "\(name)/\(folder)")
+            throw StoreError(
+                .openPGP(error.code),
+                "\(error.message): once it is renewed, passdir keys import FILE --store \(ShellWord.quoted(name)) "
+                    + "imports it; passdir recipients remove \(place) \(recipient.key.fingerprint) goes on without it"
+            )
         }
     }
 
     /// Refuses where a save of this secret could only fail, as things are: for whom it is to be is not known, not agreed to, or
     /// cannot be encrypted to.
     public func checkCanEncrypt(_ secret: FilePath) throws(StoreError) {
-        try checkUsable(try recipients(for: secret).recipients)
+        let list = try recipients(for: secret)
+        try checkUsable(list.recipients, in: list.file)
     }
 }

@@ -55,7 +55,7 @@ public struct DriftList: Sendable {
 
     /// Those for whom it can be said, and that their user has agreed to: of any other list `status` asks first.
     private func drifted(_ secrets: [FilePath]) -> [FilePath] {
-        var lists: [FilePath: RecipientList?] = [:]
+        var lists: [FilePath: KnownReaders?] = [:]
         // Others may push any number of lists that cannot be used, and for each a gpg may be started.
         var unusable = 0
         return secrets.filter { secret in
@@ -68,8 +68,7 @@ public struct DriftList: Sendable {
             guard let list = lists[folder] ?? nil, let ids = try? store.recipientKeyIDs(of: secret) else {
                 return false
             }
-            return RecipientMatch(actual: ids, recipients: list.recipients, at: Int64(time(nil)))
-                == .different
+            return list.isDrift(ids, store)
         }
     }
 
@@ -81,11 +80,11 @@ public struct DriftList: Sendable {
         }
     }
 
-    private func agreedList(for secret: FilePath) -> RecipientList? {
-        guard let list = try? store.list(for: secret), list.file != nil,
+    private func agreedList(for secret: FilePath) -> KnownReaders? {
+        guard let (list, isWhole) = try? store.knownList(for: secret), list.file != nil,
             (try? store.checkAgreed(list, for: secret)) != nil
         else { return nil }
-        return list
+        return KnownReaders(recipients: list.recipients, isWhole: isWhole)
     }
 
     /// What is said of such secrets; no full stop.
@@ -94,5 +93,26 @@ public struct DriftList: Sendable {
         return "not encrypted to exactly \(names.count == 1 ? "its" : "their") recipients since a merge: "
             + "\(names.listed); passdir recipients check \(ShellWord.quoted(store.name)) --fix re-encrypts "
             + (names.count == 1 ? "it" : "them")
+    }
+}
+
+/// Whom a list names, as far as their keys are here.
+private struct KnownReaders {
+    let recipients: [Recipient]
+    let isWhole: Bool
+
+    /// Whether a message with these ids is for others than these. Where a name of the list means no key here, only a key that is
+    /// here and not named tells.
+    func isDrift(_ ids: [UInt64], _ store: Store) -> Bool {
+        guard RecipientMatch(actual: ids, recipients: recipients, at: Int64(time(nil))) == .different else {
+            return false
+        }
+        guard !isWhole else { return true }
+        let named = Set(recipients.flatMap(\.key.subkeys).map(\.keyID))
+        let patterns = Set(ids).subtracting(named + [0]).map { id in
+            "0x" + String(repeating: "0", count: id.leadingZeroBitCount / 4) + String(id, radix: 16)
+        }
+        return !patterns.isEmpty
+            && (try? store.engine.keys(matching: patterns, secretOnly: false))?.isEmpty == false
     }
 }

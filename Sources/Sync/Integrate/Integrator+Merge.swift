@@ -42,10 +42,12 @@ extension Integrator {
             let changes = TreeMerge(
                 ours: try repository.differences(from: base, to: ours),
                 theirs: try repository.differences(from: base, to: theirs))
-            let secrets = changes.collisions.map { collision in
+            let lists = MergedLists(changes, ours: ours, session.part)
+            let secrets = try changes.collisions.map { (collision) throws(GitError) in
                 SecretMerge(
                     store: store, path: session.part.inStore(collision.path),
-                    repository: repository.gitDirectory, collision: collision)
+                    repository: repository.gitDirectory, collision: collision,
+                    list: try lists.list(for: collision.path))
             }
             let plan = MergePlan(ours: ours, theirs: theirs, changes: changes, secrets: secrets)
             return (plan, try partedList(plan, session.part))

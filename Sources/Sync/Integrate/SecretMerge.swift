@@ -32,6 +32,8 @@ struct SecretMerge: Sendable {
     let repository: FilePath
     /// The blobs are read when it is their turn: of many secrets that both sides changed only one is in memory.
     let collision: TreeMerge.Collision
+    /// The list that counts once the merge is taken in; nil where it lies in the store.
+    let list: MergedLists.List?
 
     func run() -> Outcome {
         let (ours, theirs) = (collision.ours, collision.theirs)
@@ -103,19 +105,33 @@ struct SecretMerge: Sendable {
         }
         return plain.ours.withUnsafeBytes { ours in
             plain.theirs.withUnsafeBytes { theirs in
-                if ours.holdsSame(as: theirs) { return .decided(.theirs) }
+                if ours.holdsSame(as: theirs) { return taken(.theirs, content.theirs, plain.theirs) }
                 guard let base = plain.base else { return .decided(.both) }
-                return base.withUnsafeBytes { merge($0, ours, theirs) }
+                return base.withUnsafeBytes { base in
+                    // Encrypted anew only, on one side.
+                    if base.holdsSame(as: ours) { return taken(.theirs, content.theirs, plain.theirs) }
+                    if base.holdsSame(as: theirs) { return taken(.ours, content.ours, plain.ours) }
+                    return merge(base, ours, theirs)
+                }
             }
         }
+    }
+
+    /// The version of one side, encrypted anew where that side did not know yet whom it is for.
+    private func taken(_ side: Outcome, _ ciphertext: [UInt8], _ plaintext: SecretBytes) -> Result {
+        // Where nobody can say, `status` and `recipients check` do.
+        guard let recipients = try? recipients(),
+            RecipientMatch(
+                actual: Packets.head(in: ciphertext).keyIDs, recipients: recipients, at: Int64(time(nil)))
+                == .different,
+            let new = try? store.engine.encrypt(plaintext, to: recipients, trust: store.options.trust)
+        else { return .decided(side) }
+        return .merged(new)
     }
 
     private func merge(
         _ base: UnsafeRawBufferPointer, _ ours: UnsafeRawBufferPointer, _ theirs: UnsafeRawBufferPointer
     ) -> Result {
-        // Encrypted anew only, on one side.
-        if base.holdsSame(as: ours) { return .decided(.theirs) }
-        if base.holdsSame(as: theirs) { return .decided(.ours) }
         guard [base, ours, theirs].allSatisfy(TextMerge.isText),
             let merged = try? TextMerge.merge(base: base, ours: ours, theirs: theirs)
         else { return .decided(.both) }
@@ -136,10 +152,17 @@ struct SecretMerge: Sendable {
 
     /// By the rules of a save: the same recipients, the same trust, the same agreement.
     private func encrypted(_ plaintext: SecretBytes) throws(StoreError) -> [UInt8] {
-        let recipients = try store.recipients(for: path).recipients
+        let recipients = try recipients()
         return try StoreError.wrapping {
             try store.engine.encrypt(plaintext, to: recipients, trust: store.options.trust)
         }
+    }
+
+    private func recipients() throws(StoreError) -> [Recipient] {
+        guard let list else { return try store.recipients(for: path).recipients }
+        return try store.recipients(
+            for: path, by: list.file, holding: list.bytes, signature: list.signature
+        ).recipients
     }
 
     private func decrypted(_ ciphertext: [UInt8]) throws(OpenPGPError) -> SecretBytes {

@@ -43,6 +43,7 @@ struct StoreListCommand: ParsableCommand {
     private static func words(_ store: StoreDefinition, _ look: StoreReport?) -> String {
         if look?.locked != nil { return "locked" }
         if let look, look.canSave == false, !look.isReadOnly, look.state != .failed {
+            if look.savingObjection != nil { return "cannot save" }
             return look.recipientChanges.isEmpty ? "no .gpg-id" : "unapproved"
         }
         return switch look?.state {
