@@ -46,7 +46,7 @@ extension MountService {
                 chosen: result.chosen,
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: before),
-                drift: store.committer?.driftSentence)
+                drift: store.drift)
         }
             // Nobody would hear of it: the committer waits until the disk answers.
             + silent.map { store in
@@ -131,6 +131,9 @@ extension ServedStore {
 
     /// How many conflict files merges have made since it is served.
     var conflictCount: Int { committer?.keptTwice.count ?? 0 }
+
+    /// The secrets that a merge has left encrypted to others than their recipients, as the mount shows them.
+    var drift: [String] { committer?.drift.map { (store?.visiblePath(of: $0) ?? $0).string } ?? [] }
 
     /// Those that merges have made since there were so many, as the mount shows them.
     func conflicts(after count: Int) -> [String] {

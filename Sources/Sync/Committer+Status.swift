@@ -27,9 +27,8 @@ extension Committer {
     /// settled; more only come behind them.
     public nonisolated var keptTwice: [FilePath] { state.withLock { $0.keptTwice } }
 
-    /// What is said of secrets that a merge has left encrypted to others than their recipients, without a full stop; nil where
-    /// there are none. Looks at the disk.
-    public nonisolated var driftSentence: String? { state.driftSentence }
+    /// The secrets that a merge has left encrypted to others than their recipients, relative to the store. Looks at the disk.
+    public nonisolated var drift: [FilePath] { DriftList(store).review() }
 
     /// Follows the store's folder, and sets aside what was noted for another one.
     /// - Returns: why there is no folder to save to, as one sentence; nil when there is one.

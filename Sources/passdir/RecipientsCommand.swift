@@ -122,7 +122,8 @@ struct ChangeOptions: ParsableArguments {
                 "\(planned.place): \(change.secrets.count) of \(change.total) "
                     + "secret\(change.total == 1 ? "" : "s") will be re-encrypted")
         }
-        if change.removesAny { warnOfRemoval(change) }
+        // Of an empty store nobody has read anything.
+        if change.removesAny, change.total > 0 { warnOfRemoval(change) }
         for key in planned.foreign {
             tell("! \(key.key.title) was added by someone else, and you have not approved it")
         }

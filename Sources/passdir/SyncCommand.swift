@@ -68,7 +68,7 @@ struct SyncCommand: ParsableCommand {
             reports = try UnmountedStores(environment: environment).synchronize(stores, choosing: choice)
         }
         show(reports)
-        let isAmiss = reports.contains { $0.error != nil || !$0.newConflicts.isEmpty || $0.drift != nil }
+        let isAmiss = reports.contains { $0.error != nil || !$0.newConflicts.isEmpty || !$0.drift.isEmpty }
         if isAmiss { throw ExitCode.failure }
     }
 
@@ -79,11 +79,18 @@ struct SyncCommand: ParsableCommand {
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
             } else if !json {
-                let count = report.conflicts.count
-                let rest = count == 0 ? "" : ", with \(count) conflict\(count == 1 ? "" : "s") to settle"
-                Output.notice("\(report.name): \(report.note ?? "in sync")\(rest)")
+                let rest = [
+                    report.conflicts.isEmpty
+                        ? nil : report.conflicts.count.counted("conflict") + " to settle",
+                    report.drift.isEmpty ? nil : report.drift.count.counted("secret") + " to re-encrypt",
+                ].compactMap(\.self).joined(separator: " and ")
+                Output.notice(
+                    "\(report.name): \(report.note ?? "in sync")" + (rest.isEmpty ? "" : ", with \(rest)"))
             }
-            if let drift = report.drift { StandardError.print("passdir: \(report.name): \(drift)") }
+            if !report.drift.isEmpty {
+                StandardError.print(
+                    "passdir: \(report.name): \(DriftList.sentence(report.drift, ofStore: report.name))")
+            }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""
             StandardError.print(

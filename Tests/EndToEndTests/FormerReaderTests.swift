@@ -213,8 +213,8 @@ import Testing
                 synced.errors
                     == "passdir: work: not encrypted to exactly its recipients since a merge: late; "
                     + "passdir recipients check work --fix re-encrypts it\n")
-            #expect(
-                try home.passdir("sync", "--json").output.contains("\"drift\":\"not encrypted to exactly"))
+            #expect(synced.output == "work: in sync, with 1 secret to re-encrypt\n")
+            #expect(try home.passdir("sync", "--json").output.contains("\"drift\":[\"late\"]"))
             #expect(try home.passdir("status").output.contains("since a merge: late;"))
             try home.succeed(["passdir", "recipients", "check", "work", "--fix", "--yes"])
             let again = try home.passdir("sync")

@@ -148,7 +148,7 @@ import Testing
             try other.git("push", "--quiet")
             #expect(await mine.committer.synchronizeNow() == nil)
             try mine.store.agree(to: mine.store.snapshot())
-            #expect(mine.committer.driftSentence == nil)
+            #expect(mine.driftSentence == nil)
 
             let (changing, saving) = late == .there ? (mine, other) : (other, mine)
             let secret = "late"
@@ -164,14 +164,14 @@ import Testing
             #expect(await mine.committer.synchronizeNow() == nil)
             #expect(try mine.names == ["a", "late"])
             let sentence = "not encrypted to exactly its recipients since a merge: \(secret); "
-            #expect(mine.committer.driftSentence?.hasPrefix(sentence) == true)
+            #expect(mine.driftSentence?.hasPrefix(sentence) == true)
             #expect(mine.committer.wholeStatus.notes.contains { $0.hasPrefix(sentence) })
             let told = notes.withLock { $0 }.filter { $0.contains(sentence) }
             #expect(told.count == 1, "\(told)")
             // As another process sees it, and until it is encrypted anew.
             #expect(DriftList(mine.store).review() == [FilePath(secret + ".gpg")])
             try mine.save(secret, "newer\n")
-            #expect(mine.committer.driftSentence == nil)
+            #expect(mine.driftSentence == nil)
             #expect(DriftList(mine.store).review() == [])
         }
     }
@@ -193,7 +193,7 @@ import Testing
             try other.git("push", "--quiet")
             #expect(await mine.committer.synchronizeNow() == nil)
             #expect(try mine.names == ["a", "eves", "junk"])
-            #expect(mine.committer.driftSentence == nil)
+            #expect(mine.driftSentence == nil)
         }
     }
 
@@ -242,7 +242,7 @@ import Testing
             #expect(try mine.read("a") == (edits ? expected.replacing("one", with: "1") : expected))
             let left = try mine.store.recipientKeyIDs(of: "a.gpg")
             #expect(left.count == 1 && both.contains(left[0]), "\(left) of \(both)")
-            #expect(mine.committer.driftSentence == nil)
+            #expect(mine.driftSentence == nil)
             // No commit of the merge holds it for Bob, either.
             #expect(try mine.git("status", "--porcelain") == "")
             #expect(try mine.names == ["a"])
@@ -265,7 +265,7 @@ import Testing
             try other.git("push", "--quiet")
             #expect(await mine.committer.synchronizeNow() == nil)
             #expect(
-                mine.committer.driftSentence?.hasPrefix(
+                mine.driftSentence?.hasPrefix(
                     "not encrypted to exactly their recipients since a merge: late, late2; ") == true)
         }
     }

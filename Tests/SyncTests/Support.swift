@@ -81,6 +81,9 @@ struct Machine: Sendable {
         committer.note(.renamed(from: FilePath(name + ".gpg"), to: FilePath(other + ".gpg")))
     }
 
+    /// What `status` says of secrets that a merge has left encrypted to former recipients.
+    var driftSentence: String? { committer.state.driftSentence }
+
     /// What a secret holds; nil when it is not there.
     func read(_ name: String) throws -> String? {
         guard try store.root.statusIfPresent(of: FilePath(name + ".gpg")) != nil else { return nil }

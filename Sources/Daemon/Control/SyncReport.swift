@@ -12,9 +12,8 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var conflicts: [String] = []
     /// The conflict files that were made meanwhile, likewise.
     public var newConflicts: [String] = []
-    /// Which secrets a merge has left encrypted to others than their recipients, and what to do; a sentence without a full
-    /// stop, nil where there are none.
-    public var drift: String?
+    /// The secrets that a merge has left encrypted to others than their recipients, likewise.
+    public var drift: [String] = []
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {

@@ -106,9 +106,9 @@ extension Timestamp {
             (0...100_000).contains(number)
         else { return nil }
         switch words[1].hasSuffix("s") ? String(words[1].dropLast()) : words[1] {
-        case "second": moment.tm_sec -= number
-        case "minute": moment.tm_min -= number
-        case "hour": moment.tm_hour -= number
+        case "second", "sec": moment.tm_sec -= number
+        case "minute", "min": moment.tm_min -= number
+        case "hour", "hr": moment.tm_hour -= number
         case "day": moment.tm_mday -= number
         case "week": moment.tm_mday -= 7 * number
         case "month": moment.tm_mon -= number
@@ -116,7 +116,7 @@ extension Timestamp {
         default: return nil
         }
         // An hour ago is an hour ago, also where clocks were changed since; a day ago is the same time of day.
-        if !words[1].hasPrefix("second"), !words[1].hasPrefix("minute"), !words[1].hasPrefix("hour") {
+        if !["sec", "min", "h"].contains(where: words[1].hasPrefix) {
             moment.tm_isdst = -1
         }
         self.init(seconds: Int64(mktime(&moment)))

@@ -71,7 +71,7 @@ public struct StoreRepositories: Sendable {
     public var outer: FilePath? { Self.outer(around: root.path) }
 
     /// As `outer`, of a folder by its absolute path without links.
-    static func outer(around place: FilePath) -> FilePath? {
+    public static func outer(around place: FilePath) -> FilePath? {
         var folder = place
         while folder.removeLastComponent() {
             if folder.appending(".git").facts() != nil { return folder }

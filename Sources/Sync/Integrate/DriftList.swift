@@ -89,9 +89,14 @@ public struct DriftList: Sendable {
 
     /// What is said of such secrets; no full stop.
     static func sentence(_ secrets: [FilePath], of store: Store) -> String {
-        let names = secrets.map { VisibleText.cut(store.visiblePath(of: $0).string, atMost: 100) }
+        sentence(secrets.map { store.visiblePath(of: $0).string }, ofStore: store.name)
+    }
+
+    /// As above, of secrets as the mount shows them.
+    public static func sentence(_ secrets: [String], ofStore store: String) -> String {
+        let names = secrets.map { VisibleText.cut($0, atMost: 100) }
         return "not encrypted to exactly \(names.count == 1 ? "its" : "their") recipients since a merge: "
-            + "\(names.listed); passdir recipients check \(ShellWord.quoted(store.name)) --fix re-encrypts "
+            + "\(names.listed); passdir recipients check \(ShellWord.quoted(store)) --fix re-encrypts "
             + (names.count == 1 ? "it" : "them")
     }
 }

@@ -156,10 +156,13 @@ extension StoreAddCommand {
         }
         try sharing.initialize(plan, isLockedOut: isLockedOut)
         Output.success("Password store initialized for \(plan.lines.joined(separator: ", "))")
-        if !folder.appending(".git").exists {
-            let place = ShellWord.quoted(folder.string)
-            Output.success("\(name) keeps no history: git init \(place) makes it a git repository")
+        guard !folder.appending(".git").exists else { return }
+        let outer = StoreRepositories.outer(around: folder).map {
+            ", as the repository in \($0) is none of the store's"
         }
+        Output.success(
+            "\(name) keeps no history\(outer ?? ""): git init \(ShellWord.quoted(folder.string)) makes it a git repository"
+        )
     }
 
     /// Where keys are missing that the store's lists name, and its `.public-keys` brings some: shows those, and imports
