@@ -269,4 +269,37 @@ import Testing
                     "not encrypted to exactly their recipients since a merge: late, late2; ") == true)
         }
     }
+
+    /// What others do to a list beside keeps no merge up: it is for whom both lists name.
+    @Test(arguments: ["eve", "nobody@example.org"])
+    func aListThatWaitsForTheUserKeepsNoMergeUp(_ added: String) async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .always)
+            let (bob, eve) = (try home.makeKey("bob@example.org"), try home.makeKey("eve@example.org"))
+            let list = try home.text(of: "m0/.gpg-id")
+            try home.write(list + bob.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.save("a", Self.text)
+            try await other.commit()
+            try other.git("commit", "--quiet", "-am", "Bob reads.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            try mine.store.agree(to: mine.store.snapshot())
+            let both = try mine.store.recipientKeyIDs(of: "a.gpg")
+
+            try mine.save("a", Self.text.replacing("five", with: "5"))
+            try await mine.commit()
+            try other.save("a", Self.text.replacing("one", with: "1"))
+            try await other.commit()
+            try home.write(list + (added == "eve" ? eve.fingerprint : added) + "\n", to: "m0/.gpg-id")
+            try other.git("commit", "--quiet", "-am", "Not Bob, somebody else.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(try mine.names == ["a"])
+            #expect(
+                try mine.read("a")
+                    == Self.text.replacing("one", with: "1").replacing("five", with: "5"))
+            let left = try mine.store.recipientKeyIDs(of: "a.gpg")
+            #expect(left.count == 1 && both.contains(left[0]), "\(left) of \(both)")
+        }
+    }
 }

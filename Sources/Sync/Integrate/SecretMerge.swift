@@ -160,9 +160,28 @@ struct SecretMerge: Sendable {
 
     private func recipients() throws(StoreError) -> [Recipient] {
         guard let list else { return try store.recipients(for: path).recipients }
-        return try store.recipients(
-            for: path, by: list.file, holding: list.bytes, signature: list.signature
-        ).recipients
+        do throws(StoreError) {
+            return try store.recipients(
+                for: path, by: list.file, holding: list.bytes, signature: list.signature
+            ).recipients
+        } catch {
+            // What others did to the list waits for the user, who sees it only once it is taken in.
+            let current = try store.recipients(for: path).recipients
+            switch error.code {
+            case .badSignature, .badRecipientFile: return current
+            default: return try remaining(of: current, in: list)
+            }
+        }
+    }
+
+    /// Those of the recipients until now whom a list still names; all where nobody of us would be among them.
+    private func remaining(
+        of current: [Recipient], in list: MergedLists.List
+    ) throws(StoreError) -> [Recipient] {
+        let named = store.knownRecipients(in: list.bytes).map(\.key.fingerprint)
+        let kept = current.filter { named.contains($0.key.fingerprint) }
+        let mine = try store.allOwnKeyIDs()
+        return kept.contains { $0.key.subkeys.contains { mine.contains($0.keyID) } } ? kept : current
     }
 
     private func decrypted(_ ciphertext: [UInt8]) throws(OpenPGPError) -> SecretBytes {
