@@ -35,7 +35,9 @@ import Testing
             #expect(stores.count == 2)
             for store in stores {
                 #expect(
-                    store.keys.filter { !["lastFetch", "recipientChanges", "remote"].contains($0) } == [
+                    store.keys.filter {
+                        !["lastFetch", "recipientChanges", "remote", "savingObjection"].contains($0)
+                    } == [
                         "branch", "canSave", "lastCommit", "lastError", "lastPush", "name", "path",
                         "pendingChanges", "readOnly", "state",
                         "unpushedCommits", "unsaved",

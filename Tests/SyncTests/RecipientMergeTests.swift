@@ -168,6 +168,11 @@ import Testing
             #expect(mine.committer.wholeStatus.notes.contains { $0.hasPrefix(sentence) })
             let told = notes.withLock { $0 }.filter { $0.contains(sentence) }
             #expect(told.count == 1, "\(told)")
+            // A list that is gone for a moment makes nothing forgotten.
+            let named = try home.text(of: "m1/.gpg-id")
+            try home.succeed(["rm", "m1/.gpg-id"])
+            #expect(mine.driftSentence == nil)
+            try home.write(named, to: "m1/.gpg-id")
             // As another process sees it, and until it is encrypted anew.
             #expect(DriftList(mine.store).review() == [FilePath(secret + ".gpg")])
             try mine.save(secret, "newer\n")

@@ -18,14 +18,15 @@ public struct DriftList: Sendable {
         self.store = store
     }
 
-    /// Those that are still as the merge left them, relative to the store; the others are forgotten. Reads the packets of
-    /// each.
+    /// Those that are still as the merge left them, relative to the store; what was mended is forgotten, and what cannot be told
+    /// now is not. Reads the packets of each.
     public func review() -> [FilePath] {
         let noted = noted
         guard !noted.isEmpty else { return [] }
-        let left = drifted(noted)
+        let findings = findings(noted)
+        let left = zip(noted, findings).filter { $1 != .fine }.map(\.0)
         if left.count < noted.count { note(left) }
-        return left
+        return zip(noted, findings).filter { $1 == .drifted }.map(\.0)
     }
 
     /// Looks at secrets that others brought, and at all for which a list counts that they brought.
@@ -39,8 +40,9 @@ public struct DriftList: Sendable {
                 (try? store.secrets(below: list.removingLastComponent(), nested: false)) ?? [])
         }
         let noted = Set(noted)
-        let new = readable(drifted(candidates.subtracting(noted).sorted { $0.string < $1.string }))
-        if !new.isEmpty { note(drifted(noted.sorted { $0.string < $1.string }) + new) }
+        let unknown = candidates.subtracting(noted).sorted { $0.string < $1.string }
+        let new = readable(zip(unknown, findings(unknown)).filter { $1 == .drifted }.map(\.0))
+        if !new.isEmpty { note(noted.sorted { $0.string < $1.string } + new) }
         return new
     }
 
@@ -53,22 +55,32 @@ public struct DriftList: Sendable {
         store.remember(lines.isEmpty ? nil : lines.joined(separator: "\n"), as: Self.fact)
     }
 
-    /// Those for whom it can be said, and that their user has agreed to: of any other list `status` asks first.
-    private func drifted(_ secrets: [FilePath]) -> [FilePath] {
+    private enum Finding {
+        case drifted
+        /// It is for whom its list names, or gone.
+        case fine
+        /// Nobody can say, or their user has not agreed to the list: `status` asks for that first.
+        case unknown
+    }
+
+    private func findings(_ secrets: [FilePath]) -> [Finding] {
         var lists: [FilePath: KnownReaders?] = [:]
         // Others may push any number of lists that cannot be used, and for each a gpg may be started.
         var unusable = 0
-        return secrets.filter { secret in
+        return secrets.map { secret in
             let folder = secret.removingLastComponent()
             if lists[folder] == nil, unusable < Store.mostUnknownNames {
                 let list = agreedList(for: secret)
                 lists[folder] = .some(list)
                 if list == nil { unusable += 1 }
             }
-            guard let list = lists[folder] ?? nil, let ids = try? store.recipientKeyIDs(of: secret) else {
-                return false
+            do throws(StoreError) {
+                let ids = try store.recipientKeyIDs(of: secret)
+                guard let list = lists[folder] ?? nil else { return .unknown }
+                return list.isDrift(ids, store) ? .drifted : .fine
+            } catch {
+                return error.code == .system(.noSuchFileOrDirectory) ? .fine : .unknown
             }
-            return list.isDrift(ids, store)
         }
     }
 
