@@ -68,13 +68,16 @@ struct SyncCommand: ParsableCommand {
             reports = try UnmountedStores(environment: environment).synchronize(stores, choosing: choice)
         }
         show(reports)
-        let isAmiss = reports.contains { $0.error != nil || !$0.newConflicts.isEmpty || !$0.drift.isEmpty }
+        let isAmiss = reports.contains {
+            $0.error != nil || !$0.newConflicts.isEmpty || $0.drift?.isEmpty == false
+        }
         if isAmiss { throw ExitCode.failure }
     }
 
     private func show(_ reports: [SyncReport]) {
         if json { Output.print(json: reports) }
         for report in reports {
+            let drift = report.drift ?? []
             for sentence in report.chosen where !json { Output.notice("\(report.name): \(sentence)") }
             if let error = report.error {
                 StandardError.print("passdir: \(report.name): \(error)")
@@ -82,14 +85,14 @@ struct SyncCommand: ParsableCommand {
                 let rest = [
                     report.conflicts.isEmpty
                         ? nil : report.conflicts.count.counted("conflict") + " to settle",
-                    report.drift.isEmpty ? nil : report.drift.count.counted("secret") + " to re-encrypt",
+                    drift.isEmpty ? nil : drift.count.counted("secret") + " to re-encrypt",
                 ].compactMap(\.self).joined(separator: " and ")
                 Output.notice(
                     "\(report.name): \(report.note ?? "in sync")" + (rest.isEmpty ? "" : ", with \(rest)"))
             }
-            if !report.drift.isEmpty {
+            if !drift.isEmpty {
                 StandardError.print(
-                    "passdir: \(report.name): \(DriftList.sentence(report.drift, ofStore: report.name))")
+                    "passdir: \(report.name): \(DriftList.sentence(drift, ofStore: report.name))")
             }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""

@@ -39,6 +39,22 @@ import Testing
         return (mine, other)
     }
 
+    /// As `machines`, and Bob reads all, which the user of `mine` has agreed to.
+    private func machinesWithBob(
+        _ home: TestHome, _ change: (inout Committer.Options) -> Void = { _ in }
+    ) async throws -> (mine: Machine, other: Machine, bob: TestKey) {
+        let (mine, other) = try await machines(home, trust: .always, change)
+        let bob = try home.makeKey("bob@example.org")
+        try home.append(bob.fingerprint + "\n", to: "m0/.gpg-id")
+        try other.save("a", Self.text)
+        try await other.commit()
+        try other.git("commit", "--quiet", "-am", "Bob reads.")
+        try other.git("push", "--quiet")
+        #expect(await mine.committer.synchronizeNow() == nil)
+        try mine.store.agree(to: mine.store.snapshot())
+        return (mine, other, bob)
+    }
+
     @Test func aMergeEncryptsToNobodyWhomGpgDoesNotTrust() async throws {
         try await TestHome.with { home in
             let (mine, other) = try await machines(home, trust: .gpg)
@@ -137,22 +153,13 @@ import Testing
     @Test(arguments: Late.allCases) func whatIsEncryptedToFormerReadersIsTold(_ late: Late) async throws {
         try await TestHome.with { home in
             let notes = Mutex<[String]>([])
-            let (mine, other) = try await machines(home, trust: .always) {
+            let (mine, other, bob) = try await machinesWithBob(home) {
                 $0.notify = { _, sentence in notes.withLock { $0.append(sentence) } }
             }
-            let bob = try home.makeKey("bob@example.org")
-            try home.append(bob.fingerprint + "\n", to: "m0/.gpg-id")
-            try other.save("a", Self.text)
-            try await other.commit()
-            try other.git("commit", "--quiet", "-am", "Bob reads.")
-            try other.git("push", "--quiet")
-            #expect(await mine.committer.synchronizeNow() == nil)
-            try mine.store.agree(to: mine.store.snapshot())
             #expect(mine.driftSentence == nil)
 
             let (changing, saving) = late == .there ? (mine, other) : (other, mine)
-            let secret = "late"
-            try saving.save(secret, "new\n")
+            try saving.save("late", "new\n")
             try await saving.commit()
             let list = changing.path.appending(".gpg-id")
             try home.succeed(["sed", "-i", "/\(bob.fingerprint)/d", list.string])
@@ -163,7 +170,7 @@ import Testing
 
             #expect(await mine.committer.synchronizeNow() == nil)
             #expect(try mine.names == ["a", "late"])
-            let sentence = "not encrypted to exactly its recipients since a merge: \(secret); "
+            let sentence = "not encrypted to exactly its recipients since a merge: late; "
             #expect(mine.driftSentence?.hasPrefix(sentence) == true)
             #expect(mine.committer.wholeStatus.notes.contains { $0.hasPrefix(sentence) })
             let told = notes.withLock { $0 }.filter { $0.contains(sentence) }
@@ -174,8 +181,8 @@ import Testing
             #expect(mine.driftSentence == nil)
             try home.write(named, to: "m1/.gpg-id")
             // As another process sees it, and until it is encrypted anew.
-            #expect(DriftList(mine.store).review() == [FilePath(secret + ".gpg")])
-            try mine.save(secret, "newer\n")
+            #expect(DriftList(mine.store).review() == ["late.gpg"])
+            try mine.save("late", "newer\n")
             #expect(mine.driftSentence == nil)
             #expect(DriftList(mine.store).review() == [])
         }
@@ -217,15 +224,7 @@ import Testing
     @Test(arguments: Collision.allCases, [false, true])
     func aMergeEncryptsToWhomTheMergedListNames(_ collision: Collision, rebases: Bool) async throws {
         try await TestHome.with { home in
-            let (mine, other) = try await machines(home, trust: .always) { $0.rebases = rebases }
-            let bob = try home.makeKey("bob@example.org")
-            try home.write(try home.text(of: "m0/.gpg-id") + bob.fingerprint + "\n", to: "m0/.gpg-id")
-            try other.save("a", Self.text)
-            try await other.commit()
-            try other.git("commit", "--quiet", "-am", "Bob reads.")
-            try other.git("push", "--quiet")
-            #expect(await mine.committer.synchronizeNow() == nil)
-            try mine.store.agree(to: mine.store.snapshot())
+            let (mine, other, bob) = try await machinesWithBob(home) { $0.rebases = rebases }
             let both = try mine.store.recipientKeyIDs(of: "a.gpg")
             #expect(both.count == 2)
 
@@ -248,7 +247,7 @@ import Testing
             let left = try mine.store.recipientKeyIDs(of: "a.gpg")
             #expect(left.count == 1 && both.contains(left[0]), "\(left) of \(both)")
             #expect(mine.driftSentence == nil)
-            // No commit of the merge holds it for Bob, either.
+            // So it is committed, too.
             #expect(try mine.git("status", "--porcelain") == "")
             #expect(try mine.names == ["a"])
         }
@@ -279,16 +278,9 @@ import Testing
     @Test(arguments: ["eve", "nobody@example.org"])
     func aListThatWaitsForTheUserKeepsNoMergeUp(_ added: String) async throws {
         try await TestHome.with { home in
-            let (mine, other) = try await machines(home, trust: .always)
-            let (bob, eve) = (try home.makeKey("bob@example.org"), try home.makeKey("eve@example.org"))
-            let list = try home.text(of: "m0/.gpg-id")
-            try home.write(list + bob.fingerprint + "\n", to: "m0/.gpg-id")
-            try other.save("a", Self.text)
-            try await other.commit()
-            try other.git("commit", "--quiet", "-am", "Bob reads.")
-            try other.git("push", "--quiet")
-            #expect(await mine.committer.synchronizeNow() == nil)
-            try mine.store.agree(to: mine.store.snapshot())
+            let (mine, other, bob) = try await machinesWithBob(home)
+            let eve = try home.makeKey("eve@example.org")
+            let list = try home.text(of: "m0/.gpg-id").replacing(bob.fingerprint + "\n", with: "")
             let both = try mine.store.recipientKeyIDs(of: "a.gpg")
 
             try mine.save("a", Self.text.replacing("five", with: "5"))

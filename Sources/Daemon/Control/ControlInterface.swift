@@ -120,14 +120,16 @@ enum ControlInterface {
         method Status() -> (mount: Mount, stores: []Store)
 
         # `note` says why there is nothing to sync with; `conflicts` are files that keep what two machines changed,
-        # and `newConflicts` those that were made by this.
+        # and `newConflicts` those that were made by this; `drift` are secrets that a merge has left encrypted to others
+        # than their recipients.
         type Synced (
           name: string,
           error: ?string,
           chosen: []string,
           note: ?string,
           conflicts: []string,
-          newConflicts: []string
+          newConflicts: []string,
+          drift: ?[]string
         )
 
         # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status reports

@@ -12,8 +12,8 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var conflicts: [String] = []
     /// The conflict files that were made meanwhile, likewise.
     public var newConflicts: [String] = []
-    /// The secrets that a merge has left encrypted to others than their recipients, likewise.
-    public var drift: [String] = []
+    /// The secrets that a merge has left encrypted to others than their recipients, likewise; nil where an older daemon tells.
+    public var drift: [String]?
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {
@@ -24,6 +24,6 @@ public struct SyncReport: Codable, Sendable, Equatable {
         try container.encodeIfPresent(note, forKey: .note)
         try container.encode(conflicts, forKey: .conflicts)
         try container.encode(newConflicts, forKey: .newConflicts)
-        try container.encode(drift, forKey: .drift)
+        try container.encode(drift ?? [], forKey: .drift)
     }
 }

@@ -107,13 +107,8 @@ extension Store {
         guard options.recipientOverride == nil else { return try recipients(for: secret) }
         try verifySignature(
             signature, of: bytes, file.removingLastComponent().appending(Self.signatureFileName))
-        guard let content = RecipientFile(parsing: bytes), !content.lines.isEmpty else {
-            throw StoreError(
-                .badRecipientFile,
-                "\(file.string) of the store \"\(name)\" names nobody: write one key per line.")
-        }
-        try checkCount(content, of: file)
-        let list = RecipientList(file: file, recipients: try resolve(content.lines, askingAgent: false))
+        let lines = try lines(of: try parsed(bytes, file), file)
+        let list = RecipientList(file: file, recipients: try resolve(lines, askingAgent: false))
         try checkConfirmed(list, for: secret)
         return list
     }
@@ -135,13 +130,16 @@ extension Store {
 
     /// The lines of a `.gpg-id` that was read and, where that is asked for, verified; never none.
     func recipientLines(of file: FilePath) throws(StoreError) -> [String] {
-        let lines = try recipientFileContent(file).lines
-        guard !lines.isEmpty else {
+        try lines(of: try recipientFileContent(file), file)
+    }
+
+    private func lines(of content: RecipientFile, _ file: FilePath) throws(StoreError) -> [String] {
+        guard !content.lines.isEmpty else {
             throw StoreError(
                 .badRecipientFile,
                 "\(file.string) of the store \"\(name)\" names nobody: write one key per line.")
         }
-        return lines
+        return content.lines
     }
 
     /// A `.gpg-id`, read and, where that is asked for, verified.
@@ -162,6 +160,10 @@ extension Store {
                 .badRecipientFile, "cannot read \(file.string) of the store \"\(name)\": \(error).")
         }
         if isVerified { try verifySignature(of: bytes, file) }
+        return try parsed(bytes, file)
+    }
+
+    private func parsed(_ bytes: [UInt8], _ file: FilePath) throws(StoreError) -> RecipientFile {
         guard let content = RecipientFile(parsing: bytes) else {
             throw StoreError(
                 .badRecipientFile,

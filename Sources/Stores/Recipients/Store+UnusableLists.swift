@@ -35,17 +35,14 @@ extension Store {
         guard options.recipientOverride == nil else { return (try list(for: secret), true) }
         let file = try recipientFile(for: secret)
         let lines = try recipientLines(of: file)
-        let known = knownRecipients(in: lines)
-        let isWhole = lines.allSatisfy { (try? resolve([$0], askingAgent: false)) != nil }
-        return (RecipientList(file: file, recipients: known), isWhole)
+        let meant = lines.map { try? resolve([$0], askingAgent: false) }
+        return (RecipientList(file: file, recipients: meant.flatMap { $0 ?? [] }), !meant.contains(nil))
     }
 
     /// The keys of those names in the text of a list that mean one here.
     public func knownRecipients(in list: [UInt8]) -> [Recipient] {
-        knownRecipients(in: RecipientFile(parsing: list)?.lines ?? [])
-    }
-
-    private func knownRecipients(in lines: [String]) -> [Recipient] {
-        lines.prefix(Packets.maximalRecipients).flatMap { (try? resolve([$0], askingAgent: false)) ?? [] }
+        (RecipientFile(parsing: list)?.lines ?? []).prefix(Packets.maximalRecipients).flatMap {
+            (try? resolve([$0], askingAgent: false)) ?? []
+        }
     }
 }

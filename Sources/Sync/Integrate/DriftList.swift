@@ -77,7 +77,7 @@ public struct DriftList: Sendable {
             do throws(StoreError) {
                 let ids = try store.recipientKeyIDs(of: secret)
                 guard let list = lists[folder] ?? nil else { return .unknown }
-                return list.isDrift(ids, store) ? .drifted : .fine
+                return list.isDrift(ids, of: secret, in: store) ? .drifted : .fine
             } catch {
                 return error.code == .system(.noSuchFileOrDirectory) ? .fine : .unknown
             }
@@ -120,16 +120,13 @@ private struct KnownReaders {
 
     /// Whether a message with these ids is for others than these. Where a name of the list means no key here, only a key that is
     /// here and not named tells.
-    func isDrift(_ ids: [UInt64], _ store: Store) -> Bool {
+    func isDrift(_ ids: [UInt64], of secret: FilePath, in store: Store) -> Bool {
         guard RecipientMatch(actual: ids, recipients: recipients, at: Int64(time(nil))) == .different else {
             return false
         }
         guard !isWhole else { return true }
         let named = Set(recipients.flatMap(\.key.subkeys).map(\.keyID))
-        let patterns = Set(ids).subtracting(named + [0]).map { id in
-            "0x" + String(repeating: "0", count: id.leadingZeroBitCount / 4) + String(id, radix: 16)
-        }
-        return !patterns.isEmpty
-            && (try? store.engine.keys(matching: patterns, secretOnly: false))?.isEmpty == false
+        return (try? store.readers(of: secret))?.contains { $0.key != nil && !named.contains($0.keyID) }
+            == true
     }
 }
