@@ -49,7 +49,7 @@ let package = Package(
         + part("Fuse", ["CFuse", "System", systemPackage])
         + part(
             "OpenPGP", ["CGcrypt", "CGPGME", "CLinux", "CZlib", "System", systemPackage],
-            programs: ["Programs"])
+            tests: ["TestKit"], programs: ["Programs"])
         + part("Git", ["CGcrypt", "CGit", "CLinux", "System", systemPackage], tests: ["TestKit"])
         + part("Contents", ["CGcrypt", "System", systemPackage])
         + part("Settings", ["CSecret", "Git", "OpenPGP", "System", systemPackage])

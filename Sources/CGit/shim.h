@@ -45,7 +45,7 @@ static inline void passdir_git_bound_windows(size_t window, size_t limit) {
 /// each file that is looked up: a folder of ten thousand files would be read ten thousand times.
 static inline void passdir_git_bound_cache(ptrdiff_t bytes) {
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, bytes);
-    git_libgit2_opts(GIT_OPT_SET_CACHE_OBJECT_LIMIT, GIT_OBJECT_TREE, (size_t)bytes / 2);
+    git_libgit2_opts(GIT_OPT_SET_CACHE_OBJECT_LIMIT, GIT_OBJECT_TREE, (size_t)bytes / 4 * 3);
 }
 
 // An object is read in one allocation of the size that its header, which others wrote, tells. libgit2 has no limit for

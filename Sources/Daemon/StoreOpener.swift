@@ -16,7 +16,7 @@ final class StoreOpener: Sendable {
     /// What is encrypted with. It counts when a keyring is first used: in the daemon, at its start.
     private let encryption: EncryptionWay
     /// One for each keyring; nil is that of GNUPGHOME.
-    private let engines = Mutex<[FilePath?: any Engine]>([:])
+    private let engines = Mutex<[FilePath?: OpenPGPEngine]>([:])
 
     /// What fails is told by the command itself.
     static let quietLog = Logger(label: "passdir") { _ in SwiftLogNoOpLogHandler() }
@@ -53,11 +53,11 @@ final class StoreOpener: Sendable {
     }
 
     /// The engine of a keyring; nil is that of GNUPGHOME.
-    func engine(_ keyring: FilePath?) throws(OpenPGPError) -> any Engine {
-        try engines.withLock { (engines) throws(OpenPGPError) in
+    func engine(_ keyring: FilePath?) -> OpenPGPEngine {
+        engines.withLock { engines in
             if let known = engines[keyring] { return known }
             let log = log
-            let engine = try OpenPGPEngine(home: keyring, encryption: encryption) { log.notice("\($0)") }
+            let engine = OpenPGPEngine(home: keyring, encryption: encryption) { log.notice("\($0)") }
             engines[keyring] = engine
             return engine
         }
@@ -66,10 +66,10 @@ final class StoreOpener: Sendable {
     /// The store in a folder.
     func store(
         _ settings: StoreSettings, in root: Root, learned: LearnedState? = nil
-    ) throws(OpenPGPError) -> Store {
+    ) -> Store {
         Store(
             name: settings.definition.name, identifier: settings.definition.identifier, root: root,
-            engine: try engine(settings.definition.keyring),
+            engine: engine(settings.definition.keyring),
             options: Store.Options(settings, environment: environment), learned: learned)
     }
 
@@ -77,7 +77,7 @@ final class StoreOpener: Sendable {
     func store(_ definition: StoreDefinition, for use: StoreUse) throws(DaemonError) -> Store {
         let root = try definition.root(for: use, environment: environment)
         let settings = try settings(of: definition)
-        return try DaemonError.wrapping { try store(settings, in: root) }
+        return store(settings, in: root)
     }
 
     /// How a command commits to a store.

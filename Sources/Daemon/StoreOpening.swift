@@ -28,7 +28,8 @@ final class StoreOpening: Sendable {
 
     /// Has a store work by other settings.
     func change(_ served: ServedStore, to settings: StoreSettings) throws(OpenPGPError) {
-        let engine = try opener.engine(settings.definition.keyring)
+        let engine = opener.engine(settings.definition.keyring)
+        try engine.prepare()
         let options = Store.Options(settings, environment: opener.environment)
         served.use(settings, engine, options, Committer.Options(settings, credentials: credentials))
     }
@@ -59,7 +60,8 @@ final class StoreOpening: Sendable {
         }
         let store: Store
         do throws(OpenPGPError) {
-            store = try opener.store(settings, in: root, learned: learned)
+            try opener.engine(settings.definition.keyring).prepare()
+            store = opener.store(settings, in: root, learned: learned)
         } catch {
             return failed(settings, error.message)
         }

@@ -1,4 +1,5 @@
 import Glibc
+import OpenPGP
 import Settings
 import Stores
 public import Sync
@@ -22,9 +23,9 @@ public struct UnmountedStores: Sendable {
             let settings = try opener.settings(of: definition)
             do throws(DaemonError) {
                 let root = try definition.root(for: .reading, environment: environment)
-                let store = try DaemonError.wrapping {
-                    try opener.store(settings, in: root, learned: learned)
-                }
+                // What cannot be used here is not said to be ready.
+                try DaemonError.wrapping { try opener.engine(definition.keyring).prepare() }
+                let store = opener.store(settings, in: root, learned: learned)
                 var options = try opener.committing(definition)
                 options.keepFact = opener.keepingFacts(of: store.identifier)
                 let committer = Committer(store: store, options: options, log: StoreOpener.quietLog)

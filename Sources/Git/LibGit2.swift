@@ -9,7 +9,8 @@ public enum LibGit2 {
         passdir_git_enable_fsync(1)
         // A pack of others is looked into through small windows, so that its size does not become ours.
         passdir_git_bound_windows(16 << 20, 64 << 20)
-        passdir_git_bound_cache(32 << 20)
+        // Three quarters hold the tree of a folder of 50,000 secrets; more would stay in a daemon that commits all day.
+        passdir_git_bound_cache(4 << 20)
         passdir_git_bound_allocations(largestObject)
     }()
 

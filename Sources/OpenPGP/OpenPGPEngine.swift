@@ -14,30 +14,37 @@ public enum EncryptionWay: Sendable, Hashable {
 public struct OpenPGPEngine: Engine, PassphraseAgent {
     /// The directory with the keyring.
     public let home: FilePath
-    let decryption: any Decrypting
-    let encryption: any Encrypting
-    private let keyring: any Keyring
-    private let signing: any Signing
-    private let agent: Agent
+    private let parts: EngineParts
 
+    /// Starts nothing: gpg is looked for when it is first needed, as gpgme starts five programs for that.
     /// - Parameters:
     ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
     ///   - way: Whether messages may be encrypted and decrypted without starting gpg.
     ///   - notice: Told, at most once, in a sentence when encrypting fails for a reason that should not be; gpg does it
     ///     then.
-    /// - Throws: `noEngine`.
     public init(
         home: FilePath? = nil, encryption way: EncryptionWay = .direct,
         notice: @escaping @Sendable (String) -> Void = { _ in }
-    ) throws(OpenPGPError) {
-        let gnupg = try GnuPG(home: home)
-        self.home = gnupg.home
-        (keyring, signing) = (gnupg, gnupg)
-        let agent = Agent { gnupg.agentSocket($0) }
-        self.agent = agent
-        let isDirect = way == .direct
-        encryption = (isDirect ? DirectEncryptor(before: gnupg, notice: notice) : nil) ?? gnupg
-        decryption = (isDirect ? DirectDecryptor(before: gnupg, agent) : nil) ?? gnupg
+    ) {
+        let home = home ?? GnuPG.defaultHome
+        self.home = home
+        parts = EngineParts(home: home, encryption: way, notice: notice)
+    }
+
+    /// Looks for gpg now, for who wants to know before anything is asked of it.
+    /// - Throws: `noEngine`, as everything that needs gpg does.
+    public func prepare() throws(OpenPGPError) { _ = try parts.made() }
+
+    var decryption: any Decrypting {
+        get throws(OpenPGPError) { try parts.made().decryption }
+    }
+
+    var encryption: any Encrypting {
+        get throws(OpenPGPError) { try parts.made().encryption }
+    }
+
+    private var gnupg: GnuPG {
+        get throws(OpenPGPError) { try parts.made().gnupg }
     }
 
     /// Prepares libgcrypt's secure memory before any other library of the process does, which would leave it in core
@@ -69,11 +76,11 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
 
     /// As `PassphraseAgent` says; false, too, where gpg is always what decrypts.
     public func asksForPassphrase(toDecrypt ciphertext: UnsafeRawBufferPointer) -> Bool {
-        (decryption as? DirectDecryptor)?.asksForPassphrase(toDecrypt: ciphertext) ?? false
+        ((try? decryption) as? DirectDecryptor)?.asksForPassphrase(toDecrypt: ciphertext) ?? false
     }
 
     /// As `PassphraseAgent` says.
-    public func forgetPassphrases() -> Bool { agent.forgetPassphrases() }
+    public func forgetPassphrases() -> Bool { (try? parts.made())?.agent.forgetPassphrases() ?? false }
 
     /// As `Encrypting` says.
     public func encrypt(
@@ -84,35 +91,35 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
 
     /// As `Keyring` says.
     public func resolve(_ line: String, askingAgent: Bool) throws(OpenPGPError) -> [Recipient] {
-        try keyring.resolve(line, askingAgent: askingAgent)
+        try gnupg.resolve(line, askingAgent: askingAgent)
     }
 
     /// As `Keyring` says.
     public func keys(matching patterns: [String], secretOnly: Bool) throws(OpenPGPError) -> [Key] {
-        try keyring.keys(matching: patterns, secretOnly: secretOnly)
+        try gnupg.keys(matching: patterns, secretOnly: secretOnly)
     }
 
     /// As `Keyring` says.
-    public func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] { try keyring.keys(in: data) }
+    public func keys(in data: [UInt8]) throws(OpenPGPError) -> [Key] { try gnupg.keys(in: data) }
 
     /// As `Keyring` says.
     public func importKeys(_ data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
-        try keyring.importKeys(data)
+        try gnupg.importKeys(data)
     }
 
     /// As `Keyring` says.
     public func exportKeys(_ fingerprints: [Fingerprint]) throws(OpenPGPError) -> [UInt8] {
-        try keyring.exportKeys(fingerprints)
+        try gnupg.exportKeys(fingerprints)
     }
 
     /// As `Keyring` says.
     public func removeKey(_ fingerprint: Fingerprint) throws(OpenPGPError) {
-        try keyring.removeKey(fingerprint)
+        try gnupg.removeKey(fingerprint)
     }
 
     /// As `Signing` says.
     public func verifyDetached(signature: [UInt8], of data: [UInt8]) throws(OpenPGPError) -> [Fingerprint] {
-        try signing.verifyDetached(signature: signature, of: data)
+        try gnupg.verifyDetached(signature: signature, of: data)
     }
 
     /// As `Signing` says.
@@ -120,7 +127,7 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
         _ data: [UInt8], by signer: Fingerprint?, timeout: Duration?, cancellation: Cancellation?
     ) throws(OpenPGPError) -> [UInt8] {
         do throws(OpenPGPError) {
-            return try signing.signDetached(
+            return try gnupg.signDetached(
                 data, by: signer, timeout: timeout, cancellation: cancellation)
         } catch { throw named(error) }
     }

@@ -9,9 +9,8 @@ extension LayeredCredentialStore {
     public static func standard(
         environment: [String: String], ownKey: String?, timeout: Duration = .seconds(120),
         engine: @escaping @Sendable () throws(OpenPGPError) -> any CredentialCipher = {
-            () throws(OpenPGPError) in
             // Seldom, so that what is fast need not be used.
-            try OpenPGPEngine(encryption: .gpg)
+            OpenPGPEngine(encryption: .gpg)
         }
     ) -> LayeredCredentialStore {
         LayeredCredentialStore([

@@ -198,8 +198,10 @@ struct KeysExportCommand: ParsableCommand {
     var store: String
 
     func run() throws {
-        let written = try Sharing(environment: CallerEnvironment.variables()).exportKeys(ofStore: store)
+        let (written, missing) = try Sharing(environment: CallerEnvironment.variables()).exportKeys(
+            ofStore: store)
         Output.notice(lines: written.map { ".public-keys/\($0)" })
+        for name in missing { StandardError.warn("\(name) is not exported: its key is not in your keyring") }
     }
 }
 

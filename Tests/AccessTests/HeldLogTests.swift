@@ -94,7 +94,7 @@ import Testing
     }
 
     /// A command ends once its log is closed.
-    @Test func theEndWaitsForTheFile() throws {
+    @Test(.slow) func theEndWaitsForTheFile() throws {
         try withLine { home, file, log in
             log.flush()
             let isClosed = Monitor(false)
@@ -116,10 +116,12 @@ import Testing
     }
 
     /// What happens to the file while it is in use.
-    @Test(arguments: [
-        "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite", ": > access.sqlite",
-        "python3 -c \"import sqlite3; sqlite3.connect('access.sqlite').executescript('DROP TABLE read')\"",
-    ]) func anotherFileInItsPlaceIsBegun(_ deed: String) throws {
+    @Test(
+        arguments: sampled([
+            "rm access.sqlite*", "rm access.sqlite*; echo garbage > access.sqlite", ": > access.sqlite",
+            "python3 -c \"import sqlite3; sqlite3.connect('access.sqlite').executescript('DROP TABLE read')\"",
+        ])) func anotherFileInItsPlaceIsBegun(_ deed: String) throws
+    {
         try withLine { home, file, log in
             log.flush()
             try home.succeed(["sh", "-c", deed])
@@ -134,7 +136,7 @@ import Testing
     }
 
     /// There is a bound to what waits: what is more goes from the program with the most lines, and is counted.
-    @Test func whatIsTooMuchIsCounted() throws {
+    @Test(.slow) func whatIsTooMuchIsCounted() throws {
         try TestHome.with { home in
             let file = home.path("access.sqlite")
             let log = AccessLog(file: file, mostWaiting: 20) { _, _ in }

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// The other keyring has the key that the first one lacks: what could not be saved is, at once.
-    @Test func anotherKeyringSavesWhatTheFirstCouldNot() throws {
+    @Test(.slow) func anotherKeyringSavesWhatTheFirstCouldNot() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let one = try home.makeStore("one", recipients: [key])
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// While a store is hidden its remote is asked for nothing.
-    @Test func aHiddenStoreIsNotFetchedAnyMore() throws {
+    @Test(.slow) func aHiddenStoreIsNotFetchedAnyMore() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let one = try home.makeStore("one", recipients: [key], remote: true)

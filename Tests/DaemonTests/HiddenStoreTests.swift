@@ -30,7 +30,7 @@ import Testing
             .split(separator: "\n").map(String.init)
     }
 
-    @Test func aStoreWithUnsavedSecretsIsNotHidden() throws {
+    @Test(.slow) func aStoreWithUnsavedSecretsIsNotHidden() throws {
         try unsaved { home, _ in
             var result = try home.passdir("store", "hide", "one")
             #expect(result.exitCode == 1)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Who edits the configuration is not asked: what is unsaved is told, and is there again with the store.
-    @Test func unsavedSecretsComeBackWithTheirStore() throws {
+    @Test(.slow) func unsavedSecretsComeBackWithTheirStore() throws {
         try unsaved { home, one in
             try home.succeed(["git", "config", "-f", "config/passdir/config", "store.one.mount", "false"])
             try home.waitUntil("the store is hidden") { try names(home) == ["two"] }

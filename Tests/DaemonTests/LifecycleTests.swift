@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aKilledAddLeavesAllOrNothing() throws {
+    @Test(.slow) func aKilledAddLeavesAllOrNothing() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             let url = one.remote?.string ?? ""
@@ -78,7 +78,9 @@ import Testing
     }
 
     /// Ctrl-C, and what a session sends at its end, while the server says nothing.
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func anInterruptedAddLeavesNothing(_ signal: CInt) throws {
+    @Test(.slow, arguments: [SIGINT, SIGTERM, SIGHUP]) func anInterruptedAddLeavesNothing(_ signal: CInt)
+        throws
+    {
         try TestHome.with { home in
             let (_, two) = try remotes(home)
             try home.addStores([two])
@@ -112,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func aFailedAddLeavesNothing() throws {
+    @Test(.slow) func aFailedAddLeavesNothing() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             let url = one.remote?.string ?? ""
@@ -131,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aKilledRecloneLeavesOldOrNew() throws {
+    @Test(.slow) func aKilledRecloneLeavesOldOrNew() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             let urls = (one.remote?.string ?? "", two.remote?.string ?? "")
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func aKilledRemoveIsFinished() throws {
+    @Test(.slow) func aKilledRemoveIsFinished() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             try home.addStores([two])
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func aDaemonsStartFinishesToo() throws {
+    @Test(.slow) func aDaemonsStartFinishesToo() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             try home.addStores([two])
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func whatNoRemoteHasIsNotDeleted() throws {
+    @Test(.slow) func whatNoRemoteHasIsNotDeleted() throws {
         try TestHome.with { home in
             let (one, _) = try remotes(home)
             for command in ["remove", "reclone"] {
@@ -224,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func badInput() throws {
+    @Test(.slow) func badInput() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             try home.addStores([one])
@@ -261,7 +263,7 @@ import Testing
     }
 
     /// As a server has it whose default branch has another name than what was pushed.
-    @Test func aRemoteWhoseHeadNamesNoBranch() throws {
+    @Test(.slow) func aRemoteWhoseHeadNamesNoBranch() throws {
         try TestHome.with { home in
             let (_, two) = try remotes(home)
             let remote = try #require(two.remote)
@@ -311,7 +313,7 @@ import Testing
         }
     }
 
-    @Test func eraseLeavesWhatWasAdopted() throws {
+    @Test(.slow) func eraseLeavesWhatWasAdopted() throws {
         try TestHome.with { home in
             let (one, two) = try remotes(home)
             try home.addStores([one])

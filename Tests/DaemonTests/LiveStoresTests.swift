@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func manyStoresCostNothingUntilUsed() throws {
+    @Test(.slow) func manyStoresCostNothingUntilUsed() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let first = try home.makeStore("s0", recipients: [key])
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func whatACrashLeftIsCommittedThoughNobodyLooks() throws {
+    @Test(.slow) func whatACrashLeftIsCommittedThoughNobodyLooks() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one, two])

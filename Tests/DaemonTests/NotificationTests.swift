@@ -5,7 +5,7 @@ import Testing
 /// What the desktop is told, as seen on a real session bus.
 @Suite struct NotificationTests {
     /// A failure that lasts is told once, and once when it is over.
-    @Test func oneMessageWhenItFailsAndOneWhenItWorksAgain() throws {
+    @Test(.slow) func oneMessageWhenItFailsAndOneWhenItWorksAgain() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("one", recipients: [key], remote: true)
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// A credential that ends soon is told of once, also when the daemon starts again.
-    @Test func aCredentialThatExpiresIsToldOnce() throws {
+    @Test(.slow) func aCredentialThatExpiresIsToldOnce() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             try home.addStores([try home.makeStore("one", recipients: [key])])
@@ -138,7 +138,7 @@ import Testing
     /// Holds:
     /// - A password that expires or is due soon is told of once, by what `passdir health` saw, and nobody is asked for a passphrase
     ///   for that.
-    @Test func aPasswordThatExpiresIsToldOnce() throws {
+    @Test(.slow) func aPasswordThatExpiresIsToldOnce() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org", passphrase: "open")
             let store = try home.makeStore("one", recipients: [key])

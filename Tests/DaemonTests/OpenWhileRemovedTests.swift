@@ -6,7 +6,7 @@ import Testing
 /// What is open, unsaved or new in a store while the store itself comes or goes.
 @Suite struct OpenWhileRemovedTests {
     /// What a program writes into a store whose folder is gone could be saved nowhere.
-    @Test func aFolderInUseStays() throws {
+    @Test(.slow) func aFolderInUseStays() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let one = try home.makeStore("one", recipients: [key], remote: true)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Nobody has to enter it first.
-    @Test func aStoreThatIsAddedIsLookedInto() throws {
+    @Test(.slow) func aStoreThatIsAddedIsLookedInto() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let (one, two) = (
@@ -82,7 +82,8 @@ import Testing
     }
 
     /// A list that the mount shows and that could not be saved: nothing goes to the readers of the one before it.
-    @Test(arguments: ["team/.gpg-id", ".gpg-id"]) func nothingIsSavedBelowAnUnsavedList(_ list: String) throws
+    @Test(.slow, arguments: ["team/.gpg-id", ".gpg-id"]) func nothingIsSavedBelowAnUnsavedList(_ list: String)
+        throws
     {
         try TestHome.with { home in
             let keys = try ["a@example.org", "b@example.org"].map { try home.makeKey($0) }

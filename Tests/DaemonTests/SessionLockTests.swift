@@ -60,7 +60,7 @@ import Testing
     /// - With `lock.screen`, `lock.suspend` and `lock.logout` all stores are locked when the screen is locked, before the
     ///   computer is suspended, and when your last session ends; unlocking the screen unlocks nothing, and other users'
     ///   sessions lock nothing.
-    @Test func goingAwayLocks() throws {
+    @Test(.slow) func goingAwayLocks() throws {
         try mounted(["lock.screen": "true", "lock.suspend": "true", "lock.logout": "true"]) { home in
             let script = """
                 session=/org/freedesktop/login1/session
@@ -96,7 +96,7 @@ import Testing
     /// Holds:
     /// - Without these settings nothing is locked; opens that wait for a passphrase are answered before the computer is
     ///   suspended all the same (ETIMEDOUT), so that it can be.
-    @Test func whoWaitsForAPassphraseIsAnsweredBeforeSleep() throws {
+    @Test(.slow) func whoWaitsForAPassphraseIsAnsweredBeforeSleep() throws {
         try mounted([:]) { home in
             let key = try home.makeKey("b@example.org", passphrase: "correct horse")
             let locked = try home.makeStore("locked", recipients: [key])

@@ -5,7 +5,7 @@ import Testing
 
 /// The heart of it: an adopted store, one cloned over SSH, one over HTTPS with a token, and two key pairs.
 @Suite struct ThreeStoresTests {
-    @Test func threeStoresTwoKeys() throws {
+    @Test(.slow) func threeStoresTwoKeys() throws {
         try TestHome.with { home in
             let servers = Servers(home)
             defer { try? servers.end() }
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func twoPeopleShareAStore() throws {
+    @Test(.slow) func twoPeopleShareAStore() throws {
         try TestHome.with { ann in
             try TestHome.with { ben in
                 let annsKey = try ann.makeKey("ann@example.org")

@@ -52,7 +52,7 @@ import Testing
         return Int(text.filter(\.isNumber)) ?? 0
     }
 
-    @Test(arguments: tableCases(UnsharedState.all, Command.allCases))
+    @Test(arguments: sampled(tableCases(UnsharedState.all, Command.allCases)))
     func whatIsNowhereElseIsSaidAndKept(_ state: UnsharedState, _ command: Command) throws {
         try TestHome.with { home in
             let store = try clone(home)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// What the remote has goes without a word, also when it has more than the clone.
-    @Test(arguments: Command.allCases) func whatIsPushedGoesWithoutAWord(_ command: Command) throws {
+    @Test(arguments: sampled(Command.allCases)) func whatIsPushedGoesWithoutAWord(_ command: Command) throws {
         try TestHome.with { home in
             let store = try clone(home)
             let script = """
@@ -145,11 +145,11 @@ import Testing
 
     /// Killed at any moment, the next command finishes, and what was listed is there.
     @Test(
-        arguments: [
+        arguments: sampled([
             "remove.decided", "remove.configured", "remove.aside", "remove.judged", "remove.credential",
             "remove.learned", "remove.folder", "reclone.decided", "reclone.aside", "reclone.placed",
             "reclone.judged", "reclone.credential", "reclone.configured",
-        ])
+        ]))
     func killedNothingIsLost(_ fault: String) throws {
         try TestHome.with { home in
             let store = try clone(home)

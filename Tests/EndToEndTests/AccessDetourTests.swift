@@ -24,7 +24,7 @@ import Testing
     }
 
     /// In a process namespace a command has a number that another program has outside.
-    @Test func aNumberInANamespaceIsNobodyElse() throws {
+    @Test(.slow) func aNumberInANamespaceIsNobodyElse() throws {
         try withAgent { home, _, agent in
             let unshare = "unshare \(geteuid() == 0 ? "" : "-Ur") --pid --fork"
             #expect(try home.run([agent, "-c", "passdir show work/aws/key; :"]).output == "")
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A version is what the secret is that it became.
-    @Test func aFormerNameIsNoWayToAVersion() throws {
+    @Test(.slow) func aFormerNameIsNoWayToAVersion() throws {
         try withAgent { home, store, agent in
             let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
             try home.succeed(["passdir", "mv", "work/open/moved", "work/aws/moved"])
@@ -71,7 +71,7 @@ import Testing
 
     /// Nor does a step hide what it became that no commit tells of a rename: a merge, or one commit that brought the ciphertext and
     /// another that removed it.
-    @Test func noStepHidesALaterName() throws {
+    @Test(.slow) func noStepHidesALaterName() throws {
         try withAgent { home, store, agent in
             for name in ["merged", "later", "copied"] { try store.insert("open/\(name)", "MARK \(name)\n") }
             let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Of a folder with a secret that may not be read nothing is moved or copied.
-    @Test(arguments: ["mv", "cp"]) func aFolderIsMovedWholeOrNotAtAll(_ command: String) throws {
+    @Test(.slow, arguments: ["mv", "cp"]) func aFolderIsMovedWholeOrNotAtAll(_ command: String) throws {
         try withAgent { home, store, agent in
             for name in ["folder/a", "folder/b", "folder/z"] { try store.insert(name, "text\n") }
             try home.succeed(["passdir", "access", "set", "work/folder/b", "--deny-under", "agent"])

@@ -337,7 +337,7 @@ import Testing
     /// Holds:
     /// - No call that holds a folder in the kernel asks whether a list of recipients may be changed: it fails at once where a person
     ///   would have to be asked, and `status` names the commands that ask.
-    @Test func noCallThatHoldsAFolderAsks() throws {
+    @Test(.slow) func noCallThatHoldsAFolderAsks() throws {
         try withMount(["aws/key", "aws/sub/deep", "free/x"]) { home in
             let other = try home.makeKey("b@example.org").fingerprint
             try home.succeed([
@@ -393,7 +393,7 @@ import Testing
     /// Holds:
     /// - A rule that is set while a passphrase is asked for counts for everybody who waits for it.
     @Test(
-        arguments: ["work/aws/key", ".passdir/at/HEAD/work/aws/key", ".passdir/first/work/aws/key"],
+        .slow, arguments: ["work/aws/key", ".passdir/at/HEAD/work/aws/key", ".passdir/first/work/aws/key"],
         [false, true])
     func aRuleThatIsSetAtAPassphrasePromptCounts(_ name: String, isLocked: Bool) throws {
         try TestHome.guarded { home in
@@ -423,7 +423,9 @@ import Testing
     /// Holds:
     /// - A rule that is set while a command asks for a passphrase counts for the command, and so does a lock: nothing of the
     ///   secret is printed, copied or told.
-    @Test(arguments: [true, false]) func aRuleThatIsSetAtTheCommandsPromptCounts(_ isMounted: Bool) throws {
+    @Test(.slow, arguments: [true, false]) func aRuleThatIsSetAtTheCommandsPromptCounts(_ isMounted: Bool)
+        throws
+    {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "correct horse")
             let store = try home.makeStore("work", recipients: [key])
@@ -484,7 +486,7 @@ import Testing
     /// - Who has agreed to an open is asked no second time for it where other rules change, also of a program that cannot be
     ///   seen, of which no answer is kept.
     @Test(
-        .enabled(if: geteuid() == 0, "only root makes a namespace of processes without one of users"),
+        .slow, .enabled(if: geteuid() == 0, "only root makes a namespace of processes without one of users"),
         arguments: ["work/aws/key", ".passdir/at/HEAD/work/aws/key"], ["", "correct horse"])
     func whoHasAgreedIsNotAskedAgain(_ name: String, passphrase: String) throws {
         try TestHome.guarded { home in
@@ -552,7 +554,7 @@ import Testing
     /// Holds:
     /// - So it is with a question whether a program may read, or a store is to be unlocked, also when that was answered or its time
     ///   is over, for a command as for an open.
-    @Test(arguments: endings.indices) func theReaderGoesOnWhenTheQuestionIsGone(_ index: Int) throws {
+    @Test(.slow, arguments: endings.indices) func theReaderGoesOnWhenTheQuestionIsGone(_ index: Int) throws {
         let (question, words, ending, code) = Self.endings[index]
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])

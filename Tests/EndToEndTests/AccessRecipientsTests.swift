@@ -52,7 +52,7 @@ import Testing
     /// Holds:
     /// - Who may not read all that lies below a folder changes no list of recipients for it: neither by a write, a new file, a
     ///   rename or a removal in the mount, nor by a command; the log says who tried.
-    @Test func whoMayNotReadChangesNoRecipients() throws {
+    @Test(.slow) func whoMayNotReadChangesNoRecipients() throws {
         try withAgent { fixture in
             let home = fixture.home
             let (work, aws, open) = ("mnt/work", "mnt/work/aws", "mnt/work/open")
@@ -103,6 +103,7 @@ import Testing
     /// - A rule that is set while a change of recipients waits for a passphrase counts for whoever makes it: nothing changes, and
     ///   nothing is left to be resumed. So does a lock.
     @Test(
+        .slow,
         arguments: [
             "passdir recipients add work $EVE --yes", "passdir recipients check work --fix --yes",
             "cat list > mnt/work/.gpg-id", "cp list mnt/work/list~; mv mnt/work/list~ mnt/work/.gpg-id",

@@ -33,7 +33,7 @@ import Testing
     }.map { FilePath($0) }
 
     /// A scope as `systemd-run --user --scope` makes one: what runs in it is known whatever it lets go of.
-    @Test(.enabled(if: unitHierarchy != nil)) func aScopeOfSystemdIsKnown() throws {
+    @Test(.slow, .enabled(if: unitHierarchy != nil)) func aScopeOfSystemdIsKnown() throws {
         let scope = try #require(Self.unitHierarchy).appending("app-agent-\(getpid()).scope")
         try #require(mkdir(scope.string, 0o755) == 0)
         defer { rmdir(scope.string) }
@@ -58,7 +58,7 @@ import Testing
     /// Holds:
     /// - What runs below a program that the rules deny reads neither by an open of its own, a mapping, a copy or a rename, nor by a
     ///   descriptor of the folder, another session or a namespace of its own; looking goes on.
-    @Test func nothingBelowADeniedProgramReads() throws {
+    @Test(.slow) func nothingBelowADeniedProgramReads() throws {
         try withMount { home in
             let folder = home.visible("work/aws").string
             let secret = "\(folder)/key"
@@ -164,7 +164,7 @@ import Testing
 
     /// A rule for one secret holds for the second version that a conflict leaves beside it; and who may not read makes no file
     /// that it can read what others save to.
-    @Test func neitherAConflictNorANewFileIsAWayIn() throws {
+    @Test(.slow) func neitherAConflictNorANewFileIsAWayIn() throws {
         try withMount { home in
             let key = home.visible("work/aws/key").string
             let agent = home.path("agent").string
@@ -392,7 +392,7 @@ import Testing
     }
 
     /// The commands show what holds.
-    @Test func rulesAreSetShownTestedAndFollowARename() throws {
+    @Test(.slow) func rulesAreSetShownTestedAndFollowARename() throws {
         try withMount { home in
             try set(home, "work/aws", "--ask")
             try set(home, "work/aws", "cat", "--allow", "--when", "terminal")
@@ -437,7 +437,7 @@ import Testing
     }
 
     /// A rule is for a name: whoever takes the name away is told, and a place that protects nothing is marked.
-    @Test func rulesThatStayBehindAreTold() throws {
+    @Test(.slow) func rulesThatStayBehindAreTold() throws {
         try withMount { home in
             try set(home, "work/aws", "--deny-under", "agent")
             try set(home, "work/aws/key", "--deny-under", "agent")
@@ -459,7 +459,7 @@ import Testing
     }
 
     /// A name that a script gives itself never allows: no rule is set that could never fit, and `test` says none fits.
-    @Test func aScriptAllowsNothingBelowIt() throws {
+    @Test(.slow) func aScriptAllowsNothingBelowIt() throws {
         try withMount { home in
             let script = home.path("agent").string
             try home.write("#!/bin/bash -e\n\"$@\"; true\n", to: "agent", mode: [.ownerReadWriteExecute])
@@ -500,7 +500,7 @@ import Testing
     }
 
     /// A session of its own takes nobody out of the log whom the rule names, and leaves nobody without a starter.
-    @Test func theLogNamesWhoStartedASession() throws {
+    @Test(.slow) func theLogNamesWhoStartedASession() throws {
         try withMount(settings: ["access.log": "true"]) { home in
             let secret = home.visible("work/aws/key").string
             let agent = home.path("agent").string

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// A rule that was set holds, is shown, and is taken away by the same words.
-    @Test func namesWithQuotesMakeRules() throws {
+    @Test(.slow) func namesWithQuotesMakeRules() throws {
         try withStore { home in
             let rules: [(set: [String], test: [String])] = [
                 (["/it's", "--deny"], ["--as", "/it's"]),

@@ -32,7 +32,7 @@ import Testing
 
     /// Holds:
     /// - While nothing is mounted nobody writes into the mount point: its mode is 0500 and, for root, it is immutable.
-    @Test func afterAnUnmountNothingIsWritten() throws {
+    @Test(.slow) func afterAnUnmountNothingIsWritten() throws {
         try mounted { home, _ in
             try home.unmount()
             try expectNothingIsWritten(home)
@@ -46,7 +46,7 @@ import Testing
 
     /// Holds:
     /// - `passdir erase`, and the removal of the last store, give the mount point back as it was before the first mount.
-    @Test(arguments: [["erase"], ["store", "remove", "work"]])
+    @Test(.slow, arguments: [["erase"], ["store", "remove", "work"]])
     func aMountPointIsGivenBack(_ words: [String]) throws {
         try mounted { home, _ in
             try home.unmount()
@@ -69,7 +69,7 @@ import Testing
     /// Holds:
     /// - A daemon that is told to end while programs work in the mount takes the mount out of sight and serves them to their
     ///   end; `passdir status`, `mount` and `unmount` say so.
-    @Test func aBusyDaemonTellsTheTruth() throws {
+    @Test(.slow) func aBusyDaemonTellsTheTruth() throws {
         try mounted { home, store in
             try home.succeed(["mkfifo", "go"])
             let shell = try home.start(
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// Nobody works in the mount any more, and the daemon still pushes what waits.
-    @Test func aDaemonThatPushesTellsTheTruth() throws {
+    @Test(.slow) func aDaemonThatPushesTellsTheTruth() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key], remote: true)

@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func whateverGitIsDoingNothingIsLost() throws {
+    @Test(.slow) func whateverGitIsDoingNothingIsLost() throws {
         try TestHome.guarded(limit: .seconds(900)) { home in
             let store = try home.makeStore(
                 "work", recipients: [home.makeKey("a@example.org")], remote: true)

@@ -61,7 +61,7 @@ import Testing
     /// - A signal, such as that of Ctrl-C, ends an open that waits for a person: EINTR. A wait of more than a second is
     ///   taken for one; a signal that comes earlier ends it then. One that ends the program ends the wait at once.
     ///   Others who wait for the same secret go on waiting.
-    @Test func interruptionEndsTheWaitWithEINTR() throws {
+    @Test(.slow) func interruptionEndsTheWaitWithEINTR() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 2) { store, pinentry in
                 // Handles the signal, so that it lives to see the error of its open.
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// gpg-agent answers nobody while a prompt for the key is open, whoever opened it.
-    @Test func aRenameWaitsForNobodysPrompt() throws {
+    @Test(.slow) func aRenameWaitsForNobodysPrompt() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 2) { store, pinentry in
                 let foreign = try home.start(["gpg", "--decrypt", store.path.pushing("locked/s0.gpg").string])
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func manyBlockedReadersLeaveOtherKeysReadable() throws {
+    @Test(.slow) func manyBlockedReadersLeaveOtherKeysReadable() throws {
         try TestHome.guarded { home in
             try mounted(home, locked: 8) { store, pinentry in
                 let blocked = try (0..<8).map { number in

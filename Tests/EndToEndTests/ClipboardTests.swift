@@ -45,7 +45,7 @@ import Testing
     /// Holds:
     /// - A line is copied, and what was there before is back when its time is over; no argument and no variable of any process
     ///   ever holds it.
-    @Test func aSecretLeavesTheClipboard() throws {
+    @Test(.slow) func aSecretLeavesTheClipboard() throws {
         try onDisplay { home, display in
             try put("before", home, display)
             try home.succeed(["passdir", "show", "--clip", "--for", "5s", "one"], extra: display)
@@ -64,7 +64,7 @@ import Testing
 
     /// Holds:
     /// - What is chosen in a picker is copied.
-    @Test func whatIsChosenIsCopied() throws {
+    @Test(.slow) func whatIsChosenIsCopied() throws {
         try onDisplay { home, display in
             try put("before", home, display)
             let top = FilePath(#filePath).removingLastComponent().removingLastComponent()
@@ -80,7 +80,7 @@ import Testing
 
     /// Holds:
     /// - What somebody copies meanwhile stays; a second secret does not become what was there before.
-    @Test func whatWasCopiedSinceStays() throws {
+    @Test(.slow) func whatWasCopiedSinceStays() throws {
         try onDisplay { home, display in
             try put("before", home, display)
             try home.succeed(["passdir", "show", "--clip", "--for", "1s", "one"], extra: display)

@@ -36,7 +36,7 @@ import Testing
 
     /// Holds:
     /// - A lock that another git program holds delays commits, not saves; they are made when it is gone.
-    @Test func aLockOfGitsDelaysCommitsOnly() throws {
+    @Test(.slow) func aLockOfGitsDelaysCommitsOnly() throws {
         try prepared(["commit.delay": "50ms"]) { home, store in
             try home.mount()
             let head = try store.git("rev-parse", "HEAD")
@@ -58,7 +58,7 @@ import Testing
     /// Holds:
     /// - `pass` and the mount may save to the same store at the same time: nothing is lost, and what a lock kept one
     ///   of them from committing is committed by the next mount at the latest.
-    @Test func passAndTheMountSaveAtTheSameTime() throws {
+    @Test(.slow) func passAndTheMountSaveAtTheSameTime() throws {
         try prepared(["commit.delay": "20ms"]) { home, store in
             try home.mount()
             let count = Soak.count(inSuite: 8)

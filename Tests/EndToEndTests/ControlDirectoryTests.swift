@@ -115,7 +115,7 @@ import Testing
 
     /// Holds:
     /// - `status.json` is what `passdir status --json` prints.
-    @Test func theStatusIsAFile() throws {
+    @Test(.slow) func theStatusIsAFile() throws {
         try Self.with { home in
             let file = home.mountPoint.appending(".passdir/status.json").string
             try home.waitUntil("both say the same") {
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// A counter is raised by one reader at a time, through the mount and by commands: none has a code that another had.
-    @Test func countedCodesAreGivenOnce() throws {
+    @Test(.slow) func countedCodesAreGivenOnce() throws {
         try Self.with { home in
             let uri = "otpauth://hotp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&counter=0"
             let secret = home.visible("work/counted").string

@@ -53,7 +53,7 @@ import Testing
     /// Holds:
     /// - What could not be saved before a signal ended the daemon is lost; a notification on the desktop says so, and so do
     ///   the next `passdir mount` and `passdir status`, until `passdir discard` is given its name.
-    @Test(arguments: ["mail/imap", ".gpg-id"]) func whatIsLostIsTold(_ name: String) throws {
+    @Test(.slow, arguments: ["mail/imap", ".gpg-id"]) func whatIsLostIsTold(_ name: String) throws {
         try withStore { home, one in
             try failToSave(home, [name]) { if name != ".gpg-id" { try spoil(home) } }
             #expect(try unsaved(home) == [name])
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A list that names nobody: `rm` is refused, as what is below would be for others.
-    @Test(arguments: [".gpg-id", "mail/.gpg-id"]) func aListIsGivenUp(_ list: String) throws {
+    @Test(.slow, arguments: [".gpg-id", "mail/.gpg-id"]) func aListIsGivenUp(_ list: String) throws {
         try withStore { home, one in
             if list != ".gpg-id" {
                 try home.write("a@example.org\n", to: "one/mail/.gpg-id")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func whatIsRefusedIsSaid() throws {
+    @Test(.slow) func whatIsRefusedIsSaid() throws {
         try withStore { home, _ in
             try failToSave(home, ["mail/imap"]) { try spoil(home) }
             func refusal(_ words: String...) throws -> String {

@@ -59,7 +59,7 @@ import Testing
     /// Holds:
     /// - Emptying a file, or making an empty one, is saved by the close(2) of the process's last descriptor of it,
     ///   which reports a failure.
-    @Test func anEmptyFileIsSavedByItsClose() throws {
+    @Test(.slow) func anEmptyFileIsSavedByItsClose() throws {
         try withStore { home, store in
             try FileCalls.save([], to: home.visible("work/empty"))
             try home.succeed(["touch", home.visible("work/touched").string])
@@ -79,22 +79,24 @@ import Testing
     }
 
     /// exec(2) closes what is marked so, and what is asked of /proc about the process must not wait for that exec.
-    @Test(arguments: [
-        ["perl", "-e", #"open F, ">", $ARGV[0]; system "true"; print F "text"; close F"#],
-        ["bash", "-c", #"{ { /bin/true; } >/dev/null; printf text; } >"$0""#],
-        [
-            "/usr/bin/python3", "-c",
-            """
-            import os, sys
-            file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            child = os.fork()
-            if child == 0: os.execv("/bin/true", ["true"])
-            os.waitpid(child, 0)
-            os.write(file, b"text")
-            os.close(file)
-            """,
-        ],
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            ["perl", "-e", #"open F, ">", $ARGV[0]; system "true"; print F "text"; close F"#],
+            ["bash", "-c", #"{ { /bin/true; } >/dev/null; printf text; } >"$0""#],
+            [
+                "/usr/bin/python3", "-c",
+                """
+                import os, sys
+                file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                child = os.fork()
+                if child == 0: os.execv("/bin/true", ["true"])
+                os.waitpid(child, 0)
+                os.write(file, b"text")
+                os.close(file)
+                """,
+            ],
+        ])
     func aProgramStartsAnotherBesideAnEmptyFile(_ program: [String]) throws {
         try withStore { home, store in
             let result = try home.run(program + [home.visible("work/new").string], limit: .seconds(60))
@@ -106,7 +108,7 @@ import Testing
 
     /// A shell closes its own copy of the descriptor first, and programs that write nothing may end in between: the
     /// old content is not replaced by nothing before the new one comes.
-    @Test func aRedirectionSavesOnce() throws {
+    @Test(.slow) func aRedirectionSavesOnce() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             let before = try store.git("rev-list", "--count", "HEAD")
             for shell in ["bash", "dash"] {
@@ -125,7 +127,7 @@ import Testing
 
     /// Holds:
     /// - A symbolic link that was made or removed right before a crash is committed by the next mount.
-    @Test func linksOutliveACrash() throws {
+    @Test(.slow) func linksOutliveACrash() throws {
         try withStore(["commit.delay": "10m"]) { home, store in
             try FileCalls.makeDirectory(home.visible("work/dir"))
             try FileCalls.save(Array("x\n".utf8), to: home.visible("work/dir/x"))
@@ -147,7 +149,7 @@ import Testing
 
     /// Holds:
     /// - rename(2) of a secret over a symbolic link, or of a link over a secret, replaces it, whatever its name on disk.
-    @Test func secretsAndLinksReplaceOneAnother() throws {
+    @Test(.slow) func secretsAndLinksReplaceOneAnother() throws {
         try withStore { home, store in
             try FileCalls.makeDirectory(home.visible("work/dir"))
             try home.succeed(["ln", "-s", "nowhere", "l"], in: home.visible("work"))

@@ -55,7 +55,7 @@ import Testing
 
     /// Holds:
     /// - A secret leaves the list when its password was changed, whatever else happened to it.
-    @Test func onlyAnotherPasswordEndsIt() throws {
+    @Test(.slow) func onlyAnotherPasswordEndsIt() throws {
         try TestHome.guarded { home in
             let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
             let cyd = try makeOther(home, "cyd@example.org")
@@ -104,7 +104,7 @@ import Testing
 
     /// Holds:
     /// - A copy of what they know counts as well, each name once.
-    @Test func copiesCountAndEachNameOnce() throws {
+    @Test(.slow) func copiesCountAndEachNameOnce() throws {
         try TestHome.guarded { home in
             let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
             let store = try home.makeStore("work", recipients: [ann, bob])
@@ -134,7 +134,7 @@ import Testing
     /// Holds:
     /// - A saved `.gpg-id` counts, and a change that was killed and resumed; whoever may read again is not listed, and a removed
     ///   store's list is forgotten.
-    @Test func everyWayToRemoveCounts() throws {
+    @Test(.slow) func everyWayToRemoveCounts() throws {
         try TestHome.guarded { home in
             let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
             let cyd = try makeOther(home, "cyd@example.org")

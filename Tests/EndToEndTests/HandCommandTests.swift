@@ -21,7 +21,7 @@ import Testing
 
     /// Holds:
     /// - `show` prints a secret byte for byte, a line of it with a newline, a folder as a list; what is not there is said.
-    @Test func aSecretIsShownByteForByte() throws {
+    @Test(.slow) func aSecretIsShownByteForByte() throws {
         try withStores { home, stores in
             let bytes: [UInt8] = [0, 255, 13, 10, 27, 10]
             try stores[0].insert("bytes", bytes)
@@ -116,7 +116,7 @@ import Testing
 
     /// Holds:
     /// - What a command changes, the mount shows at once, and the other way; nothing that the mount holds unsaved is lost.
-    @Test func theMountShowsWhatCommandsDo() throws {
+    @Test(.slow) func theMountShowsWhatCommandsDo() throws {
         try withStores(mounted: true) { home, stores in
             let file = home.visible("work/mail/imap")
             #expect(try FileCalls.read(file).starts(with: "first".utf8))
@@ -171,7 +171,7 @@ import Testing
 
     /// Holds:
     /// - Who may not read is shown nothing by any command, with a mount and without one; a locked store is not read.
-    @Test(arguments: [false, true]) func rulesHoldForWhoStartsACommand(mounted: Bool) throws {
+    @Test(.slow, arguments: [false, true]) func rulesHoldForWhoStartsACommand(mounted: Bool) throws {
         try withStores(mounted: mounted) { home, stores in
             let agent = home.path("agent").string
             try home.succeed(["cp", "/bin/bash", agent])
@@ -207,7 +207,7 @@ import Testing
     /// Holds:
     /// - What gets a new name is encrypted to the recipients of its place, in the same store and in another one, whose commits
     ///   do not name the first.
-    @Test func movedSecretsAreForTheRecipientsOfTheirPlace() throws {
+    @Test(.slow) func movedSecretsAreForTheRecipientsOfTheirPlace() throws {
         try TestHome.guarded { home in
             let keys = try ["a", "b"].map { try home.makeKey("\($0)@example.org") }
             let work = try home.makeStore("work", recipients: [keys[0]])

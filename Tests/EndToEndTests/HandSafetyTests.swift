@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - A folder that others push takes no new secret: without a store's name only a secret that is there says where one
     ///   belongs, and else a person, by the store's name or number.
-    @Test func aFolderOfOthersTakesNoNewSecret() throws {
+    @Test(.slow) func aFolderOfOthersTakesNoNewSecret() throws {
         try HandStores.with(["team", "own"]) { home, stores in
             try stores[0].insert("bank/bait", "x\n")
             let words = [
@@ -39,7 +39,7 @@ import Testing
 
     /// Holds:
     /// - No command replaces or removes a text that no commit holds, as git ignores its file, unless a person agrees to that.
-    @Test func whatGitIgnoresIsNotLost() throws {
+    @Test(.slow) func whatGitIgnoresIsNotLost() throws {
         try HandStores.with { home, stores in
             try stores[0].insert("known", "1\n")
             try home.write("/private*\n", to: "work/.git/info/exclude")
@@ -75,7 +75,7 @@ import Testing
 
     /// Holds:
     /// - On a terminal no text of a secret steers it, whatever command shows it; in a pipe it is byte for byte.
-    @Test func noTextSteersATerminal() throws {
+    @Test(.slow) func noTextSteersATerminal() throws {
         try HandStores.with { home, stores in
             try stores[0].insert("one", Self.attack)
             try stores[0].insert(
@@ -154,7 +154,7 @@ import Testing
 
     /// Holds:
     /// - A prompt that nobody answers, or that is closed, is shown once a run, and the other secrets of its key are counted.
-    @Test(arguments: [TestPinentry.Behaviour.cancel, .block("sesame")])
+    @Test(.slow, arguments: [TestPinentry.Behaviour.cancel, .block("sesame")])
     func aRefusedPromptIsShownOnce(_ behaviour: TestPinentry.Behaviour) throws {
         try HandStores.with(passphrase: "sesame") { home, stores in
             for name in ["one", "two", "three"] { try stores[0].insert(name, "text\n") }

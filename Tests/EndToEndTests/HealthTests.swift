@@ -73,7 +73,7 @@ import Testing
 
     /// Holds:
     /// - Exactly the planted passwords are found, across stores, and no value is in any output.
-    @Test func exactlyWhatIsPlantedIsFound() throws {
+    @Test(.slow) func exactlyWhatIsPlantedIsFound() throws {
         try withStores { home, stores, key in
             let work = stores[0]
             try insert(work, "fine", Self.strong("fine"))
@@ -148,7 +148,7 @@ import Testing
 
     /// Holds:
     /// - A secret that was removed and restored with the same text has the age that it had, also where another program put it back.
-    @Test func whatIsRestoredKeepsItsAge() throws {
+    @Test(.slow) func whatIsRestoredKeepsItsAge() throws {
         try withStores { home, stores, _ in
             let store = stores[0]
             for name in ["same", "git", "older", "fresh", "fresh2"] {
@@ -182,7 +182,7 @@ import Testing
 
     /// Holds:
     /// - The password's age is that of the secret's last change, and with `--deep` that of the first line's.
-    @Test func deepFindsTheLastChangeOfThePassword() throws {
+    @Test(.slow) func deepFindsTheLastChangeOfThePassword() throws {
         try withStores { home, stores, _ in
             let store = stores[0]
             try insert(store, "edited", Self.strong("one") + "\n", daysAgo: 900)
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// What lies in a git store has the age that git tells, and not that of whatever put the file there.
-    @Test func aFileOfAGitStoreIsAsOldAsGitSays() throws {
+    @Test(.slow) func aFileOfAGitStoreIsAsOldAsGitSays() throws {
         try withStores { home, stores, _ in
             let store = stores[0]
             try insert(store, "db", Self.strong("base") + "\n", daysAgo: 900)
@@ -222,7 +222,7 @@ import Testing
 
     /// Holds:
     /// - The rule of the longest place says how long a password may serve that has no `rotate:` field.
-    @Test func foldersHaveRules() throws {
+    @Test(.slow) func foldersHaveRules() throws {
         try withStores { home, stores, _ in
             for name in ["bank/a", "bank/slow/x", "other"] {
                 try insert(stores[0], name, Self.strong(name) + "\n", daysAgo: 100)
@@ -281,7 +281,7 @@ import Testing
 
     /// Holds:
     /// - A person is asked as often as `--limit` says at most, and once where the answer serves for all.
-    @Test func theLimitHolds() throws {
+    @Test(.slow) func theLimitHolds() throws {
         try withStores(passphrase: "open") { home, stores, _ in
             for number in 0..<5 { try insert(stores[0], "s\(number)", Self.strong("\(number)") + "\n") }
             var pinentry = try home.usePinentry(.cancel)

@@ -70,7 +70,7 @@ import Testing
     /// Holds:
     /// - A push that fails is told by `passdir status`, and does not keep anything from being saved or
     ///   committed.
-    @Test func aRemoteThatIsNotThereIsTold() throws {
+    @Test(.slow) func aRemoteThatIsNotThereIsTold() throws {
         try prepared(["commit.delay": "50ms"], remote: true) { home, store in
             try home.succeed(["mv", "work.git", "gone.git"])
             try home.mount()

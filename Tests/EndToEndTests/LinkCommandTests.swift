@@ -23,7 +23,7 @@ import Testing
 
     /// Holds:
     /// - A link leads to a rendered file or a secret; what was there is left alone, or kept with `--replace` until `unlink`.
-    @Test func linksAreKeptAndTakenBack() throws {
+    @Test(.slow) func linksAreKeptAndTakenBack() throws {
         try Self.with { home in
             let rc = home.path(".rc").string
             try home.succeed(["passdir", "link", "rc", rc])
@@ -107,7 +107,7 @@ import Testing
 
     /// Holds:
     /// - Wherever `link` and `unlink` are stopped, the file is in its place or under the name that `link --list` shows.
-    @Test func aStoppedCommandLosesNothing() throws {
+    @Test(.slow) func aStoppedCommandLosesNothing() throws {
         try Self.with { home in
             let (own, kept) = (home.path("own").string, home.path("own.before-passdir").string)
             for call in ["symlink", "renameat2", "unlink"] {

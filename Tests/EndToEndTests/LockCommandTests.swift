@@ -60,7 +60,7 @@ import Testing
     /// Holds:
     /// - On a terminal, `show`, `edit`, `otp`, `generate --in-place` and `restore` of a locked store ask for the passphrase as
     ///   `passdir unlock` does, or, where none would be asked for, whether to unlock it, and go on; listing asks nothing.
-    @Test(arguments: ["", "sesame"]) func aCommandAtATerminalUnlocks(_ passphrase: String) throws {
+    @Test(.slow, arguments: ["", "sesame"]) func aCommandAtATerminalUnlocks(_ passphrase: String) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: passphrase)
             let store = try home.makeStore("work", recipients: [key])
@@ -119,7 +119,7 @@ import Testing
     /// - On a terminal, `cp`, `mv`, `grep`, `health`, `render` and `run` unlock the stores that they read, too: with one question where
     ///   no passphrase would be asked for. `grep` and `health` go on without what stays locked, and name it. Where nothing is
     ///   read, nothing is asked.
-    @Test(arguments: ["", "sesame"]) func aCommandOfManySecretsUnlocks(_ passphrase: String) throws {
+    @Test(.slow, arguments: ["", "sesame"]) func aCommandOfManySecretsUnlocks(_ passphrase: String) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: passphrase)
             let stores = try ["private", "work"].map { try home.makeStore($0, recipients: [key]) }
@@ -328,7 +328,7 @@ import Testing
 
     /// Holds:
     /// - When nothing has been read for `lock.idle`, all stores are locked.
-    @Test func nobodyReadsForAWhile() throws {
+    @Test(.slow) func nobodyReadsForAWhile() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

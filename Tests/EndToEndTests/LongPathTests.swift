@@ -7,7 +7,7 @@ import Testing
     /// Holds:
     /// - A path of more than 4095 bytes on disk, or of more than 100 names, is ENAMETOOLONG when a file, folder or link is
     ///   made or renamed.
-    @Test func theMountMakesNone() throws {
+    @Test(.slow) func theMountMakesNone() throws {
         try prepared { home, store in
             // Made on disk, as each step down in the mount is a look at all of the path. `more` is one too many.
             let script = """

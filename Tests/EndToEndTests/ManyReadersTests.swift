@@ -73,7 +73,7 @@ import Testing
 
     /// Holds:
     /// - An open that waits for a passphrase blocks no other reader, writer or looker, however many wait.
-    @Test func readersWhoWaitHoldNoThread() throws {
+    @Test(.slow) func readersWhoWaitHoldNoThread() throws {
         try TestHome.guarded { home in
             let locked = try home.makeKey("locked@example.org", passphrase: "correct horse")
             let open = try home.makeKey("open@example.org")
@@ -110,7 +110,7 @@ import Testing
 
     /// Holds:
     /// - Many secrets of one locked key that are opened at once hold up no other store.
-    @Test func manyLockedSecretsHoldNobodyElseUp() throws {
+    @Test(.slow) func manyLockedSecretsHoldNobodyElseUp() throws {
         try TestHome.guarded { home in
             let locked = try home.makeKey("locked@example.org", passphrase: "correct horse")
             let open = try home.makeKey("open@example.org")

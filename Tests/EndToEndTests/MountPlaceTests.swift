@@ -37,7 +37,7 @@ import Testing
     /// Holds:
     /// - Where XDG_RUNTIME_DIR is another one than where the stores were mounted, or none, commands say that they are mounted, and
     ///   what to set; so does `mount`, which mounts them nowhere else.
-    @Test func aMountOfAnotherSessionIsTold() throws {
+    @Test(.slow) func aMountOfAnotherSessionIsTold() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("a", "text\n")
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// A relative path below the mount is one; a store's name stays that everywhere.
-    @Test func namesAreFoundInTheMount() throws {
+    @Test(.slow) func namesAreFoundInTheMount() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

@@ -17,7 +17,7 @@ import Testing
 
     /// Holds:
     /// - The same files, texts, empty folders and commits as by pass, after each of its verbs.
-    @Test func eachVerbLeavesTheStoreAsPassDoes() throws {
+    @Test(.slow) func eachVerbLeavesTheStoreAsPassDoes() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let theirs = try home.makeStore("theirs", recipients: [key])

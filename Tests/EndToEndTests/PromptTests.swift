@@ -47,7 +47,7 @@ import Testing
     }
 
     /// gpg-agent opens one prompt at a time, and an earlier one may have been left behind on a terminal that is gone.
-    @Test func unlockTellsOfAPromptThatIsInItsWay() throws {
+    @Test(.slow) func unlockTellsOfAPromptThatIsInItsWay() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore(
                 "work", recipients: [try home.makeKey("a@example.org", passphrase: "sesame")])
@@ -73,7 +73,7 @@ import Testing
     ///   terminal that passdir was mounted in, also where GPG_TTY is not set.
     /// - Where the question cannot be shown, as that terminal is gone, an open is ENOTTY, and `passdir status` names
     ///   `passdir unlock`, which asks in the terminal where it is typed; reading goes on after it.
-    @Test func thePassphraseIsAskedForWhereTheReaderSits() throws {
+    @Test(.slow) func thePassphraseIsAskedForWhereTheReaderSits() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "sesame")
             let store = try home.makeStore("work", recipients: [key])
@@ -121,7 +121,7 @@ import Testing
 
     /// Holds:
     /// - A passphrase is asked for once for all who wait for a secret; when the one who is asked gives up, the next is.
-    @Test(arguments: ["work/one", ".passdir/first/work/one", ".passdir/at/HEAD/work/one"])
+    @Test(.slow, arguments: ["work/one", ".passdir/first/work/one", ".passdir/at/HEAD/work/one"])
     func thePromptMovesToWhoStillWaits(_ name: String) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "sesame")
@@ -149,10 +149,12 @@ import Testing
     /// Holds:
     /// - A signal that ends a command ends the prompt that it has had opened, which would go on taking keys in the terminal.
     @Test(
-        arguments: [
-            ["unlock", "work"], ["restore", "work/one", "--at", "HEAD", "--show"],
-            ["restore", "work/one", "--at", "HEAD~1"],
-        ], [SIGINT, SIGTERM, SIGHUP])
+        arguments: sampled(
+            tableCases(
+                [
+                    ["unlock", "work"], ["restore", "work/one", "--at", "HEAD", "--show"],
+                    ["restore", "work/one", "--at", "HEAD~1"],
+                ], [SIGINT, SIGTERM, SIGHUP])))
     func aCommandThatIsEndedLeavesNoPrompt(_ words: [String], _ signal: Int32) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org", passphrase: "sesame")
@@ -184,7 +186,7 @@ import Testing
     /// Holds:
     /// - Where a lock or a signal ends the wait for a passphrase, the program goes on when the prompt is gone and has given the
     ///   terminal back, two seconds later at most.
-    @Test(arguments: ["auto", "gpg"], [true, false])
+    @Test(.slow, arguments: ["auto", "gpg"], [true, false])
     func theReaderGoesOnWhenThePromptIsGone(_ engine: String, _ byLock: Bool) throws {
         try TestHome.guarded { home in
             _ = try makeLockedStore(home)
@@ -223,7 +225,7 @@ import Testing
 
     /// Holds:
     /// - `passdir status` tells of a passphrase that was not entered until the file is read or `passdir unlock` succeeds.
-    @Test(arguments: ["auto", "gpg"]) func anUnlockEndsWhatPromptsHaveLeft(_ engine: String) throws {
+    @Test(.slow, arguments: ["auto", "gpg"]) func anUnlockEndsWhatPromptsHaveLeft(_ engine: String) throws {
         try TestHome.guarded { home in
             _ = try makeLockedStore(home)
             try home.configure(["openpgp.engine": engine])
@@ -244,7 +246,7 @@ import Testing
     /// Holds:
     /// - A `pinentry-program` of `gpg-agent.conf` that is not there is named by `passdir status`, `user.passdir.error` and
     ///   `passdir unlock`.
-    @Test(arguments: ["auto", "gpg"]) func aPinentryThatIsMissingIsNamed(_ engine: String) throws {
+    @Test(.slow, arguments: ["auto", "gpg"]) func aPinentryThatIsMissingIsNamed(_ engine: String) throws {
         try TestHome.guarded { home in
             _ = try makeLockedStore(home)
             try home.configure(["openpgp.engine": engine])

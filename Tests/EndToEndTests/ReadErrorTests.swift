@@ -47,9 +47,11 @@ import Testing
 
     /// Holds:
     /// - `passdir status` tells of a file that cannot be read until it can, is replaced, or is gone.
-    @Test(arguments: [
-        "rm mnt/work/s", "rm work/s.gpg", "mv work/s.gpg work/t.gpg", "cp work/good.gpg work/s.gpg",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "rm mnt/work/s", "rm work/s.gpg", "mv work/s.gpg work/t.gpg", "cp work/good.gpg work/s.gpg",
+        ])
     func anErrorGoesWithItsCause(_ deed: String) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -130,7 +132,7 @@ import Testing
 
     /// Holds:
     /// - What counts for `limits.secret` is the secret, not its ciphertext: armor makes none too large.
-    @Test func armorMakesNoSecretTooLarge() throws {
+    @Test(.slow) func armorMakesNoSecretTooLarge() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key], git: false)

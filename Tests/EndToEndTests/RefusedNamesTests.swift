@@ -73,7 +73,7 @@ import Testing
     /// Holds:
     /// - What others put into a store under a name that no other machine would take keeps nothing else from being committed,
     ///   also when it is changed, renamed or removed in the mount.
-    @Test func whatOthersPutThereStopsNothing() throws {
+    @Test(.slow) func whatOthersPutThereStopsNothing() throws {
         try prepared { home, store in
             let script = """
                 import os

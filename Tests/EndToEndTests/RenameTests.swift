@@ -30,7 +30,7 @@ import Testing
     /// - rename(2) over another secret replaces it; with RENAME_NOREPLACE it is EEXIST.
     /// - Renaming from one store to another is EXDEV, and so is renaming a directory to where other
     ///   recipients apply; mv(1) then copies, and each file is re-encrypted.
-    @Test func renamingFollowsTheRecipients() throws {
+    @Test(.slow) func renamingFollowsTheRecipients() throws {
         try mounted { home, store in
             let before = try home.bytes(of: "work/one.gpg")
             try FileCalls.rename(home.visible("work/one"), to: home.visible("work/dir/uno"))
@@ -104,7 +104,7 @@ import Testing
     /// Holds:
     /// - Saves, renames and removals of the same name by several programs follow one another: what is there
     ///   in the end is what one of them saved whole.
-    @Test func savesAgainstRenamesAndRemovals() throws {
+    @Test(.slow) func savesAgainstRenamesAndRemovals() throws {
         try mounted { home, store in
             let names = ["x", "y", "shared/x"].map { home.visible("work/\($0)") }
             let rounds = Soak.count(inSuite: 20)

@@ -24,7 +24,7 @@ import Testing
     /// Holds:
     /// - A template is printed with its values, escaped for its kind, from a file and from standard input, with a mount and without
     ///   one; a value is not looked at for references.
-    @Test(arguments: [false, true]) func aTemplateIsPrintedWithItsValues(mounted: Bool) throws {
+    @Test(.slow, arguments: [false, true]) func aTemplateIsPrintedWithItsValues(mounted: Bool) throws {
         try withStore(mounted: mounted) { home, store in
             try home.write(
                 #"{"a": "passdir://work/db#first", "b": ["passdir://work/db#user", "passdir://work/again"]}"#,
@@ -89,7 +89,7 @@ import Testing
     /// - `passdir render` and `passdir run` print and run nothing if a reference has no value, or whoever started them may not
     ///   read it.
     /// - The rules are for who starts `render` and `run`, and a locked store is not read; nothing is printed or run then.
-    @Test(arguments: [false, true]) func rulesHoldForWhoRendersAndRuns(mounted: Bool) throws {
+    @Test(.slow, arguments: [false, true]) func rulesHoldForWhoRendersAndRuns(mounted: Bool) throws {
         try withStore(mounted: mounted) { home, _ in
             let agent = home.path("agent").string
             try home.succeed(["cp", "/bin/bash", agent])

@@ -30,7 +30,7 @@ import Testing
 
     /// Holds:
     /// - `rendered/NAME` is the template of that name with a value for each of its references: `passdir template add` registers it.
-    @Test func aTemplateIsAFile() throws {
+    @Test(.slow) func aTemplateIsAFile() throws {
         try Self.with { home, rendered in
             try home.write("P=\"passdir://work/db#first\"\nT=passdir://home/token#first\n", to: "app.env.tpl")
             try home.succeed(["passdir", "template", "add", "env", "app.env.tpl"])
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// Programs take a rendered file, and a secret, by a link for their own: `scripts/real-programs` has more of them.
-    @Test func programsReadThemByLinks() throws {
+    @Test(.slow) func programsReadThemByLinks() throws {
         try Self.with { home, _ in
             try home.write("P=passdir://work/db#first\n", to: "app.env.tpl")
             try home.succeed(["passdir", "template", "add", "env", "app.env.tpl"])
@@ -85,7 +85,7 @@ import Testing
 
     /// Holds:
     /// - A wrong reference fails the whole file with EIO; its sentence is in `user.passdir.error` and in `status`.
-    @Test func aWrongReferenceIsNamed() throws {
+    @Test(.slow) func aWrongReferenceIsNamed() throws {
         try Self.with { home, rendered in
             try home.write("passdir://work/db#user\npassdir://work/nowhere#first\n", to: "t")
             try home.succeed(["passdir", "template", "add", "bad", "t"])
@@ -120,7 +120,7 @@ import Testing
 
     /// Holds:
     /// - The access rules hold for every secret of a rendered file, for the program that opens it.
-    @Test func rulesHoldForEachSecret() throws {
+    @Test(.slow) func rulesHoldForEachSecret() throws {
         try Self.with { home, rendered in
             try home.write("passdir://work/db#user passdir://home/token#first", to: "t")
             try home.succeed(["passdir", "template", "add", "both", "t"])
@@ -142,7 +142,7 @@ import Testing
 
     /// Holds:
     /// - `passdir status` tells of a passphrase that was not entered until the file is read or `passdir unlock` succeeds.
-    @Test(arguments: [false, true], ["unlock", "cat", "first"])
+    @Test(.slow, arguments: [false, true], ["unlock", "cat", "first"])
     func aPassphraseThatIsEnteredEndsWhatIsTold(isLocked: Bool, by way: String) throws {
         try Self.with(passphrase: "secret") { home, rendered in
             try home.write("passdir://work/db#user passdir://home/token#first", to: "t")

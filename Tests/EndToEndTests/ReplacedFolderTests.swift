@@ -53,7 +53,7 @@ import Testing
     /// Holds:
     /// - Where another folder takes the path of a store's while it is mounted, the mount goes over to it: what is saved
     ///   from then on is saved and committed there.
-    @Test(arguments: Way.allCases) func savesGoToTheNewFolder(_ way: Way) throws {
+    @Test(.slow, arguments: Way.allCases) func savesGoToTheNewFolder(_ way: Way) throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             try replace(way, home)
             try FileCalls.save(Array("two\n".utf8), to: home.visible("work/s"))
@@ -71,7 +71,7 @@ import Testing
     /// Holds:
     /// - A secret that only the new folder has is opened there by whoever would make it, right after the old folder was
     ///   looked at.
-    @Test func whatTheNewFolderHasIsNotInTheWay() throws {
+    @Test(.slow) func whatTheNewFolderHasIsNotInTheWay() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             for round in 0..<10 {
                 // Nothing is under way there any more: cp fails over a lock that goes while it copies.
@@ -139,7 +139,7 @@ import Testing
     /// Holds:
     /// - While there is no folder at a store's path, or one that is no store, every change through the mount fails with
     ///   ESTALE; what is edited stays in memory and is saved when the folder is there again.
-    @Test(arguments: ["", "empty", "file"]) func nothingIsSavedIntoAFolderThatIsGone(
+    @Test(.slow, arguments: ["", "empty", "file"]) func nothingIsSavedIntoAFolderThatIsGone(
         _ instead: String
     ) throws {
         try withStore(["commit.delay": "10ms", "save.retry": "100ms"]) { home, store in

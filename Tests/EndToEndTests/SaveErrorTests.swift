@@ -76,7 +76,7 @@ import Testing
     ///   mount shows, is listed by `passdir status` with a sentence that names the key, and is saved by
     ///   itself when that becomes possible.
     /// - `passdir status` exits with 1 while something is unsaved.
-    @Test(arguments: troubles)
+    @Test(.slow, arguments: troubles)
     func aSaveThatFailsIsReportedKeptAndMadeUpFor(_ trouble: Trouble) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -158,7 +158,7 @@ import Testing
     /// Holds:
     /// - When another program removes the folder of an unsaved secret, the secret stays unsaved and listed, and is
     ///   saved when there is such a folder again.
-    @Test func anUnsavedSecretOutlivesItsFolder() throws {
+    @Test(.slow) func anUnsavedSecretOutlivesItsFolder() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

@@ -41,7 +41,7 @@ import Testing
 
     /// Holds:
     /// - `passdir status` and `store list` tell which stores cannot be saved to, and why.
-    @Test func whatCannotBeSavedToIsTold() throws {
+    @Test(.slow) func whatCannotBeSavedToIsTold() throws {
         try TestHome.guarded { home in
             let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", other.fingerprint])
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// One secret has one error, the newest, and one cause is said once.
-    @Test func aCauseIsToldOnce() throws {
+    @Test(.slow) func aCauseIsToldOnce() throws {
         try TestHome.guarded { home in
             let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             let key = try home.succeed(["gpg", "--export", other.fingerprint])

@@ -209,7 +209,9 @@ import Testing
     }
 
     /// Each close of a file that is still empty asks who else may write to it; that takes no longer where there are many.
-    @Test(arguments: ["new", "s"]) func manyDescriptorsOfAnEmptyFileAreClosedInTime(_ name: String) throws {
+    @Test(.slow, arguments: ["new", "s"]) func manyDescriptorsOfAnEmptyFileAreClosedInTime(_ name: String)
+        throws
+    {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], git: false)
             try store.insert("s", "old\n")
@@ -242,7 +244,7 @@ import Testing
     /// Holds:
     /// - What another program puts in the place of a secret while it is saved through the mount, at whatever moment, gets a
     ///   name beside it.
-    @Test func whatComesWhileASecretIsSavedIsKept() throws {
+    @Test(.slow) func whatComesWhileASecretIsSavedIsKept() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])
             try store.insert("s", "theirs\n")

@@ -80,7 +80,7 @@ import Testing
     /// Holds:
     /// - A signal that tells a program of something else (SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGPROF, SIGVTALRM) leaves
     ///   an open that waits for a passphrase waiting.
-    @Test func aResizedWindowLeavesThePromptOpen() throws {
+    @Test(.slow) func aResizedWindowLeavesThePromptOpen() throws {
         try atThePrompt { home, program in
             // That they end nothing shows only in time: a wait is taken for that for a person after a second.
             let end = ContinuousClock.now + .seconds(1.5)

@@ -67,7 +67,7 @@ import Testing
     /// Holds:
     /// - open(2) for reading decrypts; from then on the size is right, so that programs that rely on it, and
     ///   those that map the file, see exactly the secret's bytes.
-    @Test func everyReaderSeesTheRightBytesOfASecretNeverOpened() throws {
+    @Test(.slow) func everyReaderSeesTheRightBytesOfASecretNeverOpened() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizesForTools, copies: Self.tools.map(\.0))
             try home.addStores([store])
@@ -95,7 +95,7 @@ import Testing
     /// - A secret that gpg has compressed, signed or given a file name (as `pass edit` does), read as text lines, or encrypted
     ///   by a cipher of 8-byte blocks such as 3DES, may be shown with another size until it is opened for the first time; after
     ///   that its size is right, and is remembered across restarts.
-    @Test func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
+    @Test(.slow) func sizesAreKnownBeforeTheFirstOpenOrRemembered() throws {
         try TestHome.guarded(limit: .seconds(300)) { home in
             let store = try prepare(home, Self.sizes, copies: ["copy"])
             for size in [0, 1, 43, 8384, 70_000] {

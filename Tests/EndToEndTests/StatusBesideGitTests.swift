@@ -113,14 +113,16 @@ import Testing
     }
 
     /// What is begun, and what ends it; git refuses the end while a secret that was saved meanwhile lies there.
-    @Test(arguments: [
-        ("git bisect start HEAD HEAD~2", "git bisect reset"),
-        ("git checkout -q -b side HEAD~1; git merge -q --no-commit --no-ff topic", "git merge --abort"),
-        (
-            "git checkout -q -b side HEAD~1; git commit -q --allow-empty -m side; git merge -q --no-commit topic",
-            "git merge --abort"
-        ),
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            ("git bisect start HEAD HEAD~2", "git bisect reset"),
+            ("git checkout -q -b side HEAD~1; git merge -q --no-commit --no-ff topic", "git merge --abort"),
+            (
+                "git checkout -q -b side HEAD~1; git commit -q --allow-empty -m side; git merge -q --no-commit topic",
+                "git merge --abort"
+            ),
+        ])
     func theWayOutWhereGitRefusesWorks(_ begin: String, _ end: String) throws {
         try withStore { home, store in
             // What is saved is another text in each of the commits that git goes to.
@@ -186,7 +188,7 @@ import Testing
 
     /// Holds:
     /// - A version that a save keeps beside another's is a conflict like that of a merge, whatever its name is made of.
-    @Test(arguments: ["a", "two\nlines", "caf\u{e9} 100%"])
+    @Test(arguments: sampled(["a", "two\nlines", "caf\u{e9} 100%"]))
     func aConflictOfASaveIsTold(_ name: String) throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])

@@ -9,7 +9,7 @@ import Testing
     ///
     /// Holds:
     /// - A command whose gpg-agent does not answer asks it once, and says so and how to end it; it claims nothing of the keys.
-    @Test func aCommandAsksAStoppedAgentOnce() throws {
+    @Test(.slow) func aCommandAsksAStoppedAgentOnce() throws {
         try TestHome.guarded { home in
             let keys = try ["a@example.org", "b@example.org"].map { try home.makeKey($0) }
             for name in ["one", "two"] {

@@ -82,7 +82,7 @@ import Testing
             isKept: false, text: "d\n"),
     ]
 
-    @Test(arguments: cases) func whatGitPutsBackIsKept(_ test: Case) throws {
+    @Test(.slow, arguments: cases) func whatGitPutsBackIsKept(_ test: Case) throws {
         try TestHome.guarded(limit: .seconds(120)) { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
             for (name, text) in [("a", "a\n"), ("b", "b\n"), ("d/x", "d\n")] { try store.insert(name, text) }
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSavedLastIsKept() throws {
+    @Test(.slow) func whatWasSavedLastIsKept() throws {
         try TestHome.guarded(limit: .seconds(120)) { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
             try store.insert("a", "a\n")
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// `git reset` reads HEAD when it begins, and moves the branch there at its end.
-    @Test func aCommitThatAResetDidNotSeeIsKept() throws {
+    @Test(.slow) func aCommitThatAResetDidNotSeeIsKept() throws {
         try TestHome.guarded(limit: .seconds(120)) { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], remote: true)
             for name in ["a", "b"] { try store.insert(name, "\(name)\n") }
@@ -215,10 +215,12 @@ import Testing
     }
 
     /// What git put back was for others than the secret is now: nothing of it is pushed.
-    @Test(arguments: [
-        "passdir recipients remove work b@example.org --yes",
-        "cd $STORE; echo a@example.org > .gpg-id; git commit -qam 'b leaves'",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "passdir recipients remove work b@example.org --yes",
+            "cd $STORE; echo a@example.org > .gpg-id; git commit -qam 'b leaves'",
+        ])
     func nothingIsKeptForFormerReaders(_ change: String) throws {
         try TestHome.guarded(limit: .seconds(120)) { home in
             let keys = try ["a@example.org", "b@example.org"].map { try home.makeKey($0) }

@@ -64,7 +64,7 @@ import Testing
 
     /// Holds:
     /// - A secret that is saved again right after a rebase was aborted hides nothing of what was saved during it.
-    @Test func aSaveRightAfterTheEndHidesNone() throws {
+    @Test(.slow) func aSaveRightAfterTheEndHidesNone() throws {
         try withStore { home, store in
             for round in 1...3 {
                 try stop(home, store)

@@ -4,7 +4,7 @@ import Testing
 
 /// What is typed wrong ends with 64, what fails with 1.
 @Suite struct WrongUsageTests {
-    @Test func wrongValuesOfOptionsAreWrongUsage() throws {
+    @Test(.slow) func wrongValuesOfOptionsAreWrongUsage() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("one", "text\n")
@@ -126,7 +126,7 @@ import Testing
 
     /// Holds:
     /// - `..` is refused in the place of a store and in a reference, by one sentence in every command.
-    @Test func steppingUpIsRefusedEverywhere() throws {
+    @Test(.slow) func steppingUpIsRefusedEverywhere() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("mail/imap", "text\n")

@@ -42,7 +42,7 @@ import Testing
 
     /// Holds:
     /// - What is changed through the mount is seen by the next look.
-    @Test func whatIsDoneThroughTheMountIsSeenAtOnce() throws {
+    @Test(.slow) func whatIsDoneThroughTheMountIsSeenAtOnce() throws {
         try Mounted.with { mounted in
             try mounted.bash(
                 """

@@ -7,7 +7,7 @@ import Testing
     /// Holds:
     /// - When several programs work at the same names, no file is torn, and what they leave is a store that `pass`
     ///   and `git` read.
-    @Test func eightProcessesOnTwentyNames() throws {
+    @Test(.slow) func eightProcessesOnTwentyNames() throws {
         let count = Soak.count(inSuite: 60)
         try Mounted.with(limit: .seconds(300 + count * 2)) { mounted in
             try mounted.bash("mkdir c")

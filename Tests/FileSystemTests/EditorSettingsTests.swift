@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["vim", "nvim"], both)
+    @Test(.slow, arguments: ["vim", "nvim"], both)
     func vim(_ editor: String, _ isProtected: Bool) throws {
         try Mounted.with { mounted in
             let home = mounted.home
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: both)
+    @Test(.slow, arguments: both)
     func emacs(_ isProtected: Bool) throws {
         try Mounted.with { mounted in
             let home = mounted.home

@@ -17,14 +17,14 @@ import Testing
         }
     }
 
-    @Test func vimSavesInEveryWay() throws {
+    @Test(.slow) func vimSavesInEveryWay() throws {
         try Mounted.with { mounted in
             for save in Self.vimSaves { try mounted.check(save) }
             try mounted.checkNothingElse()
         }
     }
 
-    @Test func editorsWithoutATerminal() throws {
+    @Test(.slow) func editorsWithoutATerminal() throws {
         try Mounted.with { mounted in
             for save in [
                 SaveCase(
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// A session: several saves, a commit each, and its files of its own beside it all the time.
-    @Test func vimInATerminal() throws {
+    @Test(.slow) func vimInATerminal() throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()
             let command =
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func emacsInATerminal() throws {
+    @Test(.slow) func emacsInATerminal() throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()
             // Under /tmp emacs makes no backups.
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "-B"])
+    @Test(.slow, arguments: ["", "-B"])
     func nano(_ option: String) throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()

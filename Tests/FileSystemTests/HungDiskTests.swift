@@ -121,7 +121,7 @@ import Testing
 
     /// Holds:
     /// - However many programs wait for the disk of one store, those that use another do not wait for them.
-    @Test func hundredsWhoWaitForADiskHoldNobodyElseUp() throws {
+    @Test(.slow) func hundredsWhoWaitForADiskHoldNobodyElseUp() throws {
         try withCrowd { home in
             try home.workEveryday(in: "other", during: "crowd")
             // Whoever has no turn yet can be ended.
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// It says which store cannot be looked at and how that store was before, and of the other what there is to say.
-    @Test func statusDoesNotWaitForADiskThatDoesNotAnswer() throws {
+    @Test(.slow) func statusDoesNotWaitForADiskThatDoesNotAnswer() throws {
         try withHungDisk { home in
             let first = try status(home)
             #expect(first.contains("its disk has not responded yet; this report is"))
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// The others are synced meanwhile.
-    @Test func syncTellsOfADiskThatDoesNotAnswer() throws {
+    @Test(.slow) func syncTellsOfADiskThatDoesNotAnswer() throws {
         try withHungDisk { home in
             let told = try home.run(["passdir", "sync"], limit: .seconds(60))
             #expect(told.exitCode == 1 && told.errors.contains("hung: its disk is not responding"), "\(told)")
@@ -174,7 +174,7 @@ import Testing
     /// Holds:
     /// - A disk that does not answer delays unmounting by `unmount.timeout`; what is not committed then is committed by the next
     ///   mount.
-    @Test func unmountingEndsThoughADiskDoesNotAnswer() throws {
+    @Test(.slow) func unmountingEndsThoughADiskDoesNotAnswer() throws {
         try withDisk(folders: 1) { home, disk in
             for (name, value) in [("unmount.timeout", "1s"), ("commit.delay", "60s")] {
                 try home.succeed(["git", "config", "--file", "config/passdir/config", name, value])
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// What a killed command left half done there waits for another start.
-    @Test func whatIsHalfDoneOnASilentDiskKeepsNobody() throws {
+    @Test(.slow) func whatIsHalfDoneOnASilentDiskKeepsNobody() throws {
         try withDisk(folders: 1) { home, disk in
             let note =
                 ["kind", "reclone", "phase", "decided", "id", "x", "name", "gone"]
@@ -220,7 +220,7 @@ import Testing
 
     /// What a program has left to be answered there, the save and the commit do not each take that time; nor does the end of the
     /// daemon.
-    @Test func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
+    @Test(.slow) func aDiskThatDoesNotAnswerDelaysUnmountingOnce() throws {
         try withDisk(folders: 1) { home, disk in
             try home.succeed(["git", "config", "--file", "config/passdir/config", "unmount.timeout", "8s"])
             try mount(home)
@@ -254,7 +254,7 @@ import Testing
 
     /// Holds:
     /// - While a disk does not answer that has not taken a save, `passdir unmount` refuses in one sentence.
-    @Test func whatADiskHasNotTakenKeepsTheMount() throws {
+    @Test(.slow) func whatADiskHasNotTakenKeepsTheMount() throws {
         try withDisk(folders: 1) { home, disk in
             try mount(home)
             // The list goes while the secret is open: nobody is left to encrypt to.
@@ -325,7 +325,7 @@ import Testing
 
     /// Holds:
     /// - A store whose disk does not answer is hidden at once; what a program is saving there is saved once it answers.
-    @Test func aStoreOnASilentDiskIsHiddenAtOnce() throws {
+    @Test(.slow) func aStoreOnASilentDiskIsHiddenAtOnce() throws {
         try withWaitingClose { home in
             let hidden = try home.run(["passdir", "store", "hide", "hung"], limit: .seconds(50))
             #expect(hidden.exitCode == 0 && !hidden.timedOut, "\(hidden.errors)")
@@ -345,7 +345,7 @@ import Testing
 
     /// Holds:
     /// - While the disk of a store does not answer, `passdir store remove` refuses in one sentence, and nothing changes.
-    @Test func aStoreOnASilentDiskIsNotRemoved() throws {
+    @Test(.slow) func aStoreOnASilentDiskIsNotRemoved() throws {
         try withWaitingClose { home in
             let before = try home.text(of: "config/passdir/config")
             for options in [[], ["--purge"], ["--force"]] {
@@ -371,7 +371,7 @@ import Testing
     /// Holds:
     /// - A command that tells of all stores names one whose disk does not answer, tells of the others, and ends with
     ///   exit status 1.
-    @Test(arguments: [false, true])
+    @Test(.slow, arguments: [false, true])
     func commandsOverAllStoresLeaveASilentDiskOut(isMounted: Bool) throws {
         let commands: [(words: String, status: Int32, output: String)] = [
             ("list", 1, "other/one"), ("search one", 1, "other/one"), ("find one", 1, "other/one"),
@@ -404,7 +404,7 @@ import Testing
     }
 
     /// Also where it asks for it in several ways.
-    @Test func aCommandWaitsOnceForASilentDisk() throws {
+    @Test(.slow) func aCommandWaitsOnceForASilentDisk() throws {
         try withDisk(folders: 1) { home, disk in
             disk.signal(SIGSTOP)
             let commands = [
@@ -425,7 +425,7 @@ import Testing
 
     /// Holds:
     /// - Commands over all stores wait for a silent disk once, however many stores lie on it.
-    @Test func severalStoresOnOneSilentDiskAreWaitedForOnce() throws {
+    @Test(.slow) func severalStoresOnOneSilentDiskAreWaitedForOnce() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let names = ["one", "two", "three"]

@@ -9,7 +9,7 @@ import Testing
     /// - `passdir lock` leaves nothing that was read of the store in the daemon's memory or in the kernel's pages, while any
     ///   number of programs read and write, and what they write is saved.
     /// - Of a reader's environment the daemon keeps what says where to ask for a passphrase, and nothing else.
-    @Test(.enabled(if: geteuid() == 0)) func nothingThatWasReadIsLeft() throws {
+    @Test(.slow, .enabled(if: geteuid() == 0)) func nothingThatWasReadIsLeft() throws {
         let rounds = Soak.count(inSuite: 3)
         try Mounted.with(["commit.delay": "5s"], limit: .seconds(120 + rounds * 5)) { mounted in
             for number in 0..<4 {

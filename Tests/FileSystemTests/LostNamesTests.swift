@@ -32,7 +32,7 @@ import Testing
         #expect(try !mounted.run("passdir status").output.contains("not saved"))
     }
 
-    @Test(arguments: [false, true])
+    @Test(.slow, arguments: [false, true])
     func nothingTakesThePlaceOfItsFolder(wasReplaced: Bool) throws {
         try withWriter { mounted, writer in
             if wasReplaced {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["mkdir d/e/x", "ln -s other d/e/x", "mv d/e/other d/e/x", "echo new >d/e/x"])
+    @Test(.slow, arguments: ["mkdir d/e/x", "ln -s other d/e/x", "mv d/e/other d/e/x", "echo new >d/e/x"])
     func whatTakesItsNameLiesBesideIt(_ deed: String) throws {
         try withWriter { mounted, writer in
             try mounted.bash("rm \"$S/d/e/x.gpg\"")

@@ -7,7 +7,7 @@ import Testing
     /// Holds:
     /// - What the daemon holds in memory after long reading, saving, renaming and listing is what it held after a short while:
     ///   `scripts/soak memory 60` compares the highest of the first fifth with that of the last.
-    @Test func readingAndSavingForLongCostsNoMemory() throws {
+    @Test(.slow) func readingAndSavingForLongCostsNoMemory() throws {
         let seconds = Soak.count(inSuite: 0) * 60
         try Mounted.with(
             ["cache.time": "2s"], limit: .seconds(300 + seconds * 2)

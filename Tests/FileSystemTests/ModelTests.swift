@@ -18,7 +18,7 @@ import Testing
     /// Holds:
     /// - Any sequence of file operations gives what it gives on tmpfs, and after a crash each file has what was
     ///   acknowledged by close or fsync, or something later.
-    @Test func acknowledgedSavesSurviveCrashes() throws {
+    @Test(.slow) func acknowledgedSavesSurviveCrashes() throws {
         let count = Soak.count(inSuite: 1500)
         try Mounted.with(limit: .seconds(300 + count / 20)) { mounted in
             try Model(mounted: mounted, count: count, seed: 2, crashEvery: 300).run()

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// From each set of files to each other one.
-    @Test func everyNameLeadsToOneFile() throws {
+    @Test(.slow) func everyNameLeadsToOneFile() throws {
         let files = ["d/x.gpg", "d.gpg", "d.gpg.gpg"]
         let sets = (1..<8).map { set in files.indices.filter { set >> $0 & 1 == 1 }.map { files[$0] } }
         try Mounted.with { mounted in

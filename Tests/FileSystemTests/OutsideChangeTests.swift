@@ -62,7 +62,7 @@ import Testing
     /// - What `pass`, `git` or anybody else changes in the store, be it thousands of files by a checkout, is seen by
     ///   the next look that comes 50 ms after the one before, also by a program that has the directory open and looks
     ///   again; an open never gets an older content.
-    @Test func anotherBranchIsCheckedOut() throws {
+    @Test(.slow) func anotherBranchIsCheckedOut() throws {
         let count = Soak.count(inSuite: 2000)
         try Mounted.with { mounted in
             let store = mounted.store
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// The kernel goes on with a name that it has just looked up, and the open notices.
-    @Test func anOpenRightBehindAReplacementGetsTheNewOne() throws {
+    @Test(.slow) func anOpenRightBehindAReplacementGetsTheNewOne() throws {
         try Mounted.with { mounted in
             let store = mounted.store
             for number in 0..<8 { try store.insert("n\(number)", "text \(number)") }
@@ -196,7 +196,7 @@ import Testing
     /// Somebody looks at it between the change and the save.
     /// Holds:
     /// - What is written to a secret that others replaced or removed on disk since it was opened is saved under its name.
-    @Test(arguments: ["cat", "mv", "rm", "mkdir", "rm -r"])
+    @Test(.slow, arguments: ["cat", "mv", "rm", "mkdir", "rm -r"])
     func whatIsWrittenBehindALookIsSaved(_ change: String) throws {
         try Mounted.with { mounted in
             let store = mounted.store
@@ -254,7 +254,7 @@ import Testing
     /// Holds:
     /// - A secret that was changed outside since it was opened is not lost when the older one is saved: it is kept
     ///   beside it as `NAME.conflict-HOST-TIME`.
-    @Test func savingOverAnotherVersionKeepsBoth() throws {
+    @Test(.slow) func savingOverAnotherVersionKeepsBoth() throws {
         try Mounted.with { mounted in
             try mounted.store.insert("d/a", "old")
             let start = try mounted.head()

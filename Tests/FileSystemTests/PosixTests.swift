@@ -6,7 +6,7 @@ import Testing
 /// What programs rely on (`Programs/posix.py`) comes out in the mount as on tmpfs or on the disk beside it; where
 /// passdir is not an ordinary disk, as it says itself.
 @Suite struct PosixTests {
-    @Test func checksComeOutAsOnADisk() throws {
+    @Test(.slow) func checksComeOutAsOnADisk() throws {
         try Mounted.with { mounted in
             let home = mounted.home
             let tmpfs = "/dev/shm/\(home.folder.lastComponent?.string ?? "pd")"

@@ -31,7 +31,7 @@ import Testing
     /// Holds:
     /// - A save by rename is one commit of the secret, in every shape: a temporary file renamed to it, the secret
     ///   renamed to a backup and written anew, both, or the two exchanged.
-    @Test func everyShapeIsOneEdit() throws {
+    @Test(.slow) func everyShapeIsOneEdit() throws {
         try Mounted.with { mounted in
             for shape in Self.shapes { try mounted.check(shape) }
             try mounted.checkNothingElse()
@@ -41,7 +41,7 @@ import Testing
     /// Holds:
     /// - A secret that is renamed to a scratch name is removed when no new one has come within `mount.grace`; until
     ///   then its ciphertext stays on disk.
-    @Test func aSecretThatStaysABackupIsRemovedWhenTheGraceIsOver() throws {
+    @Test(.slow) func aSecretThatStaysABackupIsRemovedWhenTheGraceIsOver() throws {
         try Mounted.with(["mount.grace": "1500ms"]) { mounted in
             let start = try mounted.prepare()
             try mounted.bash("cd e; mv f f~; ls -A | grep -qx f~; ! [ -e f ]; cat f~")
@@ -60,7 +60,7 @@ import Testing
 
     /// Holds:
     /// - A crash, or an unmount, within `mount.grace` of that loses nothing: the secret is there again.
-    @Test func aCrashWithinTheGraceLosesNothing() throws {
+    @Test(.slow) func aCrashWithinTheGraceLosesNothing() throws {
         try Mounted.with { mounted in
             _ = try mounted.prepare()
             try mounted.bash("cd e; mv f f~")
@@ -90,7 +90,7 @@ import Testing
     /// A program that writes the backup's name does not write the ciphertext that waits.
     /// Holds:
     /// - A directory from which secrets were renamed to scratch names can be removed and renamed at once.
-    @Test func directoriesWithWaitingCiphertextsCanBeRemovedAndRenamed() throws {
+    @Test(.slow) func directoriesWithWaitingCiphertextsCanBeRemovedAndRenamed() throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()
             try mounted.bash("cd e; mv f f~; rm f~; cd ..; rmdir e; ! [ -e e ]")
@@ -105,7 +105,7 @@ import Testing
 
     /// Holds:
     /// - A rename that meets the save of its own file leaves the new name only.
-    @Test func aRenameInTheMiddleOfTheSaveLeavesTheNewNameOnly() throws {
+    @Test(.slow) func aRenameInTheMiddleOfTheSaveLeavesTheNewNameOnly() throws {
         let count = Soak.count(inSuite: 60)
         try Mounted.with(limit: .seconds(120 + count)) { mounted in
             try mounted.bash("mkdir r")

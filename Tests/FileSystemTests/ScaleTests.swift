@@ -4,7 +4,7 @@ import Testing
 
 /// Many secrets in many folders are all there, and can be read and saved. What they cost, `scripts/bench-scale` tells.
 @Suite struct ScaleTests {
-    @Test func manySecretsAreAllThere() throws {
+    @Test(.slow) func manySecretsAreAllThere() throws {
         let count = Soak.count(inSuite: 3000)
         let folders = max(count / 100, 1)
         try Mounted.with(limit: .seconds(300 + count / 50), isMounted: false) { mounted in

@@ -16,7 +16,7 @@ import Testing
     /// - A file of a name that an editor gives to files of its own (the table in `ScratchNames`, and the patterns
     ///   of `mount.scratch`) lives in memory only: it is shown and can be used like any other, is never encrypted,
     ///   written to a disk or committed, and is gone when the mount is.
-    @Test func scratchFilesAreInMemoryOnly() throws {
+    @Test(.slow) func scratchFilesAreInMemoryOnly() throws {
         try Mounted.with(["mount.scratch": "*.part tmp-*"]) { mounted in
             let start = try mounted.head()
             let names = Self.names + ["f.part", "tmp-1"]
@@ -67,7 +67,7 @@ import Testing
     /// Holds:
     /// - A file `4913` that is made and stays empty, as vim makes it to see whether it can, is not saved; one that
     ///   is written to is a secret.
-    @Test func aProbeIsNoSecretButASecretOfItsNameIs() throws {
+    @Test(.slow) func aProbeIsNoSecretButASecretOfItsNameIs() throws {
         try Mounted.with { mounted in
             let start = try mounted.head()
             try mounted.bash("mkdir e; : >e/4913; ls e | grep -q 4913; rm e/4913")
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A probe that its maker left is not waited for.
-    @Test func aProbeThatIsLeftHoldsNothingUp() throws {
+    @Test(.slow) func aProbeThatIsLeftHoldsNothingUp() throws {
         try Mounted.with { mounted in
             try mounted.bash("mkdir e; touch e/4913")
             let synced = try mounted.home.passdir("sync")
@@ -97,7 +97,7 @@ import Testing
     /// Holds:
     /// - A symbolic link of a scratch name, such as the lock of emacs, may name anything without `/`, and lives in
     ///   memory only.
-    @Test func locksAreLinksInMemory() throws {
+    @Test(.slow) func locksAreLinksInMemory() throws {
         try Mounted.with { mounted in
             try mounted.bash("ln -s me@host.123:456 .#f; [ $(readlink .#f) = me@host.123:456 ]")
             #expect(try mounted.names() == [".#f", ".gitattributes", ".gpg-id"].sorted())

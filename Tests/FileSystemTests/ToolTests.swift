@@ -66,7 +66,7 @@ import Testing
         "/usr/bin/python3 -c \"\(program)\""
     }
 
-    @Test func toolsThatEdit() throws {
+    @Test(.slow) func toolsThatEdit() throws {
         try Mounted.with { mounted in
             for save in Self.edits { try mounted.check(save) }
             try mounted.checkNothingElse()
@@ -102,7 +102,7 @@ import Testing
             "shred", "shred -u f", after: nil, subjects: ["Remove e/f from store."]),
     ]
 
-    @Test func toolsThatMakeAndMove() throws {
+    @Test(.slow) func toolsThatMakeAndMove() throws {
         try Mounted.with { mounted in
             for save in Self.others { try mounted.check(save) }
             try mounted.checkNothingElse(names: ["e/f.gpg", "e/g.gpg", "e/f.bak.gpg"])
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// A database under a name that is told to be scratch, its journal too: nothing of it reaches the disk.
-    @Test func aDatabaseInMemory() throws {
+    @Test(.slow) func aDatabaseInMemory() throws {
         try Mounted.with(["mount.scratch": "*.db *.db-*"]) { mounted in
             let start = try mounted.prepare()
             for mode in ["delete", "truncate", "persist", "memory", "wal"] {
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// A zip inside of the mount is a secret as any other; what zip makes meanwhile is not left.
-    @Test func aZipInTheMount() throws {
+    @Test(.slow) func aZipInTheMount() throws {
         try Mounted.with { mounted in
             let start = try mounted.prepare()
             try mounted.bash("cd e; zip -q z.zip f; unzip -p z.zip f | cmp - f")

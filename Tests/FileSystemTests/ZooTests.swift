@@ -12,7 +12,7 @@ import Testing
     ///   secret.
     /// - The times that `cp -a`, `rsync -a` and `tar` give a `.gpg-id` are kept.
     /// - rsync(1) writes under a longer name first: for a secret's name of more than 243 bytes it needs `--inplace`.
-    @Test func everySecretComesOutAsTheTableSays() throws {
+    @Test(.slow) func everySecretComesOutAsTheTableSays() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             let extent = Soak.count(inSuite: 0) > 0 ? [] : ["--some"]

@@ -28,7 +28,7 @@ import Testing
     /// Holds:
     /// - After `recipients abort` nothing in the store is for a key that only the change would have added, whatever was
     ///   renamed, edited, copied or newly saved meanwhile, and nothing of that is committed before.
-    @Test func nothingThatWasTouchedMeanwhileStaysForTheRejectedKey() throws {
+    @Test(.slow) func nothingThatWasTouchedMeanwhileStaysForTheRejectedKey() throws {
         try SharedStore.with { shared in
             let (home, store) = (shared.home, shared.store)
             for name in ["c", "d/e", "d/f", "x", "y"] { try store.insert(name, "text of \(name)") }
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// What no key here decrypts is named, is not committed, and ends with the command that is named.
-    @Test(arguments: ["put back", "leave"]) func whatCannotBeEncryptedAgainIsNamedAndNotCommitted(
+    @Test(.slow, arguments: ["put back", "leave"]) func whatCannotBeEncryptedAgainIsNamedAndNotCommitted(
         _ end: String
     )
         throws
@@ -130,10 +130,11 @@ import Testing
 
     /// Holds:
     /// - What is said at the end of an interrupted change is so, whatever git did to the files meanwhile.
-    @Test(arguments: [
-        "git stash -q", "git checkout -q .", "rm .gpg-id", "git clean -qfdx; git checkout -q .",
-        "rm .gpg-id a.gpg", "echo $EVE >.gpg-id",
-    ])
+    @Test(
+        arguments: sampled([
+            "git stash -q", "git checkout -q .", "rm .gpg-id", "git clean -qfdx; git checkout -q .",
+            "rm .gpg-id a.gpg", "echo $EVE >.gpg-id",
+        ]))
     func whatAbortSaysIsSo(_ script: String) throws {
         try SharedStore.with { shared in
             let (home, store) = (shared.home, shared.store)
@@ -160,10 +161,11 @@ import Testing
 
     /// Holds:
     /// - `recipients resume` says that the change is made only when it is.
-    @Test(arguments: [
-        "git stash -q", "git checkout -q .", "git checkout -q a.gpg", "rm .gpg-id",
-        "git checkout -q .gpg-id",
-    ])
+    @Test(
+        arguments: sampled([
+            "git stash -q", "git checkout -q .", "git checkout -q a.gpg", "rm .gpg-id",
+            "git checkout -q .gpg-id",
+        ]))
     func whatIsResumedIsMade(_ script: String) throws {
         try SharedStore.with { shared in
             let (home, store) = (shared.home, shared.store)

@@ -7,7 +7,9 @@ import Testing
 @Suite struct AgreementTests {
     /// Holds:
     /// - `sync` says "in sync" of no store of which something is not saved, not committed, or left alone.
-    @Test(arguments: ["a save", "a program that writes", "a list that is gone", "a change of recipients"])
+    @Test(
+        .slow,
+        arguments: ["a save", "a program that writes", "a list that is gone", "a change of recipients"])
     func whatIsNotInStepIsSaid(_ what: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -57,7 +59,7 @@ import Testing
     }
 
     /// The save is tried again by what makes it possible, and not a `save.retry` later.
-    @Test(arguments: ["confirm", "remove", "set", "sync"])
+    @Test(.slow, arguments: ["confirm", "remove", "set", "sync"])
     func aSaveThatWaitedIsMadeAtOnce(_ way: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -110,7 +112,7 @@ import Testing
 
     /// Holds:
     /// - A question that is not answered with yes changes nothing, says so and fails.
-    @Test func whoSaysNoIsToldThatNothingWasChanged() throws {
+    @Test(.slow) func whoSaysNoIsToldThatNothingWasChanged() throws {
         try SharedStore.with { shared in
             let home = shared.home
             let key = try home.succeed(["gpg", "--batch", "--armor", "--export", shared.bob.fingerprint])

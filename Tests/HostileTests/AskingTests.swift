@@ -42,7 +42,9 @@ import Testing
 
     /// Holds:
     /// - Nothing is asked where you cannot see what the question is about.
-    @Test(arguments: [">/dev/null", "| cat", "2>/dev/null"]) func nobodyIsAskedWhoSeesNothing(_ end: String)
+    @Test(.slow, arguments: [">/dev/null", "| cat", "2>/dev/null"]) func nobodyIsAskedWhoSeesNothing(
+        _ end: String
+    )
         throws
     {
         try with { shared, words in

@@ -62,7 +62,7 @@ import Testing
 
     /// Holds:
     /// - Programs of the same user cannot block the control socket by flooding it or by silence.
-    @Test func theDaemonGoesOn() throws {
+    @Test(.slow) func theDaemonGoesOn() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let store = try home.makeStore("one", recipients: [key])

@@ -15,10 +15,12 @@ import Testing
         try shared.store.git("push", "-q")
     }
 
-    @Test(arguments: [
-        "rm -r work/team", "git -C work rm -rq team; git -C work commit -qm Gone.",
-        "rm mnt/work/team/t work/team/.gpg-id",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "rm -r work/team", "git -C work rm -rq team; git -C work commit -qm Gone.",
+            "rm mnt/work/team/t work/team/.gpg-id",
+        ])
     func nothingIsAskedWhereNothingIsLeft(_ removal: String) throws {
         try SharedStore.with { shared in
             let home = shared.home

@@ -13,7 +13,7 @@ import Testing
     /// Holds:
     /// - No change of recipients encrypts to a key that nobody here approved, whatever `recipients.confirm`
     ///   says.
-    @Test(arguments: Action.allCases, [false, true])
+    @Test(arguments: sampled(tableCases(Action.allCases, [true, false])))
     func whoPushedHimselfIntoTheListGetsNothing(_ action: Action, _ isConfirmOff: Bool) throws {
         // Without recipients.confirm a save is for whom the list names, as pass does it; the rest is asked all the same.
         if isConfirmOff, [.save, .saveNew, .confirmWithoutAWord].contains(action) { return }
@@ -73,23 +73,25 @@ import Testing
     ///
     /// Holds:
     /// - In a store with a remote, nothing is encrypted to a key that you have not approved.
-    @Test(arguments: [
-        // A new folder with a list of its own.
-        "mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id",
-        "mkdir -p team/x; echo $EVE >team/.gpg-id; printf '%s\\n' $ANN $EVE >team/x/.gpg-id",
-        "mkdir team; echo eve@example.org >team/.gpg-id; echo $ANN >>team/.gpg-id",
-        "mkdir team; printf '%s!\\n%s\\n' $EVE $ANN >team/.gpg-id",
-        "mkdir team; printf '%s\\n%s\\n' $(echo $EVE | tail -c 9) $ANN >team/.gpg-id",
-        "mkdir team; printf '# %s\\r%s\\n%s\\n' hidden $EVE $ANN >team/.gpg-id; echo $EVE >>team/.gpg-id",
-        // A list outside of it, by a link.
-        "mkdir team; echo $EVE >team/list; ln -s list team/.gpg-id",
-        "mkdir evil team; printf '%s\\n' $ANN $EVE >evil/.gpg-id; ln -s ../evil/.gpg-id team/.gpg-id",
-        // The signature of no matter what, the list of another folder.
-        "mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id; cp .gpg-id team/.gpg-id.sig",
-        // Names that forged a line of the record before.
-        "n=$(printf 'x\\npath:work\\tteam'); mkdir -p \"$n\" team; printf '%s\\n' $ANN $EVE >\"$n/.gpg-id\"; cp \"$n/.gpg-id\" team/",
-        "n=$(printf 'x\\377y'); mkdir \"$n\" team; printf '%s\\n' $ANN $EVE >\"$n/.gpg-id\"; cp \"$n/.gpg-id\" team/",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            // A new folder with a list of its own.
+            "mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id",
+            "mkdir -p team/x; echo $EVE >team/.gpg-id; printf '%s\\n' $ANN $EVE >team/x/.gpg-id",
+            "mkdir team; echo eve@example.org >team/.gpg-id; echo $ANN >>team/.gpg-id",
+            "mkdir team; printf '%s!\\n%s\\n' $EVE $ANN >team/.gpg-id",
+            "mkdir team; printf '%s\\n%s\\n' $(echo $EVE | tail -c 9) $ANN >team/.gpg-id",
+            "mkdir team; printf '# %s\\r%s\\n%s\\n' hidden $EVE $ANN >team/.gpg-id; echo $EVE >>team/.gpg-id",
+            // A list outside of it, by a link.
+            "mkdir team; echo $EVE >team/list; ln -s list team/.gpg-id",
+            "mkdir evil team; printf '%s\\n' $ANN $EVE >evil/.gpg-id; ln -s ../evil/.gpg-id team/.gpg-id",
+            // The signature of no matter what, the list of another folder.
+            "mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id; cp .gpg-id team/.gpg-id.sig",
+            // Names that forged a line of the record before.
+            "n=$(printf 'x\\npath:work\\tteam'); mkdir -p \"$n\" team; printf '%s\\n' $ANN $EVE >\"$n/.gpg-id\"; cp \"$n/.gpg-id\" team/",
+            "n=$(printf 'x\\377y'); mkdir \"$n\" team; printf '%s\\n' $ANN $EVE >\"$n/.gpg-id\"; cp \"$n/.gpg-id\" team/",
+        ])
     func aPushedFolderIsNoWayToAReader(_ script: String) throws {
         try SharedStore.with { shared in
             try shared.push(script)
@@ -115,13 +117,15 @@ import Testing
     ///
     /// Holds:
     /// - A list that others take away makes nobody a reader of what it was for, until you approve that.
-    @Test(arguments: [
-        "git rm -q team/.gpg-id",
-        "mkdir x; git mv team/.gpg-id x/",
-        "git rm -q team/.gpg-id; mkdir team/.gpg-id; echo x >team/.gpg-id/y",
-        "git rm -q team/.gpg-id team/deep/.gpg-id",
-        "git mv team old; mkdir team; git mv old/p.gpg team/; git rm -rqf old",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "git rm -q team/.gpg-id",
+            "mkdir x; git mv team/.gpg-id x/",
+            "git rm -q team/.gpg-id; mkdir team/.gpg-id; echo x >team/.gpg-id/y",
+            "git rm -q team/.gpg-id team/deep/.gpg-id",
+            "git mv team old; mkdir team; git mv old/p.gpg team/; git rm -rqf old",
+        ])
     func aListThatIsGoneIsNoWayToAReader(_ script: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -165,7 +169,7 @@ import Testing
     }
 
     /// More keys than a secret can have recipients are not looked up one by one.
-    @Test func aListOfManyThousandsIsToldAtOnce() throws {
+    @Test(.slow) func aListOfManyThousandsIsToldAtOnce() throws {
         try SharedStore.with { shared in
             try shared.push("mkdir team; seq -f 'z%g@example.org' 40000 >team/.gpg-id")
             let home = shared.home
@@ -184,7 +188,7 @@ import Testing
     }
 
     /// The list was taken back when Ann saves what her editor had read of it before.
-    @Test func whatAMergeBroughtAndTookBackIsNotAgreedToInPassing() throws {
+    @Test(.slow) func whatAMergeBroughtAndTookBackIsNotAgreedToInPassing() throws {
         try SharedStore.with { shared in
             let home = shared.home
             try home.mount()
@@ -201,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func onATerminalItIsAskedWithTheFingerprint() throws {
+    @Test(.slow) func onATerminalItIsAskedWithTheFingerprint() throws {
         try SharedStore.with { shared in
             try shared.push("echo $EVE >>.gpg-id")
             let words = ["recipients", "add", "work", shared.bob.fingerprint]
@@ -219,7 +223,7 @@ import Testing
     }
 
     /// Only what a change is about is agreed to with it.
-    @Test func othersStillWait() throws {
+    @Test(.slow) func othersStillWait() throws {
         try SharedStore.with { shared in
             try shared.push("echo $EVE >>.gpg-id; mkdir team; echo $EVE >team/.gpg-id")
             try shared.succeed([
@@ -234,9 +238,11 @@ import Testing
     ///
     /// Holds:
     /// - A lost or damaged record of approvals approves nobody.
-    @Test(arguments: [
-        "rm recipients", "rm recipients; mkdir recipients", ": >recipients", "echo x >recipients",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "rm recipients", "rm recipients; mkdir recipients", ": >recipients", "echo x >recipients",
+        ])
     func aRecordThatIsLostFailsClosed(_ script: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -264,7 +270,7 @@ import Testing
     ///
     /// Holds:
     /// - Nobody else locks you out of what you save next without your approval.
-    @Test(arguments: ["echo $BOB >.gpg-id", "echo $BOB >sub/.gpg-id"])
+    @Test(.slow, arguments: ["echo $BOB >.gpg-id", "echo $BOB >sub/.gpg-id"])
     func nobodyIsLockedOutByOthersUnawares(_ script: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -290,7 +296,7 @@ import Testing
     }
 
     /// To keys none of which is one's own.
-    @Test func nobodyLocksHimselfOutUnawares() throws {
+    @Test(.slow) func nobodyLocksHimselfOutUnawares() throws {
         try SharedStore.with { shared in
             let home = shared.home
             let words = ["recipients", "set", "work", shared.bob.fingerprint]

@@ -65,7 +65,7 @@ import Testing
     /// Holds:
     /// - A repository around a store, or a source tree inside it, is never committed, merged, fetched or
     ///   pushed.
-    @Test(arguments: [false, true]) func aStoreInADotfilesRepository(_ viaLink: Bool) throws {
+    @Test(.slow, arguments: [false, true]) func aStoreInADotfilesRepository(_ viaLink: Bool) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let bystander = try Bystander(home, "dotfiles")
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// Source trees inside a store, of which one has a keyring that looks like a secret by its name.
-    @Test func sourceTreesInAStore() throws {
+    @Test(.slow) func sourceTreesInAStore() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let store = try home.makeStore("work", recipients: [key], remote: true)
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The configuration is edited by hand: what `store add` would refuse is not opened.
-    @Test(arguments: ["projects", "projects/app"]) func aSourceTreeByHand(_ name: String) throws {
+    @Test(.slow, arguments: ["projects", "projects/app"]) func aSourceTreeByHand(_ name: String) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             try home.succeed(["mkdir", "projects"])
@@ -155,18 +155,22 @@ import Testing
     ///
     /// Holds:
     /// - Your home folder, temporary and system folders and those of other users are never a store.
-    @Test(arguments: [
-        ("/etc", ["a system folder"]), ("/", ["the root of the file system"]),
-        ("/usr", ["a system folder"]),
-        ("/tmp", ["temporary files"]), ("/var/tmp", ["temporary files"]), ("/dev/shm", ["temporary files"]),
-        ("/proc/self", ["a kernel file system"]), ("/home", ["a system folder"]),
-        ("HOME", ["is your home folder"]), ("HOME/.", ["is your home folder"]),
-        ("HOME/link", ["is your home folder"]),
-        ("HOME/run", ["the runtime folder"]), ("HOME/gnupg", ["GnuPG"]), ("HOME/tmp", ["temporary files"]),
-        ("HOME/nobodys", ["belongs to another user"]), ("HOME/projects", ["no .gpg-id", "--init"]),
-        ("HOME/projects/app", ["no .gpg-id", "--init"]), ("HOME/marked-by-link", ["no .gpg-id"]),
-        ("HOME/absent", ["does not exist"]),
-    ]) func placesThatAreNoStore(_ place: String, _ words: [String]) throws {
+    @Test(
+        arguments: sampled([
+            ("/etc", ["a system folder"]), ("/", ["the root of the file system"]),
+            ("/usr", ["a system folder"]),
+            ("/tmp", ["temporary files"]), ("/var/tmp", ["temporary files"]),
+            ("/dev/shm", ["temporary files"]),
+            ("/proc/self", ["a kernel file system"]), ("/home", ["a system folder"]),
+            ("HOME", ["is your home folder"]), ("HOME/.", ["is your home folder"]),
+            ("HOME/link", ["is your home folder"]),
+            ("HOME/run", ["the runtime folder"]), ("HOME/gnupg", ["GnuPG"]),
+            ("HOME/tmp", ["temporary files"]),
+            ("HOME/nobodys", ["belongs to another user"]), ("HOME/projects", ["no .gpg-id", "--init"]),
+            ("HOME/projects/app", ["no .gpg-id", "--init"]), ("HOME/marked-by-link", ["no .gpg-id"]),
+            ("HOME/absent", ["does not exist"]),
+        ])) func placesThatAreNoStore(_ place: String, _ words: [String]) throws
+    {
         try TestHome.with { home in
             let path = place.replacing("HOME", with: home.folder.string)
             let bystander = try Bystander(home, "projects/app")
@@ -196,7 +200,7 @@ import Testing
     }
 
     /// The same places in a configuration that was edited by hand: that store fails with a sentence, the others go on.
-    @Test(arguments: ["/tmp", "/", "/etc", "HOME", "HOME/run"]) func placesThatAreNoStoreByHand(
+    @Test(.slow, arguments: ["/tmp", "/", "/etc", "HOME", "HOME/run"]) func placesThatAreNoStoreByHand(
         _ place: String
     ) throws {
         try TestHome.with { home in

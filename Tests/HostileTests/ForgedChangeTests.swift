@@ -14,6 +14,7 @@ import Testing
     /// Holds:
     /// - What is pushed under the name of the staging folder is never used.
     @Test(
+        .slow,
         arguments: ["staging", "placing", "committing", "finished"].map { phase in
             """
             PHASE=\(phase); mkdir .passdir-reencrypt; \(journal) >.passdir-reencrypt/journal

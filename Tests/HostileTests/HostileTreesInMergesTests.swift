@@ -23,7 +23,7 @@ import Testing
         try made.git("push", "-q")
         let store = Store(
             name: name, identifier: "m0", root: try Root(path: made.path),
-            engine: try OpenPGPEngine(home: home.path("gnupg")),
+            engine: OpenPGPEngine(home: home.path("gnupg")),
             options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(20)),
             learned: try LearnedState(file: home.path("m0.sqlite")))
         var options = Committer.Options(
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// All in one home: what is refused leaves no trace, so that the next attack meets the same store.
-    @Test func mergesRefuseAndChangeNothing() async throws {
+    @Test(.slow) func mergesRefuseAndChangeNothing() async throws {
         try await TestHome.with { home in
             let (committer, store, path) = try machine(home, "attacked")
             let remote = home.path("m0.git")
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// The same, met by commits of ours: a merge, and a rebase.
-    @Test(arguments: [false, true]) func mergesWithCommitsOfOursRefuse(rebases: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func mergesWithCommitsOfOursRefuse(rebases: Bool) async throws {
         try await TestHome.with { home in
             let name = rebases ? "rebased" : "merged"
             let (_, store, path) = try machine(home, name)
@@ -154,7 +154,7 @@ import Testing
     /// Holds:
     /// - What others push is checked before a merge or a clone places anything: one name, mode or size that
     ///   does not belong there refuses the whole of it, and changes nothing.
-    @Test func clonesAreRefused() throws {
+    @Test(.slow) func clonesAreRefused() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             try home.makeStore("m0", recipients: [key], remote: true).insert("mail", "x\n")

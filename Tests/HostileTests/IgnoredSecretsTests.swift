@@ -39,7 +39,7 @@ import Testing
 
     /// Holds:
     /// - What git ignores is saved, not committed, and `status` says so.
-    @Test(arguments: rules.indices) func savedButNotCommitted(_ index: Int) throws {
+    @Test(.slow, arguments: rules.indices) func savedButNotCommitted(_ index: Int) throws {
         let (script, secret) = Self.rules[index]
         try TestHome.with { home in
             let store = try home.makeStore(
@@ -103,7 +103,9 @@ import Testing
     }
 
     /// What others pushed as `.gitignore` and is no such file is not opened: git follows no link there either.
-    @Test(arguments: ["link to a pipe", "link to the mount", "folder", "huge"]) func notAFile(_ kind: String)
+    @Test(arguments: sampled(["link to a pipe", "link to the mount", "folder", "huge"])) func notAFile(
+        _ kind: String
+    )
         throws
     {
         try TestHome.with { home in
@@ -137,7 +139,9 @@ import Testing
 @Suite struct RuleFileTests {
     /// Holds:
     /// - passdir never follows a pushed link in place of one of git's rule files.
-    @Test(arguments: [".gitignore", ".gitattributes", ".gitmodules"]) func noLinkIsOpened(_ name: String)
+    @Test(arguments: sampled([".gitignore", ".gitattributes", ".gitmodules"])) func noLinkIsOpened(
+        _ name: String
+    )
         throws
     {
         try TestHome.with { home in

@@ -14,7 +14,7 @@ import Testing
             let path = try home.makeStore("s", recipients: [key], git: false).path
             let store = Store(
                 name: "s", identifier: "s", root: try Root(path: path),
-                engine: try OpenPGPEngine(home: home.path("gnupg")),
+                engine: OpenPGPEngine(home: home.path("gnupg")),
                 options: Store.Options(secretLimit: 1 << 20, promptTimeout: .seconds(60)), learned: nil)
             #expect(try store.recipients(for: "x.gpg").recipients.count == 1)
             let lines = String(repeating: key.fingerprint + "\n", count: 20_000)
@@ -38,7 +38,7 @@ import Testing
             options.record = RecipientRecord(file: home.path("record"))
             let store = Store(
                 name: "s", identifier: "s", root: try Root(path: path),
-                engine: try OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
+                engine: OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
             try store.recordRecipientsAtFirstSight()
             for folder in ["s/a", "s/b", "s/c"] {
                 try home.succeed(["mkdir", folder])

@@ -36,13 +36,15 @@ import Testing
 
     /// Holds:
     /// - A folder that its user moves or exchanges in the mount keeps its list and what was agreed to of it.
-    @Test(arguments: [
-        "mv mnt/work/team mnt/work/other",
-        "mv mnt/work/team mnt/work/sub/team; mv mnt/work/sub/team mnt/work/other",
-        "mv mnt/work/team/in mnt/work/other", "python3 -c '\(exchange)'",
-        "mkdir mnt/work/other; mv -T mnt/work/team mnt/work/other",
-        "mkdir mnt/work/deep; mv mnt/work/team mnt/work/crew mnt/work/deep",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "mv mnt/work/team mnt/work/other",
+            "mv mnt/work/team mnt/work/sub/team; mv mnt/work/sub/team mnt/work/other",
+            "mv mnt/work/team/in mnt/work/other", "python3 -c '\(exchange)'",
+            "mkdir mnt/work/other; mv -T mnt/work/team mnt/work/other",
+            "mkdir mnt/work/deep; mv mnt/work/team mnt/work/crew mnt/work/deep",
+        ])
     func theAgreementGoesWithTheFolder(_ script: String) throws {
         try with { shared in
             let home = shared.home
@@ -60,7 +62,7 @@ import Testing
     }
 
     /// Killed between the move and its note, and whatever `recipients.confirm` says.
-    @Test(arguments: ["move.noted", "move.made"], [true, false])
+    @Test(.slow, arguments: ["move.noted", "move.made"], [true, false])
     func theAgreementGoesWithTheFolderThroughAKill(_ fault: String, _ confirms: Bool) throws {
         try with(confirms) { shared in
             let home = shared.home

@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - A pushed file that is called a conflict of `.git` is none: nothing settles it into the place of the file that says
     ///   where the repository is.
-    @Test func aConflictOfGitsOwnFolderIsNone() throws {
+    @Test(.slow) func aConflictOfGitsOwnFolderIsNone() throws {
         try SharedStore.with { shared in
             let elsewhere = shared.home.path("elsewhere").string
             try shared.store.git("init", "--quiet", "--separate-git-dir", elsewhere)
@@ -30,7 +30,7 @@ import Testing
     /// Holds:
     /// - Nor does a pushed version of a list of recipients, or of a file that steers git, take its place by a choice of
     ///   versions; the one that is there stays by one.
-    @Test(arguments: [".gpg-id", "sub/.gpg-id", ".gitattributes", "sub/.gitignore"])
+    @Test(.slow, arguments: [".gpg-id", "sub/.gpg-id", ".gitattributes", "sub/.gitignore"])
     func aConflictOfAListIsNotSettledAsAVersion(_ file: String) throws {
         try SharedStore.with { shared in
             let conflict = "\(file).conflict-host-20261124T210900Z"
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func secretsThatAreTooLargeDoNotKeepUnlockFromTheRest() throws {
+    @Test(.slow) func secretsThatAreTooLargeDoNotKeepUnlockFromTheRest() throws {
         try SharedStore.with { shared in
             let file = shared.home.path("config/passdir/config").string
             try shared.home.succeed(["git", "config", "-f", file, "limits.secret", "64k"])

@@ -44,6 +44,7 @@ import Testing
     /// - A change of recipients is made only of what was shown: if the list or the secrets of the folder change by a
     ///   push before you answer, it is refused and nothing is changed.
     @Test(
+        .slow,
         arguments: [
             Attack(
                 words: "set work/team ANN EVE",
@@ -109,7 +110,7 @@ import Testing
     /// Holds:
     /// - A secret that others bring into a folder while its recipients change gets none of the new readers: the command
     ///   names it, and `recipients check --fix` shows it and asks.
-    @Test(arguments: ["recipients.placed-one", "recipients.planned"]) func whileItIsInterrupted(
+    @Test(.slow, arguments: ["recipients.placed-one", "recipients.planned"]) func whileItIsInterrupted(
         _ fault: String
     ) throws {
         try with { shared in

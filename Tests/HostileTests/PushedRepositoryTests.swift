@@ -112,7 +112,7 @@ import Testing
     /// Holds:
     /// - A pushed folder that looks like a git directory is never opened as a repository, and no program that
     ///   it names runs.
-    @Test(arguments: attacks) func aPushedGitDirectoryIsNeverOpened(_ attack: Attack) throws {
+    @Test(arguments: sampled(attacks)) func aPushedGitDirectoryIsNeverOpened(_ attack: Attack) throws {
         try TestHome.with { home in
             let store = try home.makeStore(
                 "work", recipients: [try home.makeKey("one@example.org")], remote: true)

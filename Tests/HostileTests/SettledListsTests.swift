@@ -24,7 +24,7 @@ import Testing
         try shared.home.text(of: "work/.gpg-id").split(separator: "\n").map(String.init)
     }
 
-    @Test(arguments: ["--merged", "--ours", "--theirs"])
+    @Test(.slow, arguments: ["--merged", "--ours", "--theirs"])
     func theChosenListStands(_ choice: String) throws {
         try SharedStore.with { shared in
             try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// What the refusal advises, done word by word and without a terminal, ends with the choice that was made.
-    @Test(arguments: ["--merged", "--theirs", "--merged --yes"])
+    @Test(.slow, arguments: ["--merged", "--theirs", "--merged --yes"])
     func theAdviceWithoutATerminalWorks(_ choice: String) throws {
         try SharedStore.with { shared in
             try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A list of the remote's that nobody can read is called that, and ours can be put in its place.
-    @Test(arguments: [#"printf '%s\n\0\n' "$ANN" >.gpg-id"#, #"printf '\377\n' >.gpg-id"#])
+    @Test(.slow, arguments: [#"printf '%s\n\0\n' "$ANN" >.gpg-id"#, #"printf '\377\n' >.gpg-id"#])
     func aDamagedListIsNobodys(_ deed: String) throws {
         try SharedStore.with { shared in
             try shared.home.succeed(["git", "clone", "-q", shared.store.remote!.string, "theirs"])

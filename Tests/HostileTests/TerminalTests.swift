@@ -63,7 +63,7 @@ import Testing
     /// Holds:
     /// - Nothing that others wrote steers a terminal, hides text or makes a line of its own in what passdir
     ///   prints or logs.
-    @Test func noCommandPrintsWhatOthersWroteUnfiltered() throws {
+    @Test(.slow) func noCommandPrintsWhatOthersWroteUnfiltered() throws {
         try TestHome.with { home in
             _ = try Self.makeStore(home, recipients: true)
             let attack = Self.attack.replacing("\0", with: "")
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// `status`, `sync`, the daemon's log and the extended attribute: a server's words, and names in errors.
-    @Test func whatTheDaemonTellsIsFiltered() throws {
+    @Test(.slow) func whatTheDaemonTellsIsFiltered() throws {
         try TestHome.with { home in
             let store = try Self.makeStore(home)
             let hook = "#!/bin/sh\ncat ~/words >&2\nexit 1\n"
@@ -199,7 +199,7 @@ import Testing
     ///
     /// Holds:
     /// - Completing a store's name evaluates no name.
-    @Test func completionOffersNoNameThatAShellWouldEvaluate() throws {
+    @Test(.slow) func completionOffersNoNameThatAShellWouldEvaluate() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let store = try home.makeStore("plain", recipients: [key])

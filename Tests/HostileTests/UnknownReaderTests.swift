@@ -36,40 +36,42 @@ import Testing
 
     /// Holds:
     /// - A name that others add to a list is told as such, and how to refuse it, also where no key here bears it.
-    @Test(arguments: [
-        Row(
-            script: "echo mallory@example.org >>.gpg-id", shown: "mallory@example.org",
-            refusal: "recipients remove work mallory@example.org"),
-        Row(
-            script: "echo 0x1234567890ABCDEF >>.gpg-id; echo '$(touch x)' >>.gpg-id", shown: "$(touch x)",
-            refusal: "recipients remove work 0x1234567890ABCDEF '$(touch x)'"),
-        Row(
-            script: "printf 'mal\\033[31mlory\\n' >>.gpg-id", shown: "mal\\u{1B}[31mlory",
-            refusal: "recipients remove work 'mal\\u{1B}[31mlory'"),
-        Row(
-            script: "echo -- --yes >>.gpg-id", shown: "-- --yes",
-            refusal: "recipients remove work -- '-- --yes'"),
-        Row(
-            script: "echo mallory@example.org >.gpg-id", shown: "mallory@example.org",
-            refusal: "recipients set work $ANN"),
-        Row(
-            script: "mkdir -p sub; echo mallory@example.org >sub/.gpg-id", shown: "mallory@example.org",
-            refusal: "recipients set work/sub $ANN"),
-        // A key of Bob's name that somebody made is here, too.
-        Row(
-            script: "echo bob@example.org >>.gpg-id", shown: "matches several keys",
-            refusal: "recipients remove work bob@example.org"),
-        Row(
-            script: "echo 1111111111111111111111111111111111111111 >>.gpg-id",
-            shown: "1111111111111111111111111111111111111111 (this key is not here)",
-            refusal: "recipients remove work 1111111111111111111111111111111111111111"),
-        Row(
-            script: "printf 'mallory\\0\\n' >>.gpg-id", shown: "not UTF-8 text",
-            refusal: "recipients set work $ANN", isReadable: false),
-        Row(
-            script: "seq -f 'z%g@example.org' 2000 >>.gpg-id", shown: "2001 recipients",
-            refusal: "recipients set work $ANN", isReadable: false),
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            Row(
+                script: "echo mallory@example.org >>.gpg-id", shown: "mallory@example.org",
+                refusal: "recipients remove work mallory@example.org"),
+            Row(
+                script: "echo 0x1234567890ABCDEF >>.gpg-id; echo '$(touch x)' >>.gpg-id", shown: "$(touch x)",
+                refusal: "recipients remove work 0x1234567890ABCDEF '$(touch x)'"),
+            Row(
+                script: "printf 'mal\\033[31mlory\\n' >>.gpg-id", shown: "mal\\u{1B}[31mlory",
+                refusal: "recipients remove work 'mal\\u{1B}[31mlory'"),
+            Row(
+                script: "echo -- --yes >>.gpg-id", shown: "-- --yes",
+                refusal: "recipients remove work -- '-- --yes'"),
+            Row(
+                script: "echo mallory@example.org >.gpg-id", shown: "mallory@example.org",
+                refusal: "recipients set work $ANN"),
+            Row(
+                script: "mkdir -p sub; echo mallory@example.org >sub/.gpg-id", shown: "mallory@example.org",
+                refusal: "recipients set work/sub $ANN"),
+            // A key of Bob's name that somebody made is here, too.
+            Row(
+                script: "echo bob@example.org >>.gpg-id", shown: "matches several keys",
+                refusal: "recipients remove work bob@example.org"),
+            Row(
+                script: "echo 1111111111111111111111111111111111111111 >>.gpg-id",
+                shown: "1111111111111111111111111111111111111111 (this key is not here)",
+                refusal: "recipients remove work 1111111111111111111111111111111111111111"),
+            Row(
+                script: "printf 'mallory\\0\\n' >>.gpg-id", shown: "not UTF-8 text",
+                refusal: "recipients set work $ANN", isReadable: false),
+            Row(
+                script: "seq -f 'z%g@example.org' 2000 >>.gpg-id", shown: "2001 recipients",
+                refusal: "recipients set work $ANN", isReadable: false),
+        ])
     func aNameThatNobodyHereBearsIsTold(_ row: Row) throws {
         try SharedStore.with { shared in
             let home = shared.home

@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - A `.gpg-id` that could not be saved, and whose folder another program removes, is kept in
     ///   `~/.local/share/passdir/removed`; `passdir status` says where.
-    @Test func itIsKeptAndDoesNotHoldTheMount() throws {
+    @Test(.slow) func itIsKeptAndDoesNotHoldTheMount() throws {
         try SharedStore.with { shared in
             let home = shared.home
             try shared.push("mkdir team; echo $ANN >team/.gpg-id; cp a.gpg team/p.gpg")

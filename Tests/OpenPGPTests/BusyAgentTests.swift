@@ -1,6 +1,7 @@
 import Synchronization
 import System
 import SystemPackage
+import TestKit
 import Testing
 
 @testable import OpenPGP
@@ -11,7 +12,7 @@ import Testing
     ///
     /// Holds:
     /// - Waiting while gpg-agent decrypts for others takes nothing of `prompt.timeout`.
-    @Test(arguments: [EncryptionWay.direct, .gpg]) func whoWaitsBehindOthersHasTime(
+    @Test(.slow, arguments: [EncryptionWay.direct, .gpg]) func whoWaitsBehindOthersHasTime(
         way: EncryptionWay
     ) throws {
         let home = try TestHome()
@@ -33,7 +34,7 @@ import Testing
             "allow-loopback-pinentry\ns2k-count 65011712\npinentry-program \(pinentry)\n",
             to: "\(home.path)/gpg-agent.conf")
         let key = try home.makeKey("Pat <pat@example.org>", passphrase: "sesame")
-        let engine = try OpenPGPEngine(home: FilePath(home.path), encryption: way)
+        let engine = OpenPGPEngine(home: FilePath(home.path), encryption: way)
         let message = try home.passEncrypt([1, 2, 3], to: [key.description])
         let errors = Mutex<[OpenPGPError]>([])
         let read: @Sendable (Duration) -> Void = { timeout in

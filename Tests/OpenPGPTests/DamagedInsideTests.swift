@@ -31,7 +31,7 @@ import Testing
         let made = try Program.run("python3", [script, message, String(session), "\(folder.path)/made"])
         try #require(made.status == 0, "\(made.errors)")
         let engine = try home.engine
-        let gpg = try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
+        let gpg = OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
         let names = String(decoding: try Program.run("ls", ["\(folder.path)/made"]).output, as: UTF8.self)
             .split(separator: "\n").map(String.init)
         #expect(names.count == 113)

@@ -50,7 +50,7 @@ struct DecryptionKeys: Sendable {
         // gpg computes its trust database when it is first asked after a change; until it has, its keyring is not as it was
         // when the keys were learnt, and messages are left to it.
         try home.gpg(["--check-trustdb"])
-        gpg = try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
+        gpg = OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
     }
 
     subscript(name: String) -> Fingerprint {
@@ -91,7 +91,7 @@ extension OpenPGPEngine {
     /// What is decrypted without gpg; nil where that is left to gpg.
     func decryptDirectly(_ message: [UInt8], _ request: DecryptionRequest) throws(OpenPGPError) -> Decrypted?
     {
-        guard let direct = decryption as? DirectDecryptor else { return nil }
+        guard let direct = try decryption as? DirectDecryptor else { return nil }
         return try message.withBytes { (bytes) throws(OpenPGPError) in
             try direct.directly(bytes, request, GnuPG.bounds(of: request))
         }

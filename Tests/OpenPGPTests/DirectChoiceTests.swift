@@ -26,7 +26,7 @@ import Testing
         for other in [keys.expired, keys.revoked, keys.disabled, keys.signOnly] {
             #expect(try !isDirect(engine, ann + engine.resolve(other.description)))
         }
-        let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
+        let gpg = OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
         #expect(try !isDirect(gpg, ann))
     }
 
@@ -43,7 +43,7 @@ import Testing
             let message = try #require(
                 try engine.encryptDirectly(secret("x"), to: recipients, trust: .always, at: now))
             #expect(Packets.recipientKeyIDs(in: message) == expected.map(\.keyID))
-            let gpg = try OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
+            let gpg = OpenPGPEngine(home: FilePath(keys.home.path), encryption: .gpg)
             let theirs = try gpg.encrypt(secret("x"), to: recipients)
             // gpg has an order of its own for subkeys of one key.
             #expect(Set(Packets.recipientKeyIDs(in: theirs)) == Set(expected.map(\.keyID)))

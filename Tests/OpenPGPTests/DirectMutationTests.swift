@@ -71,7 +71,7 @@ import Testing
         defer { home.remove() }
         print("mutations: \(Self.count), seed \(Self.seed)")
         var random = Mutator(state: UInt64(Self.seed))
-        let gpg = try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
+        let gpg = OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)
         let expected = try whole.map { try gpg.decrypt($0, limit: 1 << 20).array }
         var (decrypted, compared) = (0, 0)
         for round in 0..<Self.count {
@@ -110,7 +110,7 @@ import Testing
             "gpg", ["--homedir", home.path, "--batch", "--status-fd", "2", "-d"], input: input)
         if let found { #expect(said.status == 0 && said.output == found, "directly, \(what)") }
         for way in [EncryptionWay.direct, .gpg] {
-            let engine = try OpenPGPEngine(home: FilePath(home.path), encryption: way)
+            let engine = OpenPGPEngine(home: FilePath(home.path), encryption: way)
             do throws(OpenPGPError) {
                 let plaintext = try engine.decrypt(input, limit: 1 << 20).array
                 #expect(said.status == 0 && said.output == plaintext, "\(way), \(what): \(said.errors)")

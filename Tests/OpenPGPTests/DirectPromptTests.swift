@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import System
 import SystemPackage
+import TestKit
 import Testing
 
 @testable import OpenPGP
@@ -88,7 +89,7 @@ private final class LockedHome: Sendable {
 
     /// Waits until so many readers wait for the answer that one of them asked for.
     func waitForWaiters(_ number: Int) throws {
-        let decryptor = try #require(engine.decryption as? DirectDecryptor)
+        let decryptor = try #require(try engine.decryption as? DirectDecryptor)
         try wait { decryptor.waiterCount >= number }
     }
 }
@@ -136,7 +137,7 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         #expect(code(pat.engine, message, request()) == .badPassphrase)
         #expect(pat.told.contains { $0.hasPrefix("SETDESC") && $0.contains("Pat %3Cpat%40example%2Eorg%3E") })
         // As gpg has it.
-        let gpg = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: .gpg)
+        let gpg = OpenPGPEngine(home: FilePath(pat.home.path), encryption: .gpg)
         pat.answer("cancel")
         let error = #expect(throws: OpenPGPError.self) { try gpg.decrypt(message, limit: 9) }
         #expect(error?.code == .declined)
@@ -237,7 +238,7 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         try OpenPGPTests.wait { kill(first, 0) != 0 }
     }
 
-    @Test func theTimeOfAReaderEnds() throws {
+    @Test(.slow) func theTimeOfAReaderEnds() throws {
         let pat = try LockedHome()
         defer { pat.home.remove() }
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
@@ -257,7 +258,7 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
     func thePromptAppearsWhereTheReaderSits(way: EncryptionWay) throws {
         let pat = try LockedHome()
         defer { pat.home.remove() }
-        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
+        let engine = OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
         pat.answer("right")
         var request = request()
@@ -292,7 +293,7 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         let other = try pat.home.makeKey("Lou <lou@example.org>", passphrase: "open")
         for name in others { _ = try pat.home.makeKey(name, passphrase: "gone") }
         try pat.home.forgetPassphrases()
-        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
+        let engine = OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
         let first = Cancellation()
         let ended = try Wakeups()
@@ -381,7 +382,7 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
     /// Holds:
     /// - The time to answer a prompt (`prompt.timeout`) counts from when it opens; before that, it waits as long at most for
     ///   another prompt to close.
-    @Test(arguments: [EncryptionWay.direct, .gpg]) func waitingForATurnIsNoTimeToAnswer(
+    @Test(.slow, arguments: [EncryptionWay.direct, .gpg]) func waitingForATurnIsNoTimeToAnswer(
         way: EncryptionWay
     ) throws {
         try whileAnotherIsAsked(way) { pat, engine, message in
@@ -400,7 +401,8 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
         }
     }
 
-    @Test(arguments: [EncryptionWay.direct, .gpg]) func aTurnThatDoesNotComeIsTold(way: EncryptionWay) throws
+    @Test(.slow, arguments: [EncryptionWay.direct, .gpg]) func aTurnThatDoesNotComeIsTold(way: EncryptionWay)
+        throws
     {
         try whileAnotherIsAsked(way) { pat, engine, message in
             let error = self.error(engine, message, timeout: .seconds(4))
@@ -411,11 +413,11 @@ func wait(seconds: Int = 30, for isSo: () throws -> Bool) throws {
     }
 
     /// Whoever gives up takes the prompt along, also where gpg has it opened.
-    @Test(arguments: [EncryptionWay.direct, .gpg], [true, false])
+    @Test(arguments: tableCases([EncryptionWay.direct, .gpg], [true, false]))
     func whatHasEndedLeavesNoPrompt(way: EncryptionWay, isCancelled: Bool) throws {
         let pat = try LockedHome()
         defer { pat.home.remove() }
-        let engine = try OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
+        let engine = OpenPGPEngine(home: FilePath(pat.home.path), encryption: way)
         let message = try pat.home.passEncrypt([1, 2, 3], to: [pat.locked.description])
         let cancellation = Cancellation()
         let outcome = try inBackground {

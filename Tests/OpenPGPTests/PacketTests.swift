@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func sizesOfWhatGpgWritesForUs() throws {
-        let engine = try OpenPGPEngine(home: engine.home, encryption: .gpg)
+        let engine = OpenPGPEngine(home: engine.home, encryption: .gpg)
         let ann = try engine.resolve("ann@example.org")
         for size in Self.sizes {
             check(size, try engine.encrypt(secret([UInt8](repeating: 65, count: size)), to: ann))

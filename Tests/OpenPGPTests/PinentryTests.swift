@@ -89,7 +89,7 @@ final class PinentryHome: Sendable {
 
     init() throws {
         pinentry = try PinentryHome.shared.get()
-        engine = try OpenPGPEngine(home: FilePath(pinentry.home.path), encryption: .gpg)
+        engine = OpenPGPEngine(home: FilePath(pinentry.home.path), encryption: .gpg)
     }
 
     private func code(

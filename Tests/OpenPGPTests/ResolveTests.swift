@@ -21,7 +21,50 @@ import Testing
         return found.first?.key.fingerprint
     }
 
-    @Test func everyKindOfName() throws {
+    @Test func everyKindOfName() throws { try expectEveryKindOfName() }
+
+    /// Lists that others push hold any number of names that nobody bears. Once there were many, what answers is a list of all
+    /// names, and gives the answers of gpg.
+    @Test func afterManyUnknownNamesTheOthersAreStillFound() throws {
+        for index in 0..<40 {
+            let names = ["nobody\(index)", "no\(index)@example.org", "DEADBEEF000000\(index + 10)"]
+            for name in names {
+                let error = #expect(throws: OpenPGPError.self) { try engine.resolve(name) }
+                #expect(error?.code == .missingKey, "\(name)")
+            }
+        }
+        try expectEveryKindOfName()
+        for part in ["oB", "bob", "ob <BOB", "Bob <"] { #expect(try one(part) == keys.bob, "\(part)") }
+        #expect(try engine.resolve("rex@example.org").first?.encryptionState(at: 0) == .revoked)
+    }
+
+    /// What is said to be borne by nobody is nothing that gpg would find.
+    @Test func namesThatNobodyBearsAreNoneForGpg() throws {
+        let all = try engine.keys(matching: [], secretOnly: false)
+        let names = BorneNames(all)
+        for key in all {
+            let bytes = key.userIDs.flatMap { Array($0.text.utf8) }
+            let parts = bytes.indices.flatMap { start in
+                [1, 3, 8].map { String(decoding: bytes[start...].prefix($0), as: UTF8.self) }
+            }
+            let hexadecimal = key.subkeys.map(\.fingerprint.description).flatMap {
+                [$0, "0x" + $0.suffix(16), "\($0)!"]
+            }
+            for name in parts + hexadecimal where !name.contains("\u{fffd}") {
+                // A mail address is not looked for as a part of one (`RecipientName`).
+                if case .address(let address) = RecipientName(name),
+                    !key.userIDs.contains(where: { $0.email == address })
+                {
+                    continue
+                }
+                #expect(names.mayHold(RecipientName(name)), "\(name)")
+            }
+        }
+        #expect(!names.mayHold(RecipientName("nobody")) && !names.mayHold(RecipientName("no@example.org")))
+        #expect(!names.mayHold(RecipientName("DEADBEEF")) && names.mayHold(RecipientName("=nobody")))
+    }
+
+    private func expectEveryKindOfName() throws {
         let long = String(keys.ann.description.suffix(16))
         let short = String(keys.ann.description.suffix(8))
         let spaced = stride(from: 0, to: 40, by: 4).map { index in

@@ -52,7 +52,7 @@ import Testing
             recipients += ["--recipient-cert", "\(path).cert"]
         }
         let engines = [
-            try home.engine, try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg),
+            try home.engine, OpenPGPEngine(home: FilePath(home.path), encryption: .gpg),
         ]
         let plaintext = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * $0 >> 9) }
         for some in [recipients, Array(recipients.prefix(2)), Array(recipients.suffix(2))] {

@@ -18,7 +18,7 @@ import Testing
         let ann = try home.makeKey("Ann <ann@example.org>")
         engines = [
             ("direct", try home.engine),
-            ("gpg", try OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)),
+            ("gpg", OpenPGPEngine(home: FilePath(home.path), encryption: .gpg)),
         ]
         sealed = try SealedPackets(like: try home.passEncrypt([1], to: [ann.description]), engines[0].1)
         signer = try TestHome()

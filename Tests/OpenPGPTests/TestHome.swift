@@ -31,7 +31,11 @@ final class TestHome: Sendable {
     }
 
     var engine: OpenPGPEngine {
-        get throws { try OpenPGPEngine(home: FilePath(path)) }
+        get throws {
+            let engine = OpenPGPEngine(home: FilePath(path))
+            try engine.prepare()
+            return engine
+        }
     }
 
     /// Runs gpg in this home; throws when it fails.
@@ -144,6 +148,6 @@ extension OpenPGPEngine {
     func encryptDirectly(
         _ plaintext: SecretBytes, to recipients: [Recipient], trust: TrustModel, at now: Int64
     ) -> [UInt8]? {
-        (encryption as? DirectEncryptor)?.directly(plaintext, to: recipients, trust: trust, at: now)
+        ((try? encryption) as? DirectEncryptor)?.directly(plaintext, to: recipients, trust: trust, at: now)
     }
 }

@@ -28,7 +28,7 @@ import Testing
         return ["GNUPGHOME": fixture.homeFolder(of: fixture.ann).string]
     }
 
-    @Test(arguments: ["--path", "--url"])
+    @Test(.slow, arguments: ["--path", "--url"])
     func keysThatAStoreBringsAreImportedOnlyWhenTheUserSaysSo(_ way: String) throws {
         try Fixture.with { fixture in
             let home = fixture.home
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aStoreThatNoKeyOfMineReadsIsWarnedOf() throws {
+    @Test(.slow) func aStoreThatNoKeyOfMineReadsIsWarnedOf() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let cyd = ["GNUPGHOME": fixture.homeFolder(of: fixture.cyd).string]
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func keysAreTakenFromAnotherStore() throws {
+    @Test(.slow) func keysAreTakenFromAnotherStore() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let folder = fixture.homeFolder(of: fixture.bob)

@@ -13,7 +13,7 @@ import Testing
         getenv(variable).flatMap { Int(String(cString: $0)) }
     }
 
-    @Test func killedAtAnyMomentItEndsNewOrOld() throws {
+    @Test(.slow) func killedAtAnyMomentItEndsNewOrOld() throws {
         let kills = Self.soak ?? 8
         let count = Self.number("PASSDIR_SOAK_SECRETS") ?? (Self.soak == nil ? 30 : 1000)
         try Fixture.with { fixture in
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// A mount in between finds secrets that differ from the newest commit, and leaves them to the change.
-    @Test(arguments: ["resume", "abort"], ["recipients.placed-one", "commit.before-ref"])
+    @Test(.slow, arguments: ["resume", "abort"], ["recipients.placed-one", "commit.before-ref"])
     func aMountInBetweenCommitsNothingOfIt(_ end: String, _ fault: String) throws {
         try Fixture.with { fixture in
             let home = fixture.home
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// A disk that is full when a change begins leaves nothing that would keep the next one from beginning.
-    @Test func aFullDiskLeavesNothingBehind() throws {
+    @Test(.slow) func aFullDiskLeavesNothingBehind() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -182,7 +182,8 @@ import Testing
     }
 
     /// Killed when git's index has the change and its branch does not: the index goes back with everything else.
-    @Test(arguments: ["resume", "abort"]) func killedBetweenIndexAndBranchItEndsNewOrOld(_ end: String) throws
+    @Test(.slow, arguments: ["resume", "abort"]) func killedBetweenIndexAndBranchItEndsNewOrOld(_ end: String)
+        throws
     {
         try Fixture.with { fixture in
             let home = fixture.home

@@ -5,7 +5,7 @@ import Testing
 
 /// `passdir keys`, and what is found out about recipients that others changed.
 @Suite struct KeysTests {
-    @Test func everyKeyThatIsNamedIsListedWithItsState() throws {
+    @Test(.slow) func everyKeyThatIsNamedIsListedWithItsState() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let old = try home.makeExpiredKey("old@example.org")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aKeyThatNoListNamesCanBeRemoved() throws {
+    @Test(.slow) func aKeyThatNoListNamesCanBeRemoved() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let own = try home.makeKey("own@example.org")
@@ -70,7 +70,24 @@ import Testing
         }
     }
 
-    @Test func keysGoOutAndInThroughTheStore() throws {
+    @Test func whoseKeyIsNotHereIsSaidWhereKeysAreExported() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            try home.addStores([try home.makeStore("work", recipients: [fixture.ann])])
+            try home.succeed(["sh", "-c", "echo nobody@example.org >>work/.gpg-id"])
+            let exported = try home.passdir("keys", "export", "work")
+            #expect(exported.exitCode == 0)
+            #expect(
+                exported.errors
+                    == "passdir: warning: nobody@example.org is not exported: its key is not in your keyring\n"
+            )
+            #expect(
+                try home.succeed(["ls", "work/.public-keys"]).elementsEqual(
+                    "\(fixture.ann.fingerprint)\n".utf8))
+        }
+    }
+
+    @Test(.slow) func keysGoOutAndInThroughTheStore() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
@@ -105,7 +122,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["one block", "several blocks", "binary"])
+    @Test(.slow, arguments: ["one block", "several blocks", "binary"])
     func aFileWithSeveralKeysImportsAll(_ form: String) throws {
         try Fixture.with { fixture in
             let home = fixture.home
@@ -134,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func driftIsFoundWithoutAKeyAndMended() throws {
+    @Test(.slow) func driftIsFoundWithoutAKeyAndMended() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -238,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func whatAPullBringsIsShownAndMustBeConfirmed() throws {
+    @Test(.slow) func whatAPullBringsIsShownAndMustBeConfirmed() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann], remote: true)

@@ -5,7 +5,7 @@ import Testing
 
 /// Reading and saving go on while recipients change, through the mount and beside it.
 @Suite struct MeanwhileTests {
-    @Test func savesThroughTheMountMeanwhileAreKeptAndForTheNewRecipients() throws {
+    @Test(.slow) func savesThroughTheMountMeanwhileAreKeptAndForTheNewRecipients() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -60,7 +60,7 @@ import Testing
 
     /// The list of recipients changes when a save has encrypted already but is not in place yet, and too late for
     /// whoever changed it to see what it brings: a pull, an editor beside the mount.
-    @Test(arguments: ["save", "restore"])
+    @Test(.slow, arguments: ["save", "restore"])
     func whatWasEncryptedBeforeAChangeAndPlacedAfterItIsForTheNewRecipients(_ way: String) throws {
         try Fixture.with { fixture in
             let home = fixture.home

@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - `.gpg-id` is shown as it is and can be written: saving it encrypts what is below to the keys that it names, and it
     ///   cannot be renamed to another name (EPERM), nor that of the store's top removed.
-    @Test func savingTheFileChangesTheRecipients() throws {
+    @Test(.slow) func savingTheFileChangesTheRecipients() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let (ann, bob, cyd) = (fixture.ann.fingerprint, fixture.bob.fingerprint, fixture.cyd.fingerprint)
@@ -61,7 +61,7 @@ import Testing
     /// Holds:
     /// - Removing the `.gpg-id` of an inner folder encrypts what is below to the keys that the list above names; `rm -r` removes
     ///   a folder with its list.
-    @Test func aFoldersListIsRemoved() throws {
+    @Test(.slow) func aFoldersListIsRemoved() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann], remote: true)
@@ -109,7 +109,7 @@ import Testing
 
     /// Holds:
     /// - A `.gpg-id` that names a key which cannot be encrypted to fails at close(2), and nothing changes.
-    @Test func aWrongKeyIsAnErrorAtCloseAndChangesNothing() throws {
+    @Test(.slow) func aWrongKeyIsAnErrorAtCloseAndChangesNothing() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -135,7 +135,7 @@ import Testing
 
     /// Holds:
     /// - The commands under `recipients` tell of a list that was edited in the mount and is not saved.
-    @Test func theCommandsTellOfAnUnsavedList() throws {
+    @Test(.slow) func theCommandsTellOfAnUnsavedList() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])

@@ -5,7 +5,7 @@ import Testing
 
 /// `passdir recipients`: who can read what after a change, and that pass sees the same.
 @Suite struct RecipientsTests {
-    @Test func everyPairGoesThereAndBack() throws {
+    @Test(.slow) func everyPairGoesThereAndBack() throws {
         try Fixture.with { fixture in
             let keys = [fixture.ann, fixture.bob, fixture.cyd]
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann])
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatDiffersIsTouchedAndItIsOneCommit() throws {
+    @Test(.slow) func onlyWhatDiffersIsTouchedAndItIsOneCommit() throws {
         try Fixture.with { fixture in
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann, fixture.bob])
             try fixture.home.addStores([store])
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Nothing is said of a change that is refused but why; what goes without a key here is told, too.
-    @Test func aChangeIsToldOnlyWhereItIsNotRefused() throws {
+    @Test(.slow) func aChangeIsToldOnlyWhereItIsNotRefused() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let stores = try ["work", "other"].map {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func whatNobodyHereCanReadStopsTheChange() throws {
+    @Test(.slow) func whatNobodyHereCanReadStopsTheChange() throws {
         try Fixture.with { fixture in
             let store = try fixture.home.makeStore("work", recipients: [fixture.ann, fixture.bob])
             try fixture.home.addStores([store])
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// `PASSDIR_SOAK` is the number of secrets (`scripts/soak compare COUNT`).
-    @Test func passAndPassdirLeaveTheSameRecipients() throws {
+    @Test(.slow) func passAndPassdirLeaveTheSameRecipients() throws {
         let count = getenv("PASSDIR_SOAK").flatMap { Int(String(cString: $0)) } ?? 60
         try Fixture.with { fixture in
             let folders = ["top", "top/mid", "top/mid/low", "top/own", "top/own/below", "side"]

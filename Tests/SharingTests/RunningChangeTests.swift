@@ -47,7 +47,7 @@ import Testing
     /// - While a save of a `.gpg-id` re-encrypts secrets, `passdir status` tells how many of how many are done.
     /// - Where `passdir recipients abort` stops that, the save is ECANCELED and not tried again: everything is as it was
     ///   before, and the new list is kept there likewise.
-    @Test func aSaveIsWatchedAndStopped() throws {
+    @Test(.slow) func aSaveIsWatchedAndStopped() throws {
         try withHeldStore { fixture, store, pinentry in
             let home = fixture.home
             let head = try store.git("rev-parse", "HEAD")

@@ -34,7 +34,7 @@ import Testing
             options.changes = home.path("changes")
             return Store(
                 name: "store", identifier: "test", root: try Root(path: folder),
-                engine: try OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
+                engine: OpenPGPEngine(home: home.path("gnupg")), options: options, learned: nil)
         }
 
         func write(_ text: String, _ path: String = ".gpg-id") throws {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func theNearestFileWins() throws {
+    @Test(.slow) func theNearestFileWins() throws {
         try TestHome.with { home in
             let fixture = try Fixture(home)
             let (ann, bob) = (fixture.ann.fingerprint, fixture.bob.fingerprint)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func linesAreEveryKindOfName() throws {
+    @Test(.slow) func linesAreEveryKindOfName() throws {
         try TestHome.with { home in
             let fixture = try Fixture(home)
             let (ann, bob) = (fixture.ann.fingerprint, fixture.bob.fingerprint)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func eachUnusableKeyHasItsOwnError() throws {
+    @Test(.slow) func eachUnusableKeyHasItsOwnError() throws {
         try TestHome.with { home in
             let fixture = try Fixture(home)
             let expired = try home.makeExpiredKey("old@example.org")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func signaturesOfPassAndOursAreTheSame() throws {
+    @Test(.slow) func signaturesOfPassAndOursAreTheSame() throws {
         try TestHome.with { home in
             let fixture = try Fixture(home)
             let (ann, bob) = (fixture.ann.fingerprint, fixture.bob.fingerprint)

@@ -86,7 +86,7 @@ import Testing
     }
 
     /// What a commit holds is what `git add` would have made.
-    @Test func commitsWhatGitWould() async throws {
+    @Test(.slow) func commitsWhatGitWould() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             for (number, row) in Self.rows.enumerated() {
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// What a merge puts into the working tree is what `git checkout` would have put there.
-    @Test func mergesWriteWhatGitWould() async throws {
+    @Test(.slow) func mergesWriteWhatGitWould() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             for (number, row) in Self.rows.enumerated() where row.before == nil {
@@ -163,7 +163,9 @@ import Testing
     }
 
     /// A clone that git has made with `core.autocrlf`: `.gpg-id` has carriage returns on its disk only.
-    @Test(arguments: [false, true]) func aListWithCarriageReturnsIsNoChange(_ rebases: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func aListWithCarriageReturnsIsNoChange(_ rebases: Bool)
+        async throws
+    {
         try await TestHome.with { home in
             let machines = try home.machines(1) { $0.rebases = rebases }
             try machines[0].save("a", "0\n")

@@ -65,7 +65,7 @@ import Testing
         }
 
         /// A pull from a remote that takes its time: what is saved meanwhile is committed when it has ended.
-        @Test func theBranchWaitsForASlowPull() async throws {
+        @Test(.slow) func theBranchWaitsForASlowPull() async throws {
             try await TestHome.with { home in
                 let machines = try home.machines(2)
                 try machines[1].save("theirs", "1\n")

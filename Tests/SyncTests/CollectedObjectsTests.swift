@@ -46,7 +46,7 @@ import Testing
             #expect(left == "")
         }
 
-        @Test(arguments: [1, 40]) func commits(_ count: Int) async throws {
+        @Test(.slow, arguments: [1, 40]) func commits(_ count: Int) async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1)[0]
                 for (number, place) in Self.places.enumerated() {
@@ -63,7 +63,7 @@ import Testing
         }
 
         /// What is kept while no branch is checked out.
-        @Test(arguments: ["waiting.tree", "waiting.commit", "waiting.held", "waiting.kept"])
+        @Test(.slow, arguments: ["waiting.tree", "waiting.commit", "waiting.held", "waiting.kept"])
         func whatWaits(_ place: String) async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1)[0]
@@ -90,7 +90,7 @@ import Testing
         }
 
         /// What an earlier version left to the collectors stops neither commits nor git, and is kept anew where it lies.
-        @Test(arguments: [false, true]) func whatWaitedAndIsGone(_ isCommit: Bool) async throws {
+        @Test(.slow, arguments: [false, true]) func whatWaitedAndIsGone(_ isCommit: Bool) async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1)[0]
                 try machine.save("a", "1\n")
@@ -136,7 +136,7 @@ import Testing
             }
         }
 
-        @Test(arguments: [false, true]) func merges(_ rebases: Bool) async throws {
+        @Test(.slow, arguments: [false, true]) func merges(_ rebases: Bool) async throws {
             try await TestHome.with { home in
                 let machines = try home.machines(2) { $0.rebases = rebases }
                 try machines[0].save("both", "a\nb\nc\nd\n")
@@ -159,7 +159,7 @@ import Testing
         }
 
         /// One that has looked which objects are in use before the branch moves, and removes the others after it has.
-        @Test func aCollectorThatIsInTheMiddle() async throws {
+        @Test(.slow) func aCollectorThatIsInTheMiddle() async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1)[0]
                 try machine.save("a", "1\n")
@@ -204,7 +204,7 @@ import Testing
         }
 
         /// A real one in a loop beside saves that wait for it.
-        @Test func savesBesideALoopOfCollectors() async throws {
+        @Test(.slow) func savesBesideALoopOfCollectors() async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1) { $0.delay = .zero }[0]
                 let loop = try home.start(

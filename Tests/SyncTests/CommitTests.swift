@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func theAuthorHasTheTimeOfTheChange() async throws {
+    @Test(.slow) func theAuthorHasTheTimeOfTheChange() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "1\n")
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// While a git program is at work, what lies uncommitted may be its work; what is saved is certain.
-    @Test func savesDoNotWaitForTheLookAtTheStart() async throws {
+    @Test(.slow) func savesDoNotWaitForTheLookAtTheStart() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1) { $0.delay = .zero }[0]
             try machine.write("left", "1\n")
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The user's own commit, made from an index that holds our change, or between our index and our branch.
-    @Test func commitsOfTheUserInBetween() async throws {
+    @Test(.slow) func commitsOfTheUserInBetween() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             let users = Task.detached(priority: Task.currentPriority) {

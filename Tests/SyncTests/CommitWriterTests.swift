@@ -15,7 +15,7 @@ import Testing
         return batch
     }
 
-    @Test func aBatchBecomesACommit() throws {
+    @Test(.slow) func aBatchBecomesACommit() throws {
         try TestHome.with { home in
             let machine = try home.machines(1)[0]
             let state = machine.aloneState()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func eachChangeHasACommitWhereThatIsWanted() throws {
+    @Test(.slow) func eachChangeHasACommitWhereThatIsWanted() throws {
         try TestHome.with { home in
             let machine = try home.machines(1)[0]
             let writer = CommitWriter(machine.aloneState { $0.commitsEach = true })
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Holds what cannot be committed beside the branches, and gives it back when git takes it out of the working tree.
-    @Test func whatCannotBeCommittedIsKept() throws {
+    @Test(.slow) func whatCannotBeCommittedIsKept() throws {
         try TestHome.with { home in
             let machine = try home.machines(1)[0]
             let state = machine.aloneState()

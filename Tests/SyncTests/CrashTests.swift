@@ -10,7 +10,7 @@ import Testing
         "merge.before-ref", "merge.after-ref", "sync.before-push", "sync.after-push",
     ]
 
-    @Test(arguments: places) func killedAt(_ place: String) throws {
+    @Test(.slow, arguments: places) func killedAt(_ place: String) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let store = try home.makeStore("work", recipients: [key], remote: true)
@@ -135,7 +135,7 @@ import Testing
     ]
 
     /// What the user has staged and not committed is nowhere but in the index.
-    @Test("what is staged outlives a killed commit", arguments: killedCommits)
+    @Test(.slow, arguments: killedCommits)
     func whatIsStagedOutlives(_ killed: KilledCommit) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
@@ -171,7 +171,7 @@ import Testing
     }
 
     /// Without a note of ours nobody knows what to put back. What the sentence says to do is what helps.
-    @Test(arguments: [Damage.cutShort, .empty, .zeros])
+    @Test(.slow, arguments: [Damage.cutShort, .empty, .zeros])
     func aDamagedIndexIsNamed(_ damage: Damage) throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")

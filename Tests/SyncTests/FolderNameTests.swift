@@ -23,7 +23,7 @@ import Testing
         #expect(try machine.dirt == "")
     }
 
-    @Test func theNameOfARenamedFolderComesBack() async throws {
+    @Test(.slow) func theNameOfARenamedFolderComesBack() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a/x", "old\n")

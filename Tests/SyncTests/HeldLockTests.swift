@@ -8,7 +8,7 @@ import Testing
 
 /// A lock of git's that another program holds for longer than we wait: an editor open in `git commit -a`, say.
 @Suite struct HeldLockTests {
-    @Test(arguments: ["index.lock", "refs/heads/main.lock"])
+    @Test(.slow, arguments: ["index.lock", "refs/heads/main.lock"])
     func commitsGoOnOnceItIsGone(_ name: String) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
@@ -56,7 +56,7 @@ import Testing
     ]
 
     /// Made in the same second as our note, and open in no process: only the inode tells whose it is.
-    @Test func onlyOursIsTakenAway() async throws {
+    @Test(.slow) func onlyOursIsTakenAway() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             let folder = machine.path.appending(".git")
@@ -105,7 +105,7 @@ import Testing
 
     /// One that dies between index and branch, after we have looked for such a thing and before our own note takes the place
     /// of its.
-    @Test(arguments: [false, true]) func anotherPassdirDiesMeanwhile(_ isMerge: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func anotherPassdirDiesMeanwhile(_ isMerge: Bool) async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].save("theirs", "1\n")

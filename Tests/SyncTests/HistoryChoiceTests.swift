@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Deed.allCases) func theirsIsFollowedAndOursKept(_ deed: Deed) async throws {
+    @Test(.slow, arguments: Deed.allCases) func theirsIsFollowedAndOursKept(_ deed: Deed) async throws {
         try await TestHome.with { home in
             let machine = try await part(deed, home)[1]
             let before = try machine.git("rev-parse", "HEAD")
@@ -91,7 +91,7 @@ import Testing
         #expect(try machine.git("rev-parse", "HEAD") == remote)
     }
 
-    @Test(arguments: Deed.allCases) func oursIsPutBackAndTheirsKept(_ deed: Deed) async throws {
+    @Test(.slow, arguments: Deed.allCases) func oursIsPutBackAndTheirsKept(_ deed: Deed) async throws {
         try await TestHome.with { home in
             let machine = try await part(deed, home)[1]
             let theirs = try machine.git("ls-remote", "origin", "refs/heads/main").split(separator: "\t")[0]
@@ -111,7 +111,7 @@ import Testing
         case refusedName = "mkdir .passdir-x; cp leaked.gpg .passdir-x/y.gpg; git add ."
     }
 
-    @Test(arguments: Ruin.allCases) func whatIsNotTakenInCanBeReplaced(_ ruin: Ruin) async throws {
+    @Test(.slow, arguments: Ruin.allCases) func whatIsNotTakenInCanBeReplaced(_ ruin: Ruin) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("leaked", "oops\n")
@@ -186,7 +186,9 @@ import Testing
     }
 
     /// The branch is gone: only the user puts it there again.
-    @Test(arguments: [Transport.libgit2, .git]) func aBranchThatIsGone(_ transport: Transport) async throws {
+    @Test(.slow, arguments: [Transport.libgit2, .git]) func aBranchThatIsGone(_ transport: Transport)
+        async throws
+    {
         try await TestHome.with { home in
             let machine = try home.machines(2) { $0.transport = transport }[1]
             try machine.save("mail/imap", "one\n")
@@ -209,7 +211,7 @@ import Testing
     }
 
     /// A choice replaces nothing where the histories have not parted.
-    @Test(arguments: HistoryChoice.allCases) func aChoiceWhereThereIsNone(_ choice: HistoryChoice)
+    @Test(.slow, arguments: HistoryChoice.allCases) func aChoiceWhereThereIsNone(_ choice: HistoryChoice)
         async throws
     {
         try await TestHome.with { home in

@@ -38,7 +38,7 @@ import Testing
 
     /// Holds:
     /// - `log --since` tells of commits made since then, in text and in JSON, of one secret, of all stores and with `--ages`.
-    @Test func logBeginsAtATime() throws {
+    @Test(.slow) func logBeginsAtATime() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             for (name, hours) in [("old", 48), ("mid", 3), ("new", 1)] {
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Each line is there as soon as it is known, and nothing is read behind the last one that is wanted.
-    @Test func theFirstLinesWaitForNoOthers() throws {
+    @Test(.slow) func theFirstLinesWaitForNoOthers() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             for text in ["one", "two", "three"] { try store.insert("a", text) }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func restoreBringsAnOldContentBack() throws {
+    @Test(.slow) func restoreBringsAnOldContentBack() throws {
         try TestHome.with { home in
             let store = try home.makeStore(
                 "work", recipients: [try home.makeKey("one@example.org")], remote: true)
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// A command takes what the mount shows under a name: not the secret `a.gpg` where a file or a folder `a` has it.
-    @Test func aNameMeansWhatTheMountShows() throws {
+    @Test(.slow) func aNameMeansWhatTheMountShows() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             try store.insert("file", "secret\n")
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// What a merge did not take is no change of what is there: a secret is followed to the side that it is from.
-    @Test(arguments: [true, false]) func aMergeLeadsToTheSideThatItTook(_ isLostNewer: Bool) throws {
+    @Test(.slow, arguments: [true, false]) func aMergeLeadsToTheSideThatItTook(_ isLostNewer: Bool) throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             func insert(_ author: String, _ hours: Int, _ names: String...) throws {
@@ -255,7 +255,7 @@ import Testing
     }
 
     /// A place is named as for every command: without its store, by its path in the mount, or relative to the working folder.
-    @Test func conflictsAndTheRemovedAreFoundAsTyped() throws {
+    @Test(.slow) func conflictsAndTheRemovedAreFoundAsTyped() throws {
         try TestHome.with { home in
             let key = try home.makeKey("one@example.org")
             let stores = try ["work", "other"].map { try home.makeStore($0, recipients: [key]) }
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func whatIsLeftOfAConflictIsKept() throws {
+    @Test(.slow) func whatIsLeftOfAConflictIsKept() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             let conflict = "a/b.conflict-host-20260102T030405Z"

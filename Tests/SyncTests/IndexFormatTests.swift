@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Form.allCases) func whatIsSaidOfAnUnreadableIndexHelps(_ form: Form) async throws {
+    @Test(arguments: sampled(Form.allCases)) func whatIsSaidOfAnUnreadableIndexHelps(_ form: Form)
+        async throws
+    {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             for name in ["mail/imap", "other/deep", "top"] { try machine.save(name, "1\n") }

@@ -24,7 +24,7 @@ import Testing
         return (machines[1], Integrator(state, writer: CommitWriter(state)), session)
     }
 
-    @Test func aBranchMovesForward() async throws {
+    @Test(.slow) func aBranchMovesForward() async throws {
         try await TestHome.with { home in
             let (machine, integrator, session) = try await fetched(home) { _ in }
             try await integrator.integrate(session) {}
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func twoHistoriesMeet(rebasing: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func twoHistoriesMeet(rebasing: Bool) async throws {
         try await TestHome.with { home in
             let (machine, integrator, session) = try await fetched(home, rebasing: rebasing) { machine in
                 try machine.save("a", "one\ntwo\nlast\n")
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Whoever decides when commits are made is asked for one, and the merge begins anew with it.
-    @Test func anEditIsCommittedFirst() async throws {
+    @Test(.slow) func anEditIsCommittedFirst() async throws {
         try await TestHome.with { home in
             let (machine, integrator, session) = try await fetched(home) {
                 try $0.write("a", "one\ntwo\nlast\n")

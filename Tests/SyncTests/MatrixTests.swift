@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(arguments: tableCases([2, 3], [false, true]))
+    @Test(.slow, arguments: tableCases([2, 3], [false, true]))
     func nothingIsLostAndNothingIsStuck(_ machines: Int, rebases: Bool) async throws {
         let count = Self.number("PASSDIR_SOAK")
         // The suite tries the same each time.

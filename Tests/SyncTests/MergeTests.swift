@@ -42,7 +42,7 @@ import Testing
         try await start({ _ in }, home)
     }
 
-    @Test func fastForward() async throws {
+    @Test(.slow) func fastForward() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("a/b", "new\n")
@@ -59,7 +59,7 @@ import Testing
     /// Holds:
     /// - A commit of the user's that comes while a merge is put in place: the merge is made anew, nothing of the remote's
     ///   becomes a change of ours, and nothing is reverted.
-    @Test(arguments: ["merge.quiet", "merge.before-index", "merge.before-ref"])
+    @Test(.slow, arguments: ["merge.quiet", "merge.before-index", "merge.before-ref"])
     func aCommitOfTheUserMeanwhile(_ place: String) async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
@@ -102,7 +102,7 @@ import Testing
     ///
     /// Holds:
     /// - A merge that is under way when the time of the end is over leaves everything as it was; the next start takes it in.
-    @Test(arguments: [false, true]) func theEndWaitsForNoMerge(bothChanged: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func theEndWaitsForNoMerge(bothChanged: Bool) async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("a/b", "one\ntwo\nof 0\n")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func differentSecrets() async throws {
+    @Test(.slow) func differentSecrets() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("a", "of 0\n")
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func differentLinesOfOneSecret() async throws {
+    @Test(.slow) func differentLinesOfOneSecret() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("mail/imap", "changed\nuser: me\nurl: there\n")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func theSameLineKeepsBoth() async throws {
+    @Test(.slow) func theSameLineKeepsBoth() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("mail/imap", "of 0\nuser: me\nurl: there\n")
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func binarySecretsAreBothKept() async throws {
+    @Test(.slow) func binarySecretsAreBothKept() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].write("bin", [0, 1, 2, 10, 3, 10])
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func anEditBeatsARemoval() async throws {
+    @Test(.slow) func anEditBeatsARemoval() async throws {
         try await TestHome.with { home in
             let machines = try await start({ try $0.save("other", "one\n") }, home)
             try machines[0].save("mail/imap", "edited\n")
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func aRenameAndAnEdit() async throws {
+    @Test(.slow) func aRenameAndAnEdit() async throws {
         try await TestHome.with { home in
             let machines = try await start({ try $0.save("other", "one\n") }, home)
             try machines[0].rename("mail/imap", to: "post")
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func bothAddTheSameName() async throws {
+    @Test(.slow) func bothAddTheSameName() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("new", "of 0\n")
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func recipientsChangedOnBothSidesAreNotMerged() async throws {
+    @Test(.slow) func recipientsChangedOnBothSidesAreNotMerged() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             let two = try home.makeKey("two@example.org")
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func anUncommittedEditIsCommittedBeforeTheMerge() async throws {
+    @Test(.slow) func anUncommittedEditIsCommittedBeforeTheMerge() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("mail/imap", "of 0\nuser: me\nurl: there\n")
@@ -277,7 +277,7 @@ import Testing
     }
 
     /// While the key is locked the merge waits: reading other things, saving and committing go on.
-    @Test func aLockedKeyLetsTheMergeWait() async throws {
+    @Test(.slow) func aLockedKeyLetsTheMergeWait() async throws {
         try await TestHome.with { home in
             try home.usePinentry(.answer("open sesame"))
             let machines = try home.machines(2, passphrase: "open sesame")
@@ -308,7 +308,7 @@ import Testing
     }
 
     /// A prompt that nobody answers blocks the merge only.
-    @Test func anOpenPromptBlocksNobodyElse() async throws {
+    @Test(.slow) func anOpenPromptBlocksNobodyElse() async throws {
         try await TestHome.with { home in
             try home.usePinentry(.answer("open sesame"))
             let machines = try home.machines(2, passphrase: "open sesame")
@@ -340,7 +340,7 @@ import Testing
         }
     }
 
-    @Test func whatIsStagedIsLeftAlone() async throws {
+    @Test(.slow) func whatIsStagedIsLeftAlone() async throws {
         try await TestHome.with { home in
             let machines = try await start({ try $0.save("other", "one\n") }, home)
             try machines[1].write("other", "staged\n")
@@ -353,7 +353,7 @@ import Testing
         }
     }
 
-    @Test func aForceMovedBranchIsNotMerged() async throws {
+    @Test(.slow) func aForceMovedBranchIsNotMerged() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("leaked", "oops\n")
@@ -375,7 +375,7 @@ import Testing
         }
     }
 
-    @Test func anotherHistoryIsNotMerged() async throws {
+    @Test(.slow) func anotherHistoryIsNotMerged() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             let bare = home.path("m0.git")

@@ -53,7 +53,7 @@ import Testing
             "… that says the same", ["git config remote.origin.push refs/heads/*:refs/heads/*"], says: nil),
     ]
 
-    @Test(arguments: rows) func whereGitWouldPushElsewhereNothingIsPushed(_ row: Row) async throws {
+    @Test(.slow, arguments: rows) func whereGitWouldPushElsewhereNothingIsPushed(_ row: Row) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "1\n")

@@ -91,7 +91,7 @@ import Testing
     /// - Attributes that others push change no ciphertext.
     /// - Of a list of recipients, attributes that others push change the line ends and nothing else.
     /// - Rules for git that others push stop no exchange: what cannot be converted as they say stays as it is.
-    @Test(arguments: tableCases(rows, HistoryChoice.allCases))
+    @Test(.slow, arguments: tableCases(rows, HistoryChoice.allCases))
     func attributesStopNothing(_ row: Row, _ choice: HistoryChoice) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
@@ -206,7 +206,7 @@ import Testing
     /// Holds:
     /// - A secret that git ignores is neither lost nor committed when others push one of its name: theirs has the name, and it
     ///   is kept beside as a conflict, if git ignores that name, too; else the merge waits and says how it goes on.
-    @Test(arguments: ignored.indices.filter { ignored[$0].hasRoom })
+    @Test(.slow, arguments: ignored.indices.filter { ignored[$0].hasRoom })
     func anIgnoredSecretGivesWay(_ index: Int) async throws {
         let row = Self.ignored[index]
         try await TestHome.with { home in
@@ -237,7 +237,7 @@ import Testing
 
     /// Where git would take a conflict's file, nothing is made that would leave this machine: the merge waits, and both
     /// ways out that it names lead out.
-    @Test(arguments: tableCases(ignored.indices.filter { !ignored[$0].hasRoom }, ["move", "add"]))
+    @Test(.slow, arguments: tableCases(ignored.indices.filter { !ignored[$0].hasRoom }, ["move", "add"]))
     func aSecretThatOnlyItsNameKeepsHereWaits(_ index: Int, _ way: String) async throws {
         let row = Self.ignored[index]
         try await TestHome.with { home in

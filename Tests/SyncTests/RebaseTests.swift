@@ -36,7 +36,7 @@ import Testing
 
     private func commit(_ machine: Machine) async { await machine.committer.commitPending() }
 
-    @Test func ourCommitsGoOntoTheirs() async throws {
+    @Test(.slow) func ourCommitsGoOntoTheirs() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("mail/imap", "changed\nuser: me\nurl: there\n")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func theSameLineKeepsBothAndEachVersion() async throws {
+    @Test(.slow) func theSameLineKeepsBothAndEachVersion() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             try machines[0].save("mail/imap", "of 0\nuser: me\nurl: there\n")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func whatBothDidAlikeIsLeftOut() async throws {
+    @Test(.slow) func whatBothDidAlikeIsLeftOut() async throws {
         try await TestHome.with { home in
             let machines = try await start(home: home)
             for machine in machines { try machine.remove("mail/imap") }

@@ -55,7 +55,7 @@ import Testing
         return (mine, other, bob)
     }
 
-    @Test func aMergeEncryptsToNobodyWhomGpgDoesNotTrust() async throws {
+    @Test(.slow) func aMergeEncryptsToNobodyWhomGpgDoesNotTrust() async throws {
         try await TestHome.with { home in
             let (mine, other) = try await machines(home, trust: .gpg)
             let fingerprint = try home.text(of: "m0/.gpg-id").split(separator: "\n").joined()
@@ -77,7 +77,7 @@ import Testing
 
     /// Holds:
     /// - A merge encrypts by the same rules as a save, and tells you whom it added to a list.
-    @Test func aMergeEncryptsToNobodyWhomTheUserHasNotAgreedTo() async throws {
+    @Test(.slow) func aMergeEncryptsToNobodyWhomTheUserHasNotAgreedTo() async throws {
         try await TestHome.with { home in
             let notes = Mutex<[String]>([])
             let (mine, other) = try await machines(home, trust: .always) {
@@ -150,7 +150,9 @@ import Testing
     /// Holds:
     /// - A secret that one machine saves before it has heard of a change of recipients on another is named by `status`, `sync` and a
     ///   notification until it is encrypted anew.
-    @Test(arguments: Late.allCases) func whatIsEncryptedToFormerReadersIsTold(_ late: Late) async throws {
+    @Test(.slow, arguments: Late.allCases) func whatIsEncryptedToFormerReadersIsTold(_ late: Late)
+        async throws
+    {
         try await TestHome.with { home in
             let notes = Mutex<[String]>([])
             let (mine, other, bob) = try await machinesWithBob(home) {
@@ -221,7 +223,7 @@ import Testing
 
     /// Holds:
     /// - What a merge encrypts, or takes from a side that had not heard of a change of recipients, is for whom the merged list names.
-    @Test(arguments: Collision.allCases, [false, true])
+    @Test(arguments: sampled(tableCases(Collision.allCases, [false, true])))
     func aMergeEncryptsToWhomTheMergedListNames(_ collision: Collision, rebases: Bool) async throws {
         try await TestHome.with { home in
             let (mine, other, bob) = try await machinesWithBob(home) { $0.rebases = rebases }

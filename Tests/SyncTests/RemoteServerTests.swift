@@ -31,9 +31,9 @@ import Testing
 
     @Test(.enabled(if: hasServers)) func webServerCertificateAndPassword() throws { try soak("https") }
 
-    @Test func threeMachines() throws { try soak("machines", "60") }
+    @Test(.slow) func threeMachines() throws { try soak("machines", "60") }
 
     @Test func kills() throws { try soak("kill", "6") }
 
-    @Test func passBesideTheMount() throws { try soak("pass", "6") }
+    @Test(.slow) func passBesideTheMount() throws { try soak("pass", "6") }
 }

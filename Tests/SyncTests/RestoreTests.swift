@@ -49,7 +49,7 @@ import Testing
         case open
     }
 
-    @Test(arguments: Newest.allCases) func theNewestVersionIsKept(_ newest: Newest) throws {
+    @Test(.slow, arguments: Newest.allCases) func theNewestVersionIsKept(_ newest: Newest) throws {
         try prepared { home, store in
             let seen = home.mountPoint.pushing("work/a/b").string
             // By its id: the look at the start may commit what is saved meanwhile.
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// What cannot be committed first stays where it is.
-    @Test func nothingIsRestoredOverWhatCannotBeCommitted() throws {
+    @Test(.slow) func nothingIsRestoredOverWhatCannotBeCommitted() throws {
         try prepared { home, store in
             try home.mount()
             try home.succeed(["sh", "-c", "echo three > \(home.mountPoint)/work/a/b"])
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func aFolderComesBack() throws {
+    @Test(.slow) func aFolderComesBack() throws {
         try prepared { home, store in
             try store.insert("a/c", "stays\n")
             try store.pass(["rm", "-f", "a/b"])
@@ -164,7 +164,7 @@ import Testing
     }
 
     /// Who only looks is told of reading; what a restore commits says so.
-    @Test func aLookAndARestoreAreToldApart() throws {
+    @Test(.slow) func aLookAndARestoreAreToldApart() throws {
         try prepared { home, store in
             try store.insert("a/c", "x\n")
             try store.git("rm", "-qr", "a")
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// What cannot be restored of a folder is named, and the rest is restored.
-    @Test func oneOddSecretKeepsNoFolderFromTheRest() throws {
+    @Test(.slow) func oneOddSecretKeepsNoFolderFromTheRest() throws {
         try prepared { home, store in
             for name in ["c", "d", "e"] { try store.insert("a/\(name)", "old \(name)\n") }
             // One that is damaged in the history, and one in whose place there is a folder now.
@@ -214,7 +214,7 @@ import Testing
     }
 
     /// Without `--at` the versions are listed, and one is chosen.
-    @Test func aVersionIsChosenOnATerminal() throws {
+    @Test(.slow) func aVersionIsChosenOnATerminal() throws {
         try prepared { home, store in
             let chosen = try home.onTerminal(
                 ["passdir", "restore", "work/a/b"], [TerminalStep(at: "Which one? [1-2] ", type: "2\n")])

@@ -40,10 +40,12 @@ import Testing
     }
 
     /// What the user has staged is the user's, but it is in nobody else's clone.
-    @Test(arguments: [
-        "echo x > new.gpg; git add new.gpg", "echo x > a.gpg; git add a.gpg", "git rm -q --cached a.gpg",
-        "echo x > a.gpg; git stash -q; echo y > a.gpg; git commit -qam y; ! git stash pop -q",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "echo x > new.gpg; git add new.gpg", "echo x > a.gpg; git add a.gpg", "git rm -q --cached a.gpg",
+            "echo x > a.gpg; git stash -q; echo y > a.gpg; git commit -qam y; ! git stash pop -q",
+        ])
     func whatIsStagedIsSaid(_ deed: String) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
@@ -64,7 +66,7 @@ import Testing
     }
 
     /// Who saves without end is no reason for a complaint: what was there when it was asked for is on the remote.
-    @Test func whatIsSavedMeanwhileIsNoComplaint() async throws {
+    @Test(.slow) func whatIsSavedMeanwhileIsNoComplaint() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "A")
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func aStaleLockIsSaid() async throws {
+    @Test(.slow) func aStaleLockIsSaid() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].save("a", "A")

@@ -78,7 +78,7 @@ import Testing
     /// What lies at a submodule's path when others put its entry there.
     enum Before: CaseIterable, Sendable { case theSame, edited, editedUncommitted, removed }
 
-    @Test(arguments: Before.allCases)
+    @Test(.slow, arguments: Before.allCases)
     func aSubmoduleInThePlaceOfASecretIsTakenIn(_ before: Before) async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)

@@ -30,7 +30,7 @@ struct Machine: Sendable {
         storeOptions(&applying)
         store = Store(
             name: path.lastComponent?.string ?? "", identifier: path.string, root: try Root(path: path),
-            engine: try OpenPGPEngine(home: home.path("gnupg")), options: applying,
+            engine: OpenPGPEngine(home: home.path("gnupg")), options: applying,
             learned: try LearnedState(file: home.path("\(path.lastComponent?.string ?? "").sqlite")))
         var options = Committer.Options(
             // Nothing happens by itself: the test says when.

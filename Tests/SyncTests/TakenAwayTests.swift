@@ -7,11 +7,13 @@ import Testing
 
 /// What others took away on the remote is not put there again by the next save.
 @Suite struct TakenAwayTests {
-    @Test(arguments: [
-        ("git update-ref -d refs/heads/main", "is gone"), ("git branch -m main other", "is gone"),
-        ("rm -rf refs packed-refs; mkdir -p refs/heads", "is gone"),
-        ("git update-ref refs/heads/main main~1", "was force-pushed"),
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            ("git update-ref -d refs/heads/main", "is gone"), ("git branch -m main other", "is gone"),
+            ("rm -rf refs packed-refs; mkdir -p refs/heads", "is gone"),
+            ("git update-ref refs/heads/main main~1", "was force-pushed"),
+        ])
     func aSavePutsNothingBack(_ deed: String, _ says: String) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
@@ -30,7 +32,7 @@ import Testing
     }
 
     /// Somebody pushes between the server's list and our turn: that is taken in, as what came before.
-    @Test func whoWasFasterIsTakenIn() async throws {
+    @Test(.slow) func whoWasFasterIsTakenIn() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[1].save("theirs", "two\n")
@@ -81,7 +83,7 @@ import Testing
     #endif
 
     /// What was seen of one remote is not missed on another that takes its place.
-    @Test(arguments: ["main", "main~1", ""]) func anotherRemoteIsAnother(_ tip: String) async throws {
+    @Test(.slow, arguments: ["main", "main~1", ""]) func anotherRemoteIsAnother(_ tip: String) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "one\n")
@@ -99,7 +101,7 @@ import Testing
     }
 
     /// Nobody but who pushed it has changed a file that can be executed.
-    @Test(arguments: [false, true]) func aPushedModeIsNoChangeOfOurs(_ isIgnored: Bool) async throws {
+    @Test(.slow, arguments: [false, true]) func aPushedModeIsNoChangeOfOurs(_ isIgnored: Bool) async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].save("a", "one\n")

@@ -32,7 +32,7 @@ import Testing
         return String(decoding: said, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
     }
 
-    @Test(arguments: Ruin.allCases) func itIsToldAndCanBeReplaced(_ ruin: Ruin) async throws {
+    @Test(.slow, arguments: Ruin.allCases) func itIsToldAndCanBeReplaced(_ ruin: Ruin) async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("mail", "one\n")

@@ -19,7 +19,7 @@ import Testing
         return machine
     }
 
-    @Test func repositoriesInAStoreArePushedAndFetched() async throws {
+    @Test(.slow) func repositoriesInAStoreArePushedAndFetched() async throws {
         try await TestHome.with { home in
             let machine = try nested(home)
             try machine.save("inner/a", "1\n")
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// A branch of the one that was moved by force is nothing of the other's.
-    @Test func eachRepositoryHasItsOwnTroubles() async throws {
+    @Test(.slow) func eachRepositoryHasItsOwnTroubles() async throws {
         try await TestHome.with { home in
             let machine = try nested(home)
             try machine.save("inner/a", "1\n")
@@ -97,18 +97,21 @@ import Testing
     }
 
     /// What is kept for the store's server is no other's to see.
-    @Test(arguments: [
-        ("https://h.example/a.git", "https://H.example/b.git", true),
-        ("https://ann@h.example/a.git", "https://bob:x@h.example/b.git", true),
-        ("https://h.example/a.git", "http://h.example/b.git", false),
-        ("https://h.example/a.git", "https://h.example:8443/b.git", false),
-        ("https://h.example/a.git", "https://h.example.evil/b.git", false),
-        ("https://h.example/a.git", "https://evil/@h.example/b.git", false),
-        ("git@h.example:a.git", "ssh://me@h.example/b.git", true),
-        ("git@h.example:a.git", "git@other.example:b.git", false),
-        ("/srv/a.git", "https://h.example/b.git", false),
-        ("https://h.example/a.git", "/srv/b.git", false),
-    ]) func theStoresCredentialsAreForItsServer(_ own: String, _ inner: String, _ isOne: Bool) async throws {
+    @Test(
+        arguments: sampled([
+            ("https://h.example/a.git", "https://H.example/b.git", true),
+            ("https://ann@h.example/a.git", "https://bob:x@h.example/b.git", true),
+            ("https://h.example/a.git", "http://h.example/b.git", false),
+            ("https://h.example/a.git", "https://h.example:8443/b.git", false),
+            ("https://h.example/a.git", "https://h.example.evil/b.git", false),
+            ("https://h.example/a.git", "https://evil/@h.example/b.git", false),
+            ("git@h.example:a.git", "ssh://me@h.example/b.git", true),
+            ("git@h.example:a.git", "git@other.example:b.git", false),
+            ("/srv/a.git", "https://h.example/b.git", false),
+            ("https://h.example/a.git", "/srv/b.git", false),
+        ])) func theStoresCredentialsAreForItsServer(_ own: String, _ inner: String, _ isOne: Bool)
+        async throws
+    {
         try await TestHome.with { home in
             let machine = try nested(home)
             try machine.git("remote", "set-url", "origin", own)
@@ -136,7 +139,7 @@ import Testing
     }
 
     /// A submodule is checked out without a branch, as git leaves it.
-    @Test func aSubmoduleWithoutABranchKeepsNobodyFromCommitting() async throws {
+    @Test(.slow) func aSubmoduleWithoutABranchKeepsNobodyFromCommitting() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             let shared = try home.makeStore(
@@ -168,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func aShallowCloneIsFetchedMergedAndPushed() async throws {
+    @Test(.slow) func aShallowCloneIsFetchedMergedAndPushed() async throws {
         try await TestHome.with { home in
             let first = try home.machines(1)[0]
             for round in 0..<4 {
@@ -207,7 +210,7 @@ import Testing
     }
 
     /// One that is broken is not looked at, which is no being in step; the others go on.
-    @Test func aRepositoryThatCannotBeOpenedIsNotInStep() async throws {
+    @Test(.slow) func aRepositoryThatCannotBeOpenedIsNotInStep() async throws {
         try await TestHome.with { home in
             let machine = try nested(home)
             try machine.save("inner/a", "1\n")

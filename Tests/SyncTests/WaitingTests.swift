@@ -79,7 +79,7 @@ import Testing
 
     /// Whoever saves a secret again right after the end may not have seen that git took something back; once it is written
     /// over, nobody can tell whether it did. What nobody saves again is kept where git took it back.
-    @Test(arguments: works) func aSaveRightAfterTheEndHidesNone(_ work: Work) async throws {
+    @Test(.slow, arguments: works) func aSaveRightAfterTheEndHidesNone(_ work: Work) async throws {
         try await withMachine { machine in
             try shell(work.begin, machine)
             for name in ["s", "t", "new", "other"] { try machine.save(name, "during\n") }
@@ -100,7 +100,7 @@ import Testing
 
     /// git removes a file before it writes the one that takes its place, and what it has written lies there for a while
     /// before it has finished.
-    @Test(arguments: ["rm s.gpg", "git checkout -q HEAD -- s.gpg", "git checkout -q main -- s.gpg"])
+    @Test(.slow, arguments: ["rm s.gpg", "git checkout -q HEAD -- s.gpg", "git checkout -q main -- s.gpg"])
     func whatGitDoesToAFileIsNoSave(_ deed: String) async throws {
         try await withMachine { machine in
             try machine.save("s", "older\n")

@@ -253,10 +253,12 @@ extension Sharing {
 
     /// Writes the public keys of a store's recipients into its `.public-keys`, a file a key named by its fingerprint,
     /// and commits them. Keys that are there and are no recipient's stay.
-    /// - Returns: The fingerprints.
-    public func exportKeys(ofStore name: String) throws(DaemonError) -> [String] {
+    /// - Returns: The fingerprints, and what lists name that has no key here.
+    public func exportKeys(ofStore name: String) throws(DaemonError) -> (written: [String], missing: [String])
+    {
         let store = try store(named: name, for: .writing)
-        let fingerprints = try keys(ofStore: name).compactMap(\.fingerprint)
+        let named = try keys(ofStore: name)
+        let fingerprints = named.compactMap(\.fingerprint)
         guard !fingerprints.isEmpty else {
             throw DaemonError(message: "no key of the store \"\(name)\" is in the keyring")
         }
@@ -276,6 +278,6 @@ extension Sharing {
             }
             try Self.wait { () throws(CommitError) in await committer.pushCommits() }
         }
-        return fingerprints
+        return (fingerprints, named.filter { $0.fingerprint == nil }.map(\.id))
     }
 }

@@ -19,11 +19,11 @@ public struct Sharing: Sendable {
     /// The keyring of GNUPGHOME.
     let engine: any Keyring
 
-    /// Reads the configuration and prepares GnuPG.
+    /// Reads the configuration.
     public init(environment: [String: String]) throws(DaemonError) {
         opener = try StoreOpener(environment: environment)
         definitions = try opener.definitions()
-        engine = try DaemonError.wrapping { [opener] in try opener.engine(nil) }
+        engine = opener.engine(nil)
     }
 
     var environment: [String: String] { opener.environment }

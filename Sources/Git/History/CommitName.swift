@@ -10,13 +10,25 @@ extension Repository {
         let end = name.firstIndex { $0 == "~" || $0 == "^" } ?? name.endIndex
         let found = try commit(abbreviated: name[..<end])
         let name = found.map { $0.hex + name[end...] } ?? name
-        let object = try Owned("\(name) is not a commit", free: git_object_free) {
-            git_revparse_single(&$0, pointer, name)
-        }
+        let object = try meant(by: name)
         let commit = try Owned("\(name) is not a commit", free: git_object_free) {
             git_object_peel(&$0, object.pointer, GIT_OBJECT_COMMIT)
         }
         return ObjectID(git_object_id(commit.pointer).pointee)
+    }
+
+    /// The object that an expression of git means.
+    /// - Throws: `.notFound`, too, for what is no expression.
+    private func meant(by name: String) throws(GitError) -> Owned {
+        do throws(GitError) {
+            return try Owned("\(name) is not a commit", free: git_object_free) {
+                git_revparse_single(&$0, pointer, name)
+            }
+        } catch {
+            guard error.libgit2Code == GIT_EINVALIDSPEC.rawValue else { throw error }
+            throw GitError(
+                code: .notFound, message: "\(name) names no commit", libgit2Code: error.libgit2Code)
+        }
     }
 
     /// The commit whose id begins with these digits; nil where there is none, or the text is no beginning of an id.

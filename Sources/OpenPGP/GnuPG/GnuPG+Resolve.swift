@@ -32,11 +32,13 @@ extension GnuPG {
         do throws(OpenPGPError) {
             var recipients: [Recipient] = []
             for name in names {
+                try checkIsBorne(name, identity, now)
                 recipients.append(try resolveOne(name, askingAgent: askingAgent, now, &expiries))
             }
             answer = .success(recipients)
         } catch {
             guard error.code == .missingKey else { throw error }
+            noteMissing(identity)
             answer = .failure(error)
         }
         resolved.withLock {
@@ -45,23 +47,48 @@ extension GnuPG {
         return try answer.get()
     }
 
+    /// Once many names had no key, all keys are listed, and a name that none of them bears is known without gpg.
+    private func checkIsBorne(
+        _ name: String, _ identity: HomeIdentity, _ now: Int64
+    ) throws(OpenPGPError) {
+        guard missing.withLock({ $0.home == identity && $0.count > 20 }) else { return }
+        let names: BorneNames
+        if let known = borne.withLock({ $0.answer("", home: identity, now: now) }) {
+            names = known
+        } else {
+            names = BorneNames(try keys(matching: [], secretOnly: false, askingAgent: false))
+            borne.withLock { $0.remember(names, for: "", home: identity, now: now) }
+        }
+        if !names.mayHold(RecipientName(name)) { throw Self.missingKey(name) }
+    }
+
+    private func noteMissing(_ identity: HomeIdentity) {
+        missing.withLock {
+            if $0.home != identity { $0 = (identity, 0) }
+            $0.count += 1
+        }
+    }
+
+    private static func missingKey(_ name: String) -> OpenPGPError {
+        OpenPGPError(.missingKey, "there is no key for \(name) in the keyring", subject: name)
+    }
+
     private func resolveOne(
         _ named: String, askingAgent: Bool, _ now: Int64, _ expiries: inout [Int64]
     ) throws(OpenPGPError) -> Recipient {
         let kind = RecipientName(named)
-        let missing = OpenPGPError(.missingKey, "there is no key for \(named) in the keyring", subject: named)
         let pattern: String
         switch kind {
         case .hexadecimal(let digits, _): pattern = "0x" + digits
         case .address(let address): pattern = address
         case .other(let text):
-            guard !text.isEmpty, !text.contains("\n") else { throw missing }
+            guard !text.isEmpty, !text.contains("\n") else { throw Self.missingKey(named) }
             pattern = text
         }
         let listed = try keys(matching: [pattern], secretOnly: false, askingAgent: askingAgent)
         expiries += listed.flatMap { key in key.subkeys.compactMap(\.expires) }
         let found = listed.filter { Self.answers($0, to: kind) }
-        guard let first = found.first else { throw missing }
+        guard let first = found.first else { throw Self.missingKey(named) }
         let subkey = Self.exactSubkey(kind, of: found)
         func recipient(_ key: Key) -> Recipient { Recipient(key: key, subkey: subkey, named: named) }
         let usable = found.filter { recipient($0).encryptionState(at: now) == .usable }

@@ -26,6 +26,10 @@ final class GnuPG: Engine {
     let resolved = Mutex(HomeCache<RecipientQuestion, Result<[Recipient], OpenPGPError>>(limit: 10_000))
     /// The groups of gpg.conf, by their names in lower case.
     let groups = Mutex(HomeCache<String, [String: [String]]>(limit: 1))
+    /// The names of all keys.
+    let borne = Mutex(HomeCache<String, BorneNames>(limit: 1))
+    /// How many names had no key while the home looked like this.
+    let missing = Mutex<(home: HomeIdentity?, count: Int)>((nil, 0))
     /// Who signed. `.gpg-id` is verified at every save.
     let verified = Mutex(HomeCache<DetachedSignature, [Fingerprint]>(limit: 256))
 
@@ -38,18 +42,18 @@ final class GnuPG: Engine {
 
     /// Prepares gpgme, once a process, and checks that gpg is there.
     /// - Parameters:
-    ///   - home: The directory with the keyring; nil: GNUPGHOME, else `~/.gnupg`.
+    ///   - home: The directory with the keyring.
     ///   - parallelism: How many gpg processes may run at a time. One that has run for a second does not count:
     ///     it waits for a passphrase and must block nobody.
     /// - Throws: `noEngine`.
-    init(home: FilePath?, parallelism: Int = 4) throws(OpenPGPError) {
+    init(home: FilePath, parallelism: Int = 4) throws(OpenPGPError) {
         program = try Self.engine.get()
-        self.home = home ?? Self.defaultHome
+        self.home = home
         let systemFolder = gpgme_get_dirinfo("sysconfdir").map { FilePath(String(cString: $0)) }
         configurationPaths = ConfigurationFiles.paths(
             home: self.home, systemFolder: systemFolder ?? "/etc/gnupg", version: program.version)
         identityPaths = HomeIdentity.paths(in: self.home, configurationPaths + [program.path])
-        homeOption = home?.string
+        homeOption = home == Self.defaultHome ? nil : home.string
         gate = Gate(places: parallelism)
         silence = GpgSilence.of(self.home)
     }
@@ -108,7 +112,8 @@ final class GnuPG: Engine {
         return nil
     }
 
-    private static var defaultHome: FilePath {
+    /// The home that gpg takes by itself.
+    static var defaultHome: FilePath {
         if let value = getenv("GNUPGHOME"), value.pointee != 0 { return FilePath(String(cString: value)) }
         if let value = getenv("HOME"), value.pointee != 0 {
             return FilePath(String(cString: value)).appending(".gnupg")

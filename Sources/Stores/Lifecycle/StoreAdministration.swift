@@ -164,7 +164,8 @@ public struct StoreAdministration: Sendable {
 
     /// Why no key of the user's would read what is saved at the top of a folder; nil where one would.
     private func unnamed(in folder: FilePath, keyring: FilePath?) -> String? {
-        guard let engine = try? OpenPGPEngine(home: keyring), let root = try? Root(path: folder),
+        let engine = OpenPGPEngine(home: keyring)
+        guard (try? engine.prepare()) != nil, let root = try? Root(path: folder),
             let file = try? root.open(
                 FilePath(root: nil, components: Store.recipientFileName), flags: O_RDONLY | O_NONBLOCK),
             let bytes = try? file.read(at: 0, count: 1 << 20), let list = RecipientFile(parsing: bytes)
@@ -192,8 +193,8 @@ public struct StoreAdministration: Sendable {
 
     /// Whether there is a secret key for a secret: told by its packets, so that nobody is asked for a passphrase.
     private func unreadable(_ names: [String], in folder: FilePath, keyring: FilePath?) -> String? {
-        guard let engine = try? OpenPGPEngine(home: keyring),
-            let own = try? engine.keys(matching: [], secretOnly: true),
+        let engine = OpenPGPEngine(home: keyring)
+        guard let own = try? engine.keys(matching: [], secretOnly: true),
             let first = names.first, let root = try? Root(path: folder),
             let bytes = try? PrivateFile.read(
                 folder.pushing(VisibleName.backingPath(of: FilePath(first), in: root)), limit: 64 << 20)

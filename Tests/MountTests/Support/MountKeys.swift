@@ -32,6 +32,6 @@ struct MountKeys: Sendable {
         revoked = try home.makeRevokedKey("gone@example.org")
         locked = try home.makeKey("locked@example.org", passphrase: "unknown")
         try home.succeed(["gpgconf", "--kill", "gpg-agent"])
-        engine = try OpenPGPEngine(home: home.path("gnupg"))
+        engine = OpenPGPEngine(home: home.path("gnupg"))
     }
 }
