@@ -8,9 +8,14 @@ public struct TerminalStep: Sendable {
     let script: String
     /// What is typed then.
     let typed: String
+    /// Whether it is typed again where nothing comes of it within five seconds.
+    let insists: Bool
 
     /// A step.
-    public init(at text: String, run script: String = "", type typed: String) {
+    /// - Parameter insists: types again what is lost, as a person at a shell's prompt would: now and then, a key that comes while
+    ///   a shell takes the terminal back from a stopped job goes nowhere.
+    public init(at text: String, run script: String = "", type typed: String, insists: Bool = false) {
+        self.insists = insists
         self.text = text
         self.script = script
         self.typed = typed
@@ -28,33 +33,45 @@ extension TestHome {
         _ words: [String], _ steps: [TerminalStep], at question: String = "", in directory: FilePath? = nil,
         extra: [String: String] = [:]
     ) throws -> ProgramResult {
-        let given = steps.flatMap { [$0.text, $0.script, $0.typed] }
+        let given = steps.flatMap { [$0.text, $0.script, $0.typed, $0.insists ? "5" : ""] }
         return try run(
             ["python3", "-c", Self.person, question, String(steps.count)] + given + words, in: directory,
             extra: extra, limit: .seconds(120))
     }
 
     private static let person = """
-        import os, pty, select, subprocess, sys
+        import os, pty, select, signal, subprocess, sys
         question, count = sys.argv[1].encode(), int(sys.argv[2])
-        steps = [sys.argv[3 + 3 * n:6 + 3 * n] for n in range(count)]
-        words = sys.argv[3 + 3 * count:]
+        steps = [sys.argv[3 + 4 * n:7 + 4 * n] for n in range(count)]
+        words = sys.argv[3 + 4 * count:]
         child, terminal = pty.fork()
         if child == 0:
             os.execvp(words[0], words)
-        shown, seen = b"", 0
+        shown, seen, again = b"", 0, None
+        def give_up(number, frame):
+            sys.stderr.write("waits for %r, sees %r\\n" % ([step[0] for step in steps][:1], shown[seen:]))
+            sys.stdout.buffer.write(shown)
+            sys.stdout.flush()
+            os.kill(child, signal.SIGKILL)
+            os._exit(75)
+        # Before who has this run gives up without a word.
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(110)
         while True:
             while steps:
                 at = shown.find(steps[0][0].encode(), seen)
                 if at < 0: break
-                text, script, typed = steps.pop(0)
+                text, script, typed, patience = steps.pop(0)
                 seen = at + len(text.encode())
                 if script:
                     subprocess.run(["sh", "-ec", script], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=True)
                 os.write(terminal, typed.encode())
+                again = typed.encode() if patience else None
             if question and not steps and shown.find(question, seen) >= 0:
                 seen = len(shown)
                 os.write(terminal, b"\\x04")
+            while again and not select.select([terminal], [], [], 5)[0]: os.write(terminal, again)
+            again = None
             # The master reads an error when the last program has closed the terminal.
             try: more = os.read(terminal, 4096)
             except OSError: break
