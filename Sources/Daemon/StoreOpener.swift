@@ -77,6 +77,8 @@ final class StoreOpener: Sendable {
     func store(_ definition: StoreDefinition, for use: StoreUse) throws(DaemonError) -> Store {
         let root = try definition.root(for: use, environment: environment)
         let settings = try settings(of: definition)
+        // Who changes a store is told first that there is no gpg; a look may do without.
+        if use == .writing { try DaemonError.wrapping { try engine(definition.keyring).prepare() } }
         return store(settings, in: root)
     }
 

@@ -19,11 +19,13 @@ public struct Sharing: Sendable {
     /// The keyring of GNUPGHOME.
     let engine: any Keyring
 
-    /// Reads the configuration.
+    /// Reads the configuration and prepares GnuPG: without it nothing can be said of any recipient.
     public init(environment: [String: String]) throws(DaemonError) {
         opener = try StoreOpener(environment: environment)
         definitions = try opener.definitions()
-        engine = opener.engine(nil)
+        let own = opener.engine(nil)
+        try DaemonError.wrapping { try own.prepare() }
+        engine = own
     }
 
     var environment: [String: String] { opener.environment }
