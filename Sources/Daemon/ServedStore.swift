@@ -58,7 +58,8 @@ final class ServedStore: Sendable {
 
     init(
         _ settings: StoreSettings, path: FilePath, store: Store? = nil, committer: Committer? = nil,
-        failure: String? = nil, isAwaited: Bool = false
+        failure: String? = nil, isAwaited: Bool = false,
+        recipientPatience: Double = 0.3
     ) {
         state = Mutex(State(settings: settings))
         self.path = path
@@ -67,7 +68,7 @@ final class ServedStore: Sendable {
         self.committer = committer
         self.failure = failure
         self.isAwaited = isAwaited
-        recipients = store.map { RecipientWatch($0) }
+        recipients = store.map { RecipientWatch($0, patience: recipientPatience) }
     }
 
     /// As the configuration has it now.

@@ -30,7 +30,10 @@ public struct UnmountedStores: Sendable {
                 options.keepFact = opener.keepingFacts(of: store.identifier)
                 let committer = Committer(store: store, options: options, log: StoreOpener.quietLog)
                 stores.append(
-                    ServedStore(settings, path: definition.path, store: store, committer: committer))
+                    ServedStore(
+                        settings, path: definition.path, store: store, committer: committer,
+                        // This process looks once: what it does not wait for would never be told.
+                        recipientPatience: 5))
             } catch {
                 stores.append(ServedStore(settings, path: definition.path, failure: error.message))
             }

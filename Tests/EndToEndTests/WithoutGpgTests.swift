@@ -1,4 +1,5 @@
 import Glibc
+import SystemPackage
 import TestKit
 import Testing
 
@@ -28,6 +29,24 @@ import Testing
                     "\(words) \(failed)")
             }
             #expect(try store.git("status", "--porcelain") == "")
+        }
+    }
+
+    /// Where nothing is mounted, `status` looks once: what it does not wait for would never be told.
+    @Test(.enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
+    func aSlowGpgIsWaitedForWhereNothingIsMounted() throws {
+        try TestHome.with { home in
+            let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
+            try home.addStores([try home.makeStore("work", recipients: [own])])
+            try home.succeed(["passdir", "recipients", "show", "work"])
+            try home.write("\(own.fingerprint)\n\(other.fingerprint)\n", to: "work/.gpg-id")
+            try home.succeed(["cp", "/usr/bin/gpg", "gpg-itself"])
+            let itself = home.path("gpg-itself").string
+            try home.write("#!/bin/sh\nsleep 0.4\nexec \(itself) \"$@\"\n", to: "gpg-slow")
+            try home.succeed(["chmod", "+x", "gpg-slow"])
+            let replace = "mount --bind gpg-slow /usr/bin/gpg; exec passdir status"
+            let told = try home.run(["unshare", "-m", "--propagation", "private", "sh", "-ec", replace])
+            #expect(told.output.contains("you have not approved it"), "\(told)")
         }
     }
 }

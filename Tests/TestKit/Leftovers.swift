@@ -12,6 +12,11 @@ extension TestHome {
                 ["fusermount3", "-uz", point], environment: environment, directory: "/"
             ).wait(limit: .seconds(10))
         }
+        // Each transfer ends with its daemon, which may have ended a moment ago.
+        for _ in 0..<250
+        where processes().contains(where: { $0.command.hasPrefix("/proc/self/exe transfer") }) {
+            usleep(20_000)
+        }
         for process in processes() where process.name == "passdir" {
             left.append("process \(process.pid): \(process.command)")
             kill(process.pid, SIGKILL)

@@ -11,6 +11,8 @@ import SystemPackage
 /// is told now, what takes longer next time.
 final class RecipientWatch: Sendable {
     private let store: Store
+    /// For how many seconds a look is waited for.
+    private let patience: Double
     private let look = RepeatedLook<Finding>(named: "recipients")
 
     /// What is found in the lists.
@@ -21,8 +23,10 @@ final class RecipientWatch: Sendable {
         var objection: String?
     }
 
-    init(_ store: Store) {
+    /// - Parameter patience: for how many seconds a look is waited for; long where there is no next time.
+    init(_ store: Store, patience: Double) {
         self.store = store
+        self.patience = patience
     }
 
     /// Notes who the recipients are at the first mount ever. Returns at once.
@@ -30,9 +34,9 @@ final class RecipientWatch: Sendable {
         begin()
     }
 
-    /// What is known, after at most 300 ms.
+    /// What is known, after at most as long as the patience lasts.
     var finding: Finding {
-        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: 0.3)) ?? look.last ?? Finding()
+        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) ?? look.last ?? Finding()
     }
 
     @discardableResult
