@@ -82,14 +82,14 @@ extension Sharing {
 
     /// The keys that the recipients of a store name.
     public func keys(ofStore name: String) throws(DaemonError) -> [KeyReport] {
-        var reports: [KeyReport] = []
+        var reports = KeyReports()
         try addKeys(ofStore: name, to: &reports)
-        return reports
+        return reports.all
     }
 
     /// The keys that the recipients of all stores name, and of the stores of which not all can be told, why, as a sentence.
     public func keysOfAllStores() -> (keys: [KeyReport], complaints: [String]) {
-        var reports: [KeyReport] = []
+        var reports = KeyReports()
         var complaints: [String] = []
         for name in usableNames {
             do throws(DaemonError) { try addKeys(ofStore: name, to: &reports) } catch {
@@ -97,10 +97,10 @@ extension Sharing {
                 if !complaints.contains(error.message) { complaints.append(error.message) }
             }
         }
-        return (reports, complaints)
+        return (reports.all, complaints)
     }
 
-    private func addKeys(ofStore name: String, to reports: inout [KeyReport]) throws(DaemonError) {
+    private func addKeys(ofStore name: String, to reports: inout KeyReports) throws(DaemonError) {
         let store = try store(named: name, for: .reading)
         var found = reports
         defer { reports = found }
@@ -108,7 +108,7 @@ extension Sharing {
             for file in try store.recipientFiles(below: FilePath()) {
                 let folder = file.removingLastComponent()
                 let title = folder.isEmpty ? name : "\(name)/\(folder)"
-                for report in try self.keys(named: file, store) { Self.add(report, title, to: &found) }
+                for report in try self.keys(named: file, store) { found.add(report, namedIn: title) }
             }
         }
     }
@@ -122,14 +122,6 @@ extension Sharing {
         }.map(\.name)
     }
 
-    private static func add(_ report: KeyReport, _ folder: String, to reports: inout [KeyReport]) {
-        var report = report
-        report.folders = [folder]
-        let known = reports.firstIndex { $0.id == report.id && $0.fingerprint == report.fingerprint }
-        guard let known else { return reports.append(report) }
-        if !reports[known].folders.contains(folder) { reports[known].folders.append(folder) }
-    }
-
     private func keys(named file: FilePath, _ store: Store) throws(StoreError) -> [KeyReport] {
         // Also of a file whose signature is bad one wants to see whom it names.
         let bytes = try StoreError.wrapping("read", file) { try store.read(file, limit: 1 << 20) }
@@ -139,7 +131,7 @@ extension Sharing {
         for line in content.lines {
             do {
                 reports += try store.engine.resolve(line).map { Self.report($0, store.options.trust) }
-            } catch  where error.code == .timedOut {
+            } catch  where [.timedOut, .noEngine, .agentUnavailable].contains(error.code) {
                 // Nothing is known of the key.
                 throw StoreError(error)
             } catch {
