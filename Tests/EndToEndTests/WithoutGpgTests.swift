@@ -49,4 +49,28 @@ import Testing
             #expect(told.output.contains("you have not approved it"), "\(told)")
         }
     }
+
+    /// Lists that others push may hold any number of names that nobody bears: not each of them starts a gpg.
+    @Test(.enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
+    func unknownNamesStartFewPrograms() throws {
+        try TestHome.with { home in
+            let own = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("work", recipients: [own])])
+            try home.succeed(["mkdir", "work/sub"])
+            let names = (0..<200).map { "nobody\($0)@example.org\nword\($0)\n" }.joined()
+            try home.write(names + "\(own.fingerprint)\n", to: "work/sub/.gpg-id")
+            try home.succeed(["cp", "/usr/bin/gpg", "gpg-itself"])
+            let (itself, count) = (home.path("gpg-itself").string, home.path("count").string)
+            try home.write("#!/bin/sh\necho >>\(count)\nexec \(itself) \"$@\"\n", to: "gpg-counted")
+            try home.succeed(["chmod", "+x", "gpg-counted"])
+            for words in ["keys work", "recipients check work"] {
+                try home.write("", to: "count")
+                let replace = "mount --bind gpg-counted /usr/bin/gpg; exec passdir \(words)"
+                let told = try home.run(["unshare", "-m", "--propagation", "private", "sh", "-ec", replace])
+                #expect(told.output.contains("word199"), "\(words)")
+                let starts = try home.text(of: "count").count
+                #expect((1...60).contains(starts), "\(words): \(starts)")
+            }
+        }
+    }
 }

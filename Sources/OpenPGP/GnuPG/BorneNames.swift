@@ -19,17 +19,14 @@ struct BorneNames: Sendable {
         switch name {
         case .hexadecimal(let digits, _): ends.contains(digits.suffix(8))
         case .address(let address): addresses.contains(address)
-        case .other(let text):
-            !Self.isPartOfUserID(text) || userIDs.contains(where: Self.holds(Self.folded(text)))
+        case .other(let text): !Self.isPartOfUserID(text) || isPartOfSome(Self.folded(text))
         }
     }
 
+    private func isPartOfSome(_ text: [UInt8]) -> Bool { userIDs.contains { $0.contains(text) } }
+
     private static func folded(_ text: String) -> [UInt8] {
         text.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
-    }
-
-    private static func holds(_ part: [UInt8]) -> ([UInt8]) -> Bool {
-        { $0.contains(part) }
     }
 
     /// Whether gpg takes a text for a part of a user id, which it compares without regard to the case of ASCII letters: it

@@ -28,11 +28,12 @@ extension GnuPG {
         }
         var expiries: [Int64] = []
         let names = try groups(identity, now)[line.lowercased()] ?? [line]
+        // Not remembered: a flood of these would drive out what was learned of others.
+        for name in names { try checkIsBorne(name, identity, now) }
         let answer: Result<[Recipient], OpenPGPError>
         do throws(OpenPGPError) {
             var recipients: [Recipient] = []
             for name in names {
-                try checkIsBorne(name, identity, now)
                 recipients.append(try resolveOne(name, askingAgent: askingAgent, now, &expiries))
             }
             answer = .success(recipients)
