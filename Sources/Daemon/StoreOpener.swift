@@ -63,10 +63,15 @@ final class StoreOpener: Sendable {
         }
     }
 
+    /// The same, and gpg is there: for who must know before anything is asked of it.
+    func preparedEngine(_ keyring: FilePath?) throws(OpenPGPError) -> OpenPGPEngine {
+        let engine = engine(keyring)
+        try engine.prepare()
+        return engine
+    }
+
     /// The store in a folder.
-    func store(
-        _ settings: StoreSettings, in root: Root, learned: LearnedState? = nil
-    ) -> Store {
+    func store(_ settings: StoreSettings, in root: Root, learned: LearnedState? = nil) -> Store {
         Store(
             name: settings.definition.name, identifier: settings.definition.identifier, root: root,
             engine: engine(settings.definition.keyring),
@@ -78,7 +83,7 @@ final class StoreOpener: Sendable {
         let root = try definition.root(for: use, environment: environment)
         let settings = try settings(of: definition)
         // Who changes a store is told first that there is no gpg; a look may do without.
-        if use == .writing { try DaemonError.wrapping { try engine(definition.keyring).prepare() } }
+        if use == .writing { _ = try DaemonError.wrapping { try preparedEngine(definition.keyring) } }
         return store(settings, in: root)
     }
 

@@ -28,8 +28,7 @@ final class StoreOpening: Sendable {
 
     /// Has a store work by other settings.
     func change(_ served: ServedStore, to settings: StoreSettings) throws(OpenPGPError) {
-        let engine = opener.engine(settings.definition.keyring)
-        try engine.prepare()
+        let engine = try opener.preparedEngine(settings.definition.keyring)
         let options = Store.Options(settings, environment: opener.environment)
         served.use(settings, engine, options, Committer.Options(settings, credentials: credentials))
     }
@@ -60,7 +59,7 @@ final class StoreOpening: Sendable {
         }
         let store: Store
         do throws(OpenPGPError) {
-            try opener.engine(settings.definition.keyring).prepare()
+            _ = try opener.preparedEngine(settings.definition.keyring)
             store = opener.store(settings, in: root, learned: learned)
         } catch {
             return failed(settings, error.message)

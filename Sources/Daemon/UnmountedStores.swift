@@ -1,5 +1,4 @@
 import Glibc
-import OpenPGP
 import Settings
 import Stores
 public import Sync
@@ -24,7 +23,7 @@ public struct UnmountedStores: Sendable {
             do throws(DaemonError) {
                 let root = try definition.root(for: .reading, environment: environment)
                 // What cannot be used here is not said to be ready.
-                try DaemonError.wrapping { try opener.engine(definition.keyring).prepare() }
+                _ = try DaemonError.wrapping { try opener.preparedEngine(definition.keyring) }
                 let store = opener.store(settings, in: root, learned: learned)
                 var options = try opener.committing(definition)
                 options.keepFact = opener.keepingFacts(of: store.identifier)

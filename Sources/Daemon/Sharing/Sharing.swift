@@ -23,9 +23,7 @@ public struct Sharing: Sendable {
     public init(environment: [String: String]) throws(DaemonError) {
         opener = try StoreOpener(environment: environment)
         definitions = try opener.definitions()
-        let own = opener.engine(nil)
-        try DaemonError.wrapping { try own.prepare() }
-        engine = own
+        engine = try DaemonError.wrapping { [opener] in try opener.preparedEngine(nil) }
     }
 
     var environment: [String: String] { opener.environment }
