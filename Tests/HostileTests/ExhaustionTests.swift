@@ -64,7 +64,7 @@ import Testing
     /// Holds:
     /// - A tree, a blob or a list of lengths that others made to exhaust the daemon is refused in one
     ///   sentence of `status`, while other secrets can be read.
-    @Test(.slow, arguments: attacks) func theDaemonGoesOn(attack: Attack) throws {
+    @Test(arguments: sampled(attacks)) func theDaemonGoesOn(attack: Attack) throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("s", recipients: [key], remote: true)

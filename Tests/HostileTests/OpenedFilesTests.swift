@@ -38,7 +38,7 @@ import Testing
 
     /// Holds:
     /// - passdir opens no git directory but those of your stores.
-    @Test(.slow, arguments: scenes.indices) func noRepositoryOutsideTheStoreIsOpened(_ index: Int) throws {
+    @Test(arguments: sampled(scenes.indices)) func noRepositoryOutsideTheStoreIsOpened(_ index: Int) throws {
         let scene = Self.scenes[index]
         try TestHome.with { home in
             let store = try home.makeStore(

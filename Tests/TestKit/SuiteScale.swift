@@ -9,7 +9,8 @@ public enum SuiteScale {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// A test that takes more than about two seconds alone, where another of its suite stays: only the whole has it.
+    /// A test that takes more than about two seconds alone: only the whole has it. Each suite keeps another, but four whose tests
+    /// are long altogether: BesideGitTests, MatrixTests, StoppedAgentTests and ZooTests.
     public static var slow: Self { .enabled(if: SuiteScale.isWhole, "slow: only the whole suite has it") }
 }
 

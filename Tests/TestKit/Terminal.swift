@@ -33,7 +33,7 @@ extension TestHome {
         _ words: [String], _ steps: [TerminalStep], at question: String = "", in directory: FilePath? = nil,
         extra: [String: String] = [:]
     ) throws -> ProgramResult {
-        let given = steps.flatMap { [$0.text, $0.script, $0.typed, $0.insists ? "5" : ""] }
+        let given = steps.flatMap { [$0.text, $0.script, $0.typed, $0.insists ? "insists" : ""] }
         return try run(
             ["python3", "-c", Self.person, question, String(steps.count)] + given + words, in: directory,
             extra: extra, limit: .seconds(120))
@@ -61,12 +61,12 @@ extension TestHome {
             while steps:
                 at = shown.find(steps[0][0].encode(), seen)
                 if at < 0: break
-                text, script, typed, patience = steps.pop(0)
+                text, script, typed, insists = steps.pop(0)
                 seen = at + len(text.encode())
                 if script:
                     subprocess.run(["sh", "-ec", script], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=True)
                 os.write(terminal, typed.encode())
-                again = typed.encode() if patience else None
+                again = typed.encode() if insists else None
             if question and not steps and shown.find(question, seen) >= 0:
                 seen = len(shown)
                 os.write(terminal, b"\\x04")
