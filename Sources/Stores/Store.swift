@@ -76,13 +76,13 @@ public final class Store: Sendable {
     public func content(
         of path: FilePath, limit: Int
     ) throws(Errno) -> (bytes: [UInt8], status: FileStatus) {
-        let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
+        let file = try root.openToLook(path)
         return try file.readAll(limit: limit)
     }
 
     /// Holds a file, so that it can be read when another one has taken its place. Links are not followed.
     public func hold(_ path: FilePath) throws(Errno) -> HeldFile {
-        try HeldFile(try root.open(path, flags: O_RDONLY | O_NONBLOCK))
+        try HeldFile(try root.openToLook(path))
     }
 }
 

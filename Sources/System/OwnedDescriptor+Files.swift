@@ -1,3 +1,4 @@
+import CLinux
 public import Glibc
 public import SystemPackage
 
@@ -34,6 +35,20 @@ extension OwnedDescriptor {
         opening name: FilePath.Component, in folder: CInt, _ flags: CInt, mode: mode_t = 0
     ) throws(Errno) {
         try self.init(opening: FilePath(root: nil, components: name), in: folder, flags, mode: mode)
+    }
+
+    /// Opens what is looked at for ourselves, and leaves its access time, by which the user sees when a program read it.
+    ///
+    /// - Parameter open: opens it, with the flag that it is given; called without one where the file is somebody else's, whose
+    ///   reader the system does not let do that.
+    public static func leavingAccessTime(
+        _ open: (_ flag: CInt) throws(Errno) -> OwnedDescriptor
+    ) throws(Errno) -> OwnedDescriptor {
+        do throws(Errno) {
+            return try open(PASSDIR_O_NOATIME)
+        } catch .notPermitted {
+            return try open(0)
+        }
     }
 
     /// fstat(2).

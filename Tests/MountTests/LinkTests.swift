@@ -93,7 +93,8 @@ import Testing
     /// By a path on disk or in the mount.
     ///
     /// Holds:
-    /// - A symbolic link by an absolute path within its store is shown, and made, as a relative one.
+    /// - A symbolic link by an absolute path within its store is shown, and made, as a relative one. So a copy of it leads
+    ///   elsewhere where it lies deeper or less deep than the link, as a copy of any relative link does.
     @Test func anAbsoluteLinkIsMadeRelative() throws {
         var options = StoreFilesystem.Options(secretLimit: 1 << 20)
         options.mountPoint = "/m"

@@ -23,6 +23,24 @@ import Testing
         }
     }
 
+    /// Holds:
+    /// - What passdir reads for itself, to commit it or to see for whom it is, leaves the access time of a file.
+    @Test func aCommitIsNoAccess() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "text\n")
+            let file = machine.path.appending("a.gpg").string
+            // Before its mtime, so that every file system that keeps access times notes the next one.
+            try home.succeed(["touch", "-a", "-d", "@1000000000", file])
+            try await machine.commit()
+            _ = try machine.store.recipientKeyIDs(of: "a.gpg")
+            let accessed = try home.succeed(["stat", "-c", "%X", file])
+            #expect(String(decoding: accessed, as: UTF8.self) == "1000000000\n")
+            // git itself reads what is as new as its index.
+            #expect(try machine.dirt == "")
+        }
+    }
+
     @Test func aListOfRecipientsIsCalledNoPassword() {
         let message = CommitMessage([(".gpg-id", .added), ("a/.gpg-id", .modified)], renames: [])
         #expect(message.lines == ["Add .gpg-id to store.", "Edit a/.gpg-id using passdir."])

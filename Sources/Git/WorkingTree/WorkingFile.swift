@@ -38,10 +38,12 @@ enum WorkingFile {
         _ path: FilePath, _ name: FilePath.Component, _ parent: borrowing OwnedDescriptor
     ) throws(GitError) -> WorkingFile {
         // O_NONBLOCK: what was a file a moment ago may be a FIFO now, whose open would wait for a writer.
-        guard
-            let descriptor = try? OwnedDescriptor(
-                opening: name, in: parent.raw, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        else { return try absence("cannot open \(path)") }
+        // Its access time tells when a program read it.
+        let folder = parent.raw
+        let opened = try? OwnedDescriptor.leavingAccessTime { (flag) throws(Errno) in
+            try OwnedDescriptor(opening: name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | flag)
+        }
+        guard let descriptor = opened else { return try absence("cannot open \(path)") }
         guard let before = try? descriptor.facts(), before.st_mode & S_IFMT == S_IFREG else { return .absent }
         let bytes = try GitError.wrapping("cannot read \(path)", descriptor.readAll())
         let after = try? descriptor.facts()

@@ -83,13 +83,16 @@ extension MountedStore {
             let parent = tree.parent(of: link), tree.visiblePath(of: link) == path
         else { return .stays }
         let folder = path.removingLastComponent()
-        let target = try root.target(ofLink: path)
+        let status = try root.status(of: path)
+        let (target, accessed) = try seenLinks.look(at: path, status, in: root)
         guard let place = place(of: target, in: folder) else { return .stays }
         guard let found = resolveTarget(place) else { return .waits(place) }
         guard found.isToSecret else { return found.kind == .symbolicLink ? .waits(place) : .stays }
         let backing = try newBackingName(name, in: folder)
         let new = folder.appending(backing)
         try root.makeSymbolicLink(new, to: found.replacingName(in: target))
+        // It is the link that was made, by another name.
+        try? root.setTimes(of: new, accessed: accessed, modified: status.identity.modified)
         try root.unlink(path)
         tree.move(link, to: parent, name: name, backing: backing)
         return .became(.renamed(from: path, to: new))

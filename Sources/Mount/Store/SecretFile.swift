@@ -235,7 +235,8 @@ extension SecretFile.State {
         try checkLoaded()
         let copy = mode == .clean ? bytes : nil
         let content = if let copy { copy } else { try buffer.snapshot() }
-        return Snapshot(bytes: content, version: version, accessed: accessed, modified: modified)
+        return Snapshot(
+            bytes: content, version: version, accessed: accessed ?? base?.accessed, modified: modified)
     }
 
     /// Refuses to go on without the content that was loaded before.

@@ -96,6 +96,13 @@ public final class Root: Sendable {
         return OwnedDescriptor(raw)
     }
 
+    /// Opens a file for a look of ours, which is not to be seen in its access time: that tells when a program read it.
+    func openToLook(_ path: FilePath) throws(Errno) -> OwnedDescriptor {
+        try OwnedDescriptor.leavingAccessTime { (flag) throws(Errno) in
+            try open(path, flags: O_RDONLY | O_NONBLOCK | flag)
+        }
+    }
+
     /// Opens the folder that holds `path`; the last component itself is not looked at.
     func openParent(of path: FilePath) throws(Errno) -> OwnedDescriptor {
         try open(path.removingLastComponent(), flags: O_PATH_AND_DIRECTORY)

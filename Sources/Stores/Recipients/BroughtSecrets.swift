@@ -46,7 +46,7 @@ final class BroughtSecrets: Sendable {
 
     private func blob(_ secret: FilePath, _ identity: ContentIdentity) throws(StoreError) -> ObjectID? {
         do {
-            let file = try store.root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+            let file = try store.root.openToLook(secret)
             let (bytes, status) = try file.readAll(limit: store.options.ciphertextLimit)
             guard ContentIdentity(status.identity) == identity else { return nil }
             return try Repository.blobID(of: bytes)

@@ -23,7 +23,7 @@ enum ReencryptionMark {
 
     static func of(_ secret: FilePath, in root: Root) -> [String] {
         do {
-            let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+            let file = try root.openToLook(secret)
             return get(file.raw)
         } catch {
             return []

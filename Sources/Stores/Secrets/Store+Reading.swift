@@ -102,7 +102,7 @@ extension Store {
     /// - Returns: with the identity of the file that was looked into; nil where it could not be.
     private func predictedSize(of secret: FilePath) -> (bytes: Int64, of: CiphertextIdentity?) {
         do {
-            let file = try openToLook(secret)
+            let file = try root.openToLook(secret)
             let identity = try file.status().identity
             guard identity.size <= Int64(options.ciphertextLimit) else { return (0, identity) }
             let predicted = try Packets.predictPlaintextSize(fileSize: identity.size) {
@@ -112,15 +112,6 @@ extension Store {
             return (predicted ?? 0, identity)
         } catch {
             return (0, nil)
-        }
-    }
-
-    /// A look is not to be seen in the access time; the system allows that to the owner.
-    private func openToLook(_ secret: FilePath) throws(Errno) -> OwnedDescriptor {
-        do throws(Errno) {
-            return try root.open(secret, flags: O_RDONLY | O_NONBLOCK | PASSDIR_O_NOATIME)
-        } catch .notPermitted {
-            return try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
         }
     }
 }

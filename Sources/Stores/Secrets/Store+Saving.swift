@@ -104,7 +104,7 @@ extension Store {
                 let name = entry.name.string
                 guard name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(".tmp") else { continue }
                 let path = FilePath(root: nil, [entry.name])
-                let file = try root.open(path, flags: O_RDONLY | O_NONBLOCK)
+                let file = try root.openToLook(path)
                 guard (try? file.lock()) != nil else { continue }
                 try root.unlink(path)
             }

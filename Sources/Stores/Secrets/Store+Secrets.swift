@@ -66,7 +66,7 @@ extension Store {
     /// What stands before the encrypted data of a secret, as `recipientKeyIDs`.
     func head(of secret: FilePath) throws(StoreError) -> Packets.Head {
         do {
-            let file = try root.open(secret, flags: O_RDONLY | O_NONBLOCK)
+            let file = try root.openToLook(secret)
             let size = try file.status().identity.size
             if try file.read(at: 0, count: 1).first == UInt8(ascii: "-") {
                 return Packets.head(in: try file.readAll(limit: options.ciphertextLimit).bytes)

@@ -590,10 +590,36 @@ def set_times():
     with opened("g", os.O_WRONLY | os.O_CREAT) as file:
         os.write(file, b"content")
         os.utime(file, ns=(3_000_000_003, 4_000_000_004))
-    second = os.stat("g").st_mtime_ns, get("g")
+    second = os.stat("g").st_mtime_ns, os.stat("g").st_atime_ns, get("g")
     os.mkdir("d")
     os.utime("d", ns=(5, 6))
-    return first, second, os.stat("d").st_mtime_ns
+    # As touch(1) does it: through another descriptor, the first one being closed.
+    with opened("h", os.O_WRONLY | os.O_CREAT) as file:
+        os.close(os.dup(file))
+        os.utime(file, ns=(7_000_000_007, 8_000_000_008))
+    third = os.stat("h").st_mtime_ns, os.stat("h").st_atime_ns
+    return first, second, third, os.stat("d").st_mtime_ns
+
+
+@same("Writing to a file and truncating it leave its access time.")
+def kept_access_times():
+    put("f", b"one")
+    os.utime("f", ns=(1_000_000_001, 2_000_000_002))
+    put("f", b"two")
+    put_times = os.stat("f").st_atime_ns
+    with opened("f", os.O_WRONLY | os.O_APPEND) as file:
+        os.write(file, b"three")
+    appended = os.stat("f").st_atime_ns
+    os.truncate("f", 2)
+    return put_times, appended, os.stat("f").st_atime_ns
+
+
+@same("A symbolic link keeps the times that it was given when what it names is made, as `rsync -a` and `tar x` do it.")
+def link_times():
+    os.symlink("f", "l")
+    os.utime("l", ns=(1_000_000_001, 2_000_000_002), follow_symlinks=False)
+    put("f", b"one")
+    return os.lstat("l").st_mtime_ns, os.lstat("l").st_atime_ns, get("l")
 
 
 @same("A directory's mtime changes when something in it comes or goes.")
