@@ -1,4 +1,5 @@
 import System
+public import SystemPackage
 
 /// What decrypts. Like all of an `Engine`, it blocks the calling thread, may be called from any number of threads at
 /// once, and knows nothing of stores.
@@ -22,6 +23,9 @@ public protocol Encrypting: Sendable {
 
 /// What knows keys.
 public protocol Keyring: Sendable {
+    /// The directory with the keyring.
+    var home: FilePath { get }
+
     /// Finds the keys that a line of a `.gpg-id` file means: a key id, a fingerprint, either with `!`, a user id, an
     /// address, or a group of gpg.conf. A group gives all its members, everything else exactly one. A key that
     /// cannot be encrypted to (expired, revoked) is given when it is the only one; `encryptionState` tells.

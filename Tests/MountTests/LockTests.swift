@@ -280,6 +280,8 @@ private final class SlowEngine: Engine {
 
     init(_ engine: OpenPGPEngine) { self.engine = engine }
 
+    var home: FilePath { engine.home }
+
     func decrypt(
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
     ) throws(OpenPGPError) -> Decrypted {

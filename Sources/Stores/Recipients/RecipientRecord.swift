@@ -79,6 +79,11 @@ public final class RecipientRecord: Sendable {
         entries(of: names).filter { $0.kind == .named }
     }
 
+    /// The names in lists of a store that meant no key when it was first looked at, and none since.
+    func awaited(of names: [String]) -> [RecordContent.Entry] {
+        entries(of: names).filter { $0.kind == .awaited }
+    }
+
     /// Moves of folders of a store that were begun and not ended.
     func moves(of names: [String]) -> [RecordContent.Entry] {
         entries(of: names).filter { $0.kind == .moving }

@@ -18,6 +18,9 @@ enum RecordContent {
             /// These lines, which are no fingerprints, were there when the user agreed: nobody has added them since,
             /// whatever they mean now.
             case named
+            /// These lines were there when the store was first looked at, and meant no key in the homes in which that was
+            /// done (`AwaitedNames`).
+            case awaited
             /// The user moves this folder: where to, which one, and how (`ListMove`).
             case moving
         }
@@ -25,7 +28,7 @@ enum RecordContent {
         var kind = Kind.agreed
         var store: String
         var file: FilePath
-        /// Of `named`: the lines; of `moving`: what `ListMove` says of it.
+        /// Of `named`: the lines; of `awaited`: what `AwaitedNames` says; of `moving`: what `ListMove` says of it.
         var fingerprints: [String]
     }
 
@@ -80,7 +83,8 @@ enum RecordContent {
             var fingerprints: [String] = []
             for _ in 0..<count {
                 guard let word = text(),
-                    kind == .named || kind == .moving || Fingerprint(word)?.description == word
+                    kind == .named || kind == .awaited || kind == .moving
+                        || Fingerprint(word)?.description == word
                 else {
                     return damaged
                 }

@@ -15,9 +15,11 @@ extension Store {
     }
 
     /// Notes what the `.gpg-id` files say now as agreed to, where nothing was ever noted of this store: before that,
-    /// nothing can have been added behind anybody's back.
+    /// nothing can have been added behind anybody's back. Names that mean no key then are agreed to once they do
+    /// (`AwaitedNames`).
     public func recordRecipientsAtFirstSight() throws(StoreError) {
-        guard options.record != nil, agreement == .never else { return }
+        guard options.record != nil else { return }
+        guard agreement == .never else { return recordAwaitedNames() }
         do {
             let entries = try snapshot().entries
             // Another process may have come first.

@@ -29,6 +29,8 @@ public struct UnknownName: Sendable, Equatable {
     public var reason: String
     /// Whether its key is missing; else several keys bear it.
     public var isMissing: Bool
+    /// Whether GnuPG could be asked for it at all.
+    var wasAsked = true
 }
 
 /// Whom the `.gpg-id` files of a store named at one moment: what a user is shown is what the user agrees to.
@@ -60,6 +62,7 @@ extension Store {
         let agreed = agreement.entries
         let isKnown = if case .known = agreement { true } else { false }
         let names = agreedNames
+        let awaited = options.record?.awaited(of: recordNames) ?? []
         var unknownCount = 0
         for file in try recipientFiles(below: FilePath()) {
             let list: ListedReaders
@@ -74,7 +77,7 @@ extension Store {
                 unknownCount += list.unknown.count
             } catch {
                 // What cannot be read cannot be agreed to: what was, stays.
-                entries += ((agreed ?? []) + names).filter { $0.file == file }
+                entries += ((agreed ?? []) + names + awaited).filter { $0.file == file }
                 guard agreed != nil, isThere(file) else { continue }
                 changes.append(ForeignRecipients(file: file, problem: error.message))
                 continue
@@ -90,6 +93,13 @@ extension Store {
             let entry = RecordContent.Entry(
                 kind: .named, store: identifier, file: file, fingerprints: list.names + accepted)
             if !entry.fingerprints.isEmpty { entries.append(entry) }
+            let waiting: AwaitedNames?
+            switch agreement {
+            case .never: waiting = AwaitedNames(list.unknown, in: engine.home)
+            case .known: waiting = AwaitedNames(awaited, of: file)?.only(list.unknown.map(\.name))
+            case .lost: waiting = nil
+            }
+            if let waiting { entries.append(waiting.entry(store: identifier, file: file)) }
             if change.isEmpty, isKnown { settled.append(entry) }
         }
         for entry in agreed ?? [] where !entries.contains(where: { $0.file == entry.file }) {
@@ -102,7 +112,7 @@ extension Store {
                 changes.append(ForeignRecipients(file: entry.file, added: added))
             } else {
                 // Nothing is there that it would be about: that is asked when something is saved there.
-                entries += ((agreed ?? []) + names).filter { $0.file == entry.file }
+                entries += ((agreed ?? []) + names + awaited).filter { $0.file == entry.file }
             }
         }
         return RecipientSnapshot(changes: changes, entries: entries, settledNames: settled)
@@ -159,6 +169,7 @@ extension Store {
     /// Those of the recipients that nobody agreed to for this file.
     func unagreed(_ recipients: [Recipient], in file: FilePath) -> [Recipient] {
         guard options.record != nil, agreement != .never else { return [] }
+        recordAwaitedNames()
         let agreed = agreed.map { Self.agreed(file, $0) } ?? []
         return recipients.filter { recipient in
             // A file may name just a subkey of a key that was not here when it was agreed to.
@@ -266,7 +277,8 @@ extension Store {
                 } else if !found.unknown.contains(where: { $0.name == line }) {
                     found.unknown.append(
                         UnknownName(
-                            name: line, reason: error.message, isMissing: error.code == .missingKey))
+                            name: line, reason: error.message, isMissing: error.code == .missingKey,
+                            wasAsked: [.missingKey, .ambiguousKey].contains(error.code)))
                 }
             }
         }

@@ -218,6 +218,7 @@ public final class Reencryption: Sendable {
                 let fingerprints = recipients.map(\.key.fingerprint.description)
                 let place = folder.appending(Store.recipientFileName)
                 try? store.agree(to: fingerprints, in: place)
+                try? store.forgetAwaitedNames(of: place)
                 try? store.supersede(place, for: store.secrets(below: folder, nested: false))
             }
             try enter(.finished)
