@@ -59,6 +59,9 @@ public struct OpenPGPEngine: Engine, PassphraseAgent {
         _ ciphertext: UnsafeRawBufferPointer, _ request: DecryptionRequest
     ) throws(OpenPGPError) -> Decrypted {
         do throws(OpenPGPError) { return try decryption.decrypt(ciphertext, request) } catch {
+            if error.code == .noSecretKey, let lack = (try? gnupg)?.lack {
+                throw OpenPGPError(error.code, "\(error.message) (\(lack))", subject: error.subject)
+            }
             throw request.mayAsk ? named(error) : error
         }
     }

@@ -58,9 +58,13 @@ public struct OpenPGPError: SentenceError, Equatable {
     /// The recipient line or key that it is about.
     public let subject: String?
 
+    /// Whether the message says what helps; else, where a key is missing, importing it does.
+    public let isAdvice: Bool
+
     /// An error of the given kind.
-    public init(_ code: Code, _ message: String, subject: String? = nil) {
+    public init(_ code: Code, _ message: String, subject: String? = nil, isAdvice: Bool = false) {
         self.code = code
+        self.isAdvice = isAdvice
         self.message = message
         self.subject = subject
     }

@@ -66,7 +66,8 @@ public struct StoreError: WrappingError, Equatable {
     /// An error of GnuPG about a secret.
     public init(_ error: OpenPGPError) {
         // The remedy is a command of ours, which OpenPGP does not know.
-        let remedy = error.code == .missingKey ? ": passdir keys import FILE imports one" : ""
+        let remedy =
+            error.code == .missingKey && !error.isAdvice ? ": passdir keys import FILE imports one" : ""
         self.init(
             error.code == .tooLarge ? .tooLarge : .openPGP(error.code), error.message + remedy)
     }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import Stores
+import System
 import SystemPackage
 
 /// `passdir keys`: the keys that recipients are.
@@ -44,9 +46,26 @@ struct KeysListCommand: ParsableCommand {
         var (keys, complaints) =
             try store.map { (try sharing.keys(ofStore: $0), []) } ?? sharing.keysOfAllStores()
         if all, complaints.isEmpty { keys += try sharing.unnamedKeys(ofStore: store) }
-        if json { Output.print(json: keys) } else { Output.print(lines: keys.flatMap(Self.lines)) }
+        if json { Output.print(json: keys) } else { Output.print(lines: Self.lines(keys, store)) }
         for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }
         if let last = complaints.last { throw CommandFailure(last) }
+    }
+
+    /// Names that mean no key come from lists that others may push, in any number.
+    private static func lines(_ keys: [KeyReport], _ store: String?) -> [String] {
+        let missing = keys.filter { $0.state == .missing }
+        let shown = keys.filter { $0.state != .missing } + missing.prefix(Flood.most)
+        let rest = missing.dropFirst(Flood.most)
+        guard !rest.isEmpty else { return keys.flatMap(lines) }
+        var folders: [String] = []
+        var known: Set<String> = []
+        for folder in rest.flatMap(\.folders) where known.insert(folder).inserted { folders.append(folder) }
+        let command = (["passdir keys list"] + [store.map(ShellWord.quoted)].compactMap(\.self)).joined(
+            separator: " ")
+        return shown.flatMap(lines) + [
+            "and \(rest.count) more that are not in the keyring, named in \(Flood.words(folders)): \(command) --json "
+                + "shows all"
+        ]
     }
 
     private static func lines(_ key: KeyReport) -> [String] {
@@ -59,7 +78,7 @@ struct KeysListCommand: ParsableCommand {
             [key.fingerprint ?? key.id, name].filter { !$0.isEmpty }.joined(separator: "  "),
             "  \(key.id)  " + facts.joined(separator: ", "),
             key.folders.isEmpty
-                ? "  not named anywhere" : "  named in " + key.folders.joined(separator: ", "),
+                ? "  not named anywhere" : "  named in " + Flood.words(key.folders),
         ]
         if let problem = key.problem { lines.append("  ! \(problem)") }
         return lines

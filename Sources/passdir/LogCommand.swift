@@ -52,6 +52,10 @@ struct LogCommand: ParsableCommand {
         let time: Timestamp
         let author: String
         var subject: String?
+        /// The secrets that a commit changed, as they are shown; for people, whom a message of others tells little.
+        var changed: [String] = []
+
+        private enum CodingKeys: CodingKey { case store, path, commit, time, author, subject }
     }
 
     func validate() throws {
@@ -123,7 +127,8 @@ struct LogCommand: ParsableCommand {
                     Line(
                         store: store, path: entry.path.map { access.store.visiblePath(of: $0).string },
                         commit: entry.commit, time: Timestamp(seconds: entry.time), author: entry.author,
-                        subject: entry.subject))
+                        subject: entry.subject,
+                        changed: json ? [] : entry.changed.map { access.store.visiblePath(of: $0).string }))
             }
         }
         guard isEmpty else { return }
@@ -140,6 +145,8 @@ struct LogCommand: ParsableCommand {
     private static func text(_ line: Line) -> String {
         // Others write the subject, and a line of it may be as long as they like.
         let text = VisibleText.cut(line.subject ?? line.path ?? "", atMost: 500)
-        return "\(line.commit.prefix(10))  \(line.time.local)  \(line.author)  \(text)"
+        let isNamed = line.changed.allSatisfy { text.contains($0) }
+        let changed = isNamed ? "" : "  (\(Flood.words(line.changed)))"
+        return "\(line.commit.prefix(10))  \(line.time.local)  \(line.author)  \(text)\(changed)"
     }
 }

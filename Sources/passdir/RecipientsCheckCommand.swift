@@ -90,6 +90,10 @@ struct RecipientsCheckCommand: ParsableCommand {
         if json { StandardError.print(line) } else { Output.print(line) }
     }
 
+    private var showingAll: String {
+        "passdir recipients check \(ShellWord.quoted(path)) --json shows all"
+    }
+
     private func tell(_ report: CheckReport) {
         for drift in report.drift {
             var facts =
@@ -97,12 +101,19 @@ struct RecipientsCheckCommand: ParsableCommand {
             if drift.isHidden { facts.append("its recipients are hidden and cannot be compared") }
             Output.print("\(drift.secret): " + facts.joined(separator: ", "))
         }
-        for problem in report.problems { Output.print("! \(problem)") }
-        for key in report.keys {
+        for problem in report.problems.prefix(Flood.most) { Output.print("! \(problem)") }
+        let problems = report.problems.count - Flood.most
+        if problems > 0 { Output.print("! and \(problems.counted("more problem")): \(showingAll)") }
+        let missing = report.keys.filter { $0.state == .missing }
+        for key in report.keys.filter({ $0.state != .missing }) + missing.prefix(Flood.most) {
             let name = [key.fingerprint ?? key.id, key.userIDs.first].compactMap(\.self).joined(
                 separator: "  ")
             let end = key.expires.map { ", expires \($0)" } ?? ""
             Output.print("key \(name): " + (key.problem ?? "\(key.state.rawValue)\(end)"))
+        }
+        if missing.count > Flood.most {
+            Output.print(
+                "and \(missing.count - Flood.most) more keys that are not in the keyring: \(showingAll)")
         }
         let differing = report.drift.filter { !$0.isHidden }.count
         let remedy =
@@ -146,10 +157,20 @@ struct RecipientsConfirmCommand: ParsableCommand {
         if shown.isLost { Output.print("your earlier approvals are lost: review all recipients") }
         // What this command does itself is no advice; that a key is to be imported first is.
         let isAsked = shown.unusable.isEmpty && (yes || Confirmation.isPossible)
+        // Who would read something is shown, each of them; of lists that cannot be used as they are others may push any number.
+        let left = shown.unusable.filter(\.added.isEmpty).dropFirst(Flood.most)
+        let isLeft = Set(left.map(\.file))
         Output.print(
-            lines: shown.changes.flatMap {
+            lines: shown.changes.filter { !isLeft.contains($0.file) }.flatMap {
                 $0.lines + (isAsked && !$0.isAnyKeyMissing ? [] : $0.advice(store: store))
             })
+        if !left.isEmpty {
+            let removed = Set(left.flatMap(\.removed)).sorted()
+            Output.print(
+                "and \(left.count.counted("more list")) that cannot be used as they are (\(Flood.words(left.map(\.file), most: 3)))"
+                    + (removed.isEmpty ? "" : ", without \(removed.joined(separator: ", "))")
+                    + ": passdir status --json shows all")
+        }
         if shown.canBeAgreed {
             if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
                 try Confirmation.require("Approve?")
@@ -160,7 +181,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
             tellOfRest(sharing)
         }
         guard shown.unusable.isEmpty else {
-            let files = shown.unusable.map(\.file).joined(separator: ", ")
+            let files = Flood.words(shown.unusable.map(\.file))
             let names = shown.unusable.flatMap {
                 $0.unknown.map { VisibleText.cut($0.name, atMost: 100) }
             }

@@ -123,7 +123,7 @@ struct ChangeOptions: ParsableArguments {
                     + "secret\(change.total == 1 ? "" : "s") will be re-encrypted")
         }
         // Of an empty store nobody has read anything.
-        if change.removesAny, change.total > 0 { warnOfRemoval(change) }
+        if change.removesAny, change.total > 0 { warnOfRemoval(change, hasHistory: planned.hasHistory) }
         for key in planned.foreign {
             tell("! \(key.key.title) was added by someone else, and you have not approved it")
         }
@@ -165,9 +165,11 @@ struct ChangeOptions: ParsableArguments {
         return consent
     }
 
-    private func warnOfRemoval(_ change: RecipientChange) {
+    private func warnOfRemoval(_ change: RecipientChange, hasHistory: Bool) {
         let warning =
-            "Whoever is removed can still read every secret in the history of the store, and in copies of it."
+            hasHistory
+            ? "Whoever is removed can still read every secret in the history of the store, and in copies of it."
+            : "Whoever is removed can still read every secret in copies of the store."
         let count = change.secrets.count
         let which =
             count == 0

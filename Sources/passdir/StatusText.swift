@@ -78,10 +78,16 @@ struct StatusText {
         for error in [store.lastError].compactMap(\.self) + store.otherErrors {
             facts.append("error    \(unsavedSentence(error, store) ?? error.withoutFullStop)")
         }
-        for change in store.recipientChanges {
+        for change in store.recipientChanges.prefix(Flood.most) {
             let lines = change.lines.map { $0.drop { $0 == " " } }
             facts.append("readers  " + lines.joined(separator: "; "))
             facts += change.advice(store: store.name).map { "       " + $0 }
+        }
+        let others = store.recipientChanges.dropFirst(Flood.most).map(\.file)
+        if !others.isEmpty {
+            facts.append(
+                "readers  and \(count(others.count, "more list")) (\(Flood.words(others, most: 3))): "
+                    + "passdir status --json shows all")
         }
         // One cause may keep many from being saved: it is said with the first of them.
         let causes = Dictionary(grouping: store.unsaved, by: \.error)
@@ -123,12 +129,17 @@ struct StatusText {
     private static func sentence(for store: StoreReport) -> String {
         switch store.state {
         case .starting: "not examined yet"
-        case .ready: store.canSave == false ? "ready to be read" : "ready"
+        case .ready: store.canSave == false && !savesInPart(store) ? "ready to be read" : "ready"
         case .noCommits:
             (store.canSave == false ? "reading works" : "reading and saving work") + "; nothing is committed"
         case .waiting: "changes or commits are pending"
         case .failed: "unusable"
         }
+    }
+
+    /// Whether it is known that saving fails in some folders only.
+    private static func savesInPart(_ store: StoreReport) -> Bool {
+        !store.isReadOnly && store.savingObjection?.hasPrefix(Store.objectionInPart) == true
     }
 
     /// Why not all of a store can be saved to; nil where it can, or `state` says it.

@@ -26,6 +26,12 @@ public struct PlannedChange: Sendable {
     /// Why it is not known whom you agreed to, as a sentence; nil where it is.
     public var lostAgreement: String? { store.lostAgreement }
 
+    /// Whether git may keep what the secrets were.
+    public var hasHistory: Bool {
+        store.isInAnyRepository(change.folder.appending(Store.recipientFileName))
+            || store.repositories.outer != nil
+    }
+
     /// Whether there is nothing to do, and nothing to agree to.
     public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty && !removesList }
 

@@ -66,6 +66,6 @@ final class RecipientWatch: Sendable {
         store.note(snapshot)
         return Finding(
             changes: snapshot.changes.map { RecipientChangeReport($0, store) },
-            objection: store.objectionToLists())
+            objection: store.objectionToLists(unapproved: Set(snapshot.changes.map(\.file))))
     }
 }

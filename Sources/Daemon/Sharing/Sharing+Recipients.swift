@@ -1,3 +1,4 @@
+import Git
 import Glibc
 public import OpenPGP
 public import Stores
@@ -77,6 +78,7 @@ extension Sharing {
                 agreedAbove = store.agreedReaders(of: try store.recipientFile(for: place.folder))
             case .add(let names):
                 named = names
+                try checkHasList(store, toAdd: names)
                 let current = try store.currentFile(of: place.folder)
                 let known = current.lines.flatMap { (try? store.engine.resolve($0)) ?? [] }
                 var next = current
@@ -101,6 +103,18 @@ extension Sharing {
                 removesList: { if case .inherit = edit { true } else { false } }(), named: Set(keys),
                 store: store)
         }
+    }
+
+    /// Where nothing was ever committed there is no list to be restored, and adding somebody means to write the first one.
+    private func checkHasList(_ store: Store, toAdd names: [String]) throws(StoreError) {
+        guard !ServedStore.hasList(store),
+            (try? store.repositories.own()?.commit(named: "HEAD")) ?? nil == nil
+        else { return }
+        let words = ([store.name] + names).map(ShellWord.quoted).joined(separator: " ")
+        throw StoreError(
+            .noRecipients,
+            "the store \"\(store.name)\" has no .gpg-id that somebody could be added to: passdir recipients set \(words) "
+                + "writes one.")
     }
 
     private func lines(_ names: [String], _ store: Store) throws(StoreError) -> [String] {

@@ -14,6 +14,9 @@ struct BorneNames: Sendable {
         userIDs = all.map { Self.folded($0.text) }
     }
 
+    /// Whether there is no key at all.
+    var isEmpty: Bool { ends.isEmpty }
+
     /// Whether gpg could find a key by this name; false only where it surely finds none.
     func mayHold(_ name: RecipientName) -> Bool {
         switch name {

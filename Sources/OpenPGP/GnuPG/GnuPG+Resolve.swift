@@ -1,6 +1,7 @@
 import CGPGME
 import Glibc
 import Synchronization
+import System
 import SystemPackage
 
 /// What `GnuPG.resolve` was asked.
@@ -34,7 +35,8 @@ extension GnuPG {
         do throws(OpenPGPError) {
             var recipients: [Recipient] = []
             for name in names {
-                recipients.append(try resolveOne(name, askingAgent: askingAgent, now, &expiries))
+                recipients.append(
+                    try resolveOne(name, askingAgent: askingAgent, identity, now, &expiries))
             }
             answer = .success(recipients)
         } catch {
@@ -53,14 +55,15 @@ extension GnuPG {
         _ name: String, _ identity: HomeIdentity, _ now: Int64
     ) throws(OpenPGPError) {
         guard missing.withLock({ $0.home == identity && $0.count > 20 }) else { return }
-        let names: BorneNames
-        if let known = borne.withLock({ $0.answer("", home: identity, now: now) }) {
-            names = known
-        } else {
-            names = BorneNames(try keys(matching: [], secretOnly: false, askingAgent: false))
-            borne.withLock { $0.remember(names, for: "", home: identity, now: now) }
-        }
-        if !names.mayHold(RecipientName(name)) { throw Self.missingKey(name) }
+        let names = try borneNames(identity, now)
+        if !names.mayHold(RecipientName(name)) { throw missingKey(name, identity, now) }
+    }
+
+    private func borneNames(_ identity: HomeIdentity, _ now: Int64) throws(OpenPGPError) -> BorneNames {
+        if let known = borne.withLock({ $0.answer("", home: identity, now: now) }) { return known }
+        let names = BorneNames(try keys(matching: [], secretOnly: false, askingAgent: false))
+        borne.withLock { $0.remember(names, for: "", home: identity, now: now) }
+        return names
     }
 
     private func noteMissing(_ identity: HomeIdentity) {
@@ -70,12 +73,37 @@ extension GnuPG {
         }
     }
 
-    private static func missingKey(_ name: String) -> OpenPGPError {
-        OpenPGPError(.missingKey, "there is no key for \(name) in the keyring", subject: name)
+    /// Where the home has no key at all, that is why, and is said.
+    private func missingKey(_ name: String, _ identity: HomeIdentity, _ now: Int64) -> OpenPGPError {
+        let lack = lack(identity, now).map { " (\($0))" } ?? ""
+        return OpenPGPError(.missingKey, "there is no key for \(name) in the keyring\(lack)", subject: name)
+    }
+
+    /// What is wrong with a home that has no key at all, as a sentence; nil where it has one.
+    var lack: String? { lack(HomeIdentity(identityPaths), Int64(time(nil))) }
+
+    /// As `lack`.
+    private func lack(_ identity: HomeIdentity, _ now: Int64) -> String? {
+        let isNamed = homeOption == nil && getenv("GNUPGHOME").map { $0.pointee != 0 } ?? false
+        let place =
+            isNamed
+            ? "\(home), which GNUPGHOME names,"
+            : homeOption == nil ? "\(home)" : "\(home), the store's keyring,"
+        guard home.targetFacts()?.kind == .directory else { return "\(place) is not there" }
+        return (try? borneNames(identity, now))?.isEmpty == true ? "\(place) has no key" : nil
+    }
+
+    /// gpg's search finds a part of an address, which in a list means nobody.
+    private func partialAddress(_ name: String, _ found: Key) -> OpenPGPError {
+        OpenPGPError(
+            .missingKey,
+            "there is no key for \(name) in the keyring; gpg finds \(found.title) by a part of its address: name the whole "
+                + "address, or the fingerprint", subject: name, isAdvice: true)
     }
 
     private func resolveOne(
-        _ named: String, askingAgent: Bool, _ now: Int64, _ expiries: inout [Int64]
+        _ named: String, askingAgent: Bool, _ identity: HomeIdentity, _ now: Int64,
+        _ expiries: inout [Int64]
     ) throws(OpenPGPError) -> Recipient {
         let kind = RecipientName(named)
         let pattern: String
@@ -83,13 +111,19 @@ extension GnuPG {
         case .hexadecimal(let digits, _): pattern = "0x" + digits
         case .address(let address): pattern = address
         case .other(let text):
-            guard !text.isEmpty, !text.contains("\n") else { throw Self.missingKey(named) }
+            guard !text.isEmpty, !text.contains("\n") else { throw missingKey(named, identity, now) }
             pattern = text
         }
         let listed = try keys(matching: [pattern], secretOnly: false, askingAgent: askingAgent)
         expiries += listed.flatMap { key in key.subkeys.compactMap(\.expires) }
         let found = listed.filter { Self.answers($0, to: kind) }
-        guard let first = found.first else { throw Self.missingKey(named) }
+        guard let first = found.first else {
+            if case .address = kind, let other = listed.first(where: { !$0.isRevoked && !$0.userIDs.isEmpty })
+            {
+                throw partialAddress(named, other)
+            }
+            throw missingKey(named, identity, now)
+        }
         let subkey = Self.exactSubkey(kind, of: found)
         func recipient(_ key: Key) -> Recipient { Recipient(key: key, subkey: subkey, named: named) }
         let usable = found.filter { recipient($0).encryptionState(at: now) == .usable }

@@ -93,7 +93,7 @@ final class GnuPG: Engine {
         let error = SignalMask.withNoneBlocked { gpgme_engine_check_version(GPGME_PROTOCOL_OpenPGP) }
         guard error == 0, let program = information else {
             return .failure(
-                OpenPGPError(.noEngine, "gpg is missing or too old: \(EngineFailure.words(error))"))
+                OpenPGPError(.noEngine, "gpg is missing or too old: install GnuPG 2.2 or newer"))
         }
         return .success(program)
     }()

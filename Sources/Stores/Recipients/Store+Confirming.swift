@@ -25,7 +25,8 @@ extension Store {
         }
     }
 
-    func isInAnyRepository(_ file: FilePath) -> Bool {
+    /// Whether a file lies in a git repository, be it the store's or one around it.
+    public func isInAnyRepository(_ file: FilePath) -> Bool {
         var folder = file.removingLastComponent()
         while true {
             if ((try? root.statusIfPresent(of: folder.appending(".git"))) ?? nil) != nil { return true }

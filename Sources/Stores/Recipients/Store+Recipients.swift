@@ -190,7 +190,7 @@ extension Store {
             let meant: [Recipient]
             do throws(OpenPGPError) {
                 meant = try engine.resolve(line, askingAgent: askingAgent)
-            } catch  where error.code == .missingKey {
+            } catch  where error.code == .missingKey && !error.isAdvice {
                 throw StoreError(.openPGP(error.code), "\(error.message): \(remedyForMissingKey)")
             } catch {
                 throw StoreError(error)

@@ -15,18 +15,53 @@ extension Store {
             + "passdir keys import FILE --store \(name) imports one"
     }
 
-    /// Why nothing can be encrypted by one of the store's lists, as a sentence; nil where it can by all. Looks at the first
+    /// Why nothing can be encrypted by some of the store's lists, as a sentence; nil where it can by all. Looks at the first
     /// hundred, and asks nobody for anything.
-    public func objectionToLists() -> String? {
+    /// - Parameter unapproved: lists that others have changed: their keys are nothing to be imported.
+    public func objectionToLists(unapproved: Set<FilePath> = []) -> String? {
         guard options.recipientOverride == nil else { return nil }
-        for file in ((try? recipientFiles(below: FilePath())) ?? []).prefix(100) {
-            do throws(StoreError) {
-                try checkUsable(try resolve(try recipientLines(of: file), askingAgent: false), in: file)
-            } catch {
-                return error.message
-            }
+        let files = ((try? recipientFiles(below: FilePath())) ?? []).prefix(100)
+        let found = files.compactMap { file in
+            objection(to: file, isApproved: !unapproved.contains(file)).map { (file: file, sentence: $0) }
         }
-        return nil
+        // What is wrong with the store's own list stops most of it.
+        guard let first = found.first(where: { $0.file.components.count == 1 }) ?? found.first else {
+            return nil
+        }
+        guard first.file.components.count > 1, found.count < files.count else { return first.sentence }
+        let folder = first.file.removingLastComponent()
+        let others = found.count - 1
+        let more = others == 0 ? "" : " and \(others.counted("other folder"))"
+        return "\(Self.objectionInPart)\(name)/\(folder)\(more), and works elsewhere: \(first.sentence)"
+    }
+
+    /// How an objection begins that is none to saving to all of a store.
+    public static let objectionInPart = "only in "
+
+    private func objection(to file: FilePath, isApproved: Bool) -> String? {
+        do throws(StoreError) {
+            let lines = try recipientLines(of: file)
+            guard isApproved else {
+                var recipients: [Recipient] = []
+                do throws(OpenPGPError) {
+                    for line in lines { recipients += try engine.resolve(line, askingAgent: false) }
+                } catch {
+                    // Not how to import the key, which is whose name others have put there.
+                    throw StoreError(.openPGP(error.code), error.message)
+                }
+                try checkUsable(recipients, in: nil)
+                return nil
+            }
+            try checkUsable(try resolve(lines, askingAgent: false), in: file)
+            return nil
+        } catch {
+            guard !isApproved else { return error.message }
+            let why = VisibleText.cut(
+                error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message, atMost: 600)
+            return
+                "\(why), and you have not approved this list: passdir recipients confirm \(ShellWord.quoted(name)) "
+                + "shows who changed it and how to refuse it"
+        }
     }
 
     /// As `list(for:)`, without the names that mean no key here.

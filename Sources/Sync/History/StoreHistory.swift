@@ -19,6 +19,8 @@ public struct StoreHistory {
         public var subject: String
         /// The secret's path at the time, relative to the store; nil for a folder's history.
         public var path: FilePath?
+        /// The secrets that it changed, on disk and relative to the store, where a folder or the store was asked for.
+        public var changed: [FilePath] = []
     }
 
     /// A secret and its last change.
@@ -93,9 +95,16 @@ public struct StoreHistory {
                     Entry(
                         commit: change.commit.id.hex, time: change.commit.author.time,
                         author: change.commit.author.name, subject: try subject(of: change),
-                        path: change.item == nil ? nil : change.path))
+                        path: change.item == nil ? nil : change.path, changed: try changedSecrets(in: change))
+                )
             }
         }
+    }
+
+    private func changedSecrets(in change: PathChange) throws(GitError) -> [FilePath] {
+        guard change.item == nil else { return [] }
+        let all = try repository.differences(from: change.commit.parents.first, to: change.commit.id)
+        return all.map(\.path).filter { $0.starts(with: change.path) && $0.isSecretName }
     }
 
     private func subject(of change: PathChange) throws(GitError) -> String {

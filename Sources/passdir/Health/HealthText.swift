@@ -50,12 +50,18 @@ enum HealthText {
         return "\(finding.rawValue) (\(named)" + (rest > 0 ? " and \(rest) more)" : ")")
     }
 
-    /// What was not looked at, and why.
+    /// What was not looked at, and why: a cause that many share is said once.
     static func tellUnread(_ report: HealthReport) {
-        for secret in report.unread.prefix(mostNamed) {
-            StandardError.print("passdir: not looked at: \(secret.name): \(secret.reason)")
+        var reasons: [String] = []
+        let groups = Dictionary(grouping: report.unread, by: \.reason)
+        for secret in report.unread where secret.name == groups[secret.reason]?.first?.name {
+            reasons.append(secret.reason)
         }
-        let rest = report.unread.count - mostNamed
+        for reason in reasons.prefix(mostNamed) {
+            let names = (groups[reason] ?? []).map(\.name)
+            StandardError.print("passdir: not looked at: \(Flood.words(names, most: 3)): \(reason)")
+        }
+        let rest = reasons.dropFirst(mostNamed).reduce(0) { $0 + (groups[$1]?.count ?? 0) }
         if rest > 0 { StandardError.print("passdir: not looked at: \(rest) more; --json lists them") }
     }
 }
