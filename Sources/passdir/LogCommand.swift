@@ -146,7 +146,7 @@ struct LogCommand: ParsableCommand {
         // Others write the subject, and a line of it may be as long as they like.
         let text = VisibleText.cut(line.subject ?? line.path ?? "", atMost: 500)
         let isNamed = line.changed.allSatisfy { text.contains($0) }
-        let changed = isNamed ? "" : "  (\(Flood.words(line.changed)))"
+        let changed = isNamed ? "" : " (\(Flood.words(line.changed)))"
         return "\(line.commit.prefix(10))  \(line.time.local)  \(line.author)  \(text)\(changed)"
     }
 }

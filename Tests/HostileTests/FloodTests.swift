@@ -90,7 +90,7 @@ import Testing
         try SharedStore.with { shared in
             try shared.push("for i in 1 2 3 4 5 6 7; do cp a.gpg n$i.gpg; done")
             let log = try shared.succeed(["log", "work"]).split(separator: "\n")
-            #expect(log.first?.hasSuffix("Change.  (n1, n2, n3, n4, n5 and 2 more)") == true, "\(log)")
+            #expect(log.first?.hasSuffix("Change. (n1, n2, n3, n4, n5 and 2 more)") == true, "\(log)")
             // What its subject says is not said again.
             #expect(log.last?.hasSuffix(")") == false, "\(log)")
         }
