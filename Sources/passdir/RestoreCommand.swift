@@ -16,8 +16,10 @@ struct RestoreCommand: ParsableCommand {
             current recipients and committed as a new change; history is not rewritten, and nothing is committed if \
             nothing differs. Removed secrets come back; secrets added to a folder since then stay. Of a store, its secrets are \
             restored, and not its lists of recipients. The current content is \
-            committed first. If the secret is saved at the same moment, that version is kept as a conflict file. Digits that \
-            begin a commit's id mean that commit; refs/tags/NAME means a tag with such a name.
+            committed first. If the secret is saved at the same moment, that version is kept as a conflict file.
+
+            What --at says is a day or time where it can be one, else the beginning of a commit's id (7 digits and more), \
+            else a tag or branch, else fewer digits of an id; refs/tags/NAME always means a tag.
 
             Examples:
               passdir restore work/mail/imap                  # lists the versions and asks
@@ -34,8 +36,9 @@ struct RestoreCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\", 10:30, yesterday, "
-                + "\"yesterday 10:30\", \"2 weeks ago\"), a commit from 'passdir log', HEAD~3.",
+            "Which version: the last one of a day or minute (2026-11-24, \"2026-11-24 21:09\", yesterday, "
+                + "\"yesterday 10:30\"; 10:30, which is yesterday's until it is that late today), how long ago (2h, "
+                + "\"2 weeks ago\"), a commit from 'passdir log', HEAD~3.",
             valueName: "when"), completion: PlaceCompletion.commits)
     var at: String?
 

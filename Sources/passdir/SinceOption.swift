@@ -5,7 +5,7 @@ import Daemon
 struct SinceOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only what happened since this time: 2h, 30m, 10:30, yesterday, 2026-11-24, \"2026-11-24 21:09\".",
+            "Only what happened since this time: 2h, 30m (ago), 10:30 (the last one), yesterday, 2026-11-24, \"2026-11-24 21:09\".",
             valueName: "when"), completion: .list(["today", "yesterday"]))
     var since: String?
 
@@ -13,7 +13,7 @@ struct SinceOption: ParsableArguments {
     /// - Throws: `WrongUsage`.
     func moment() throws -> Int64? {
         guard let since else { return nil }
-        guard let moment = Timestamp(typedSince: since) else {
+        guard let moment = Timestamp(typed: since, asBeginning: true) else {
             throw WrongUsage(message: "--since needs a time, such as 2h or 2026-11-24, not \(since)")
         }
         return moment.seconds

@@ -84,6 +84,7 @@ import Testing
             for (at, text) in [
                 ("yesterday", "old\n"), ("2 weeks ago", "old\n"), ("a week ago", "old\n"), ("now", "new\n"),
                 ("today", "new\n"), ("0 seconds ago", "new\n"), ("HEAD~1", "old\n"),
+                ("0s", "new\n"), ("48 h", "old\n"), ("2d", "old\n"),
             ] {
                 #expect(try home.passdir("show", "one", "--at", at).output == text, "\(at)")
                 #expect(try home.passdir("restore", "one", "--show", "--at", at).output == text, "\(at)")

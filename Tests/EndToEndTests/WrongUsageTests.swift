@@ -35,6 +35,47 @@ import Testing
         }
     }
 
+    /// A version or a repository that is not there is told of in our words, and not as if the secret could not be read.
+    @Test func libgit2sOwnWordsAreNotSaid() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("mail/imap", "text\n")
+            try home.addStores([store])
+            let list = "passdir log lists the commits"
+            for (at, sentence) in [
+                ("f57", "\"f57\" is too short for the id of a commit: type at least 4 of its digits"),
+                ("1~2", "\"1\" is too short for the id of a commit: type at least 4 of its digits"),
+                ("HEAD:mail", "\"HEAD:mail\" is a folder in git, and no commit: \(list)"),
+                ("HEAD:mail/imap.gpg", "\"HEAD:mail/imap.gpg\" is a file in git, and no commit: \(list)"),
+                ("HEAD^{tree}", "\"HEAD^{tree}\" is a folder in git, and no commit: \(list)"),
+                ("nope", "\"nope\" is not a day, time or commit: \(list)"),
+            ] {
+                for words in [["show", "mail/imap"], ["restore", "mail/imap"]] {
+                    let result = try home.run(["passdir"] + words + ["--at", at])
+                    #expect(result.exitCode == 1 && result.errors == "passdir: \(sentence)\n", "\(result)")
+                }
+            }
+            // Which moment was meant is said where nothing is found.
+            let ago = try home.passdir("show", "mail/imap", "--at", "2h")
+            #expect(ago.errors.contains("the history begins after 2h (20"), "\(ago)")
+            let (folder, file) = (
+                store.path.appending("mail").string, store.path.appending("mail/imap.gpg").string
+            )
+            for url in [
+                "file:///nope", "/nope", "file://\(folder)", folder, "file://\(file)", "FILE:///nope",
+                "./nope",
+            ] {
+                let result = try home.passdir("store", "add", "other", "--url", url)
+                #expect(
+                    result.exitCode == 1
+                        && result.errors.hasSuffix(
+                            ": there is no repository at this path; correct it, or make one there with git init --bare\n"
+                        ),
+                    "\(url): \(result)")
+            }
+        }
+    }
+
     /// What a command is called elsewhere leads to it at each level, by one table.
     @Test func commandsBelowOthersHaveOtherNames() throws {
         try TestHome.guarded { home in

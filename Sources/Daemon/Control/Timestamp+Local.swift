@@ -18,7 +18,7 @@ extension Timestamp {
 
     /// What was typed: a day, a minute or a second, in local time, or a second of UTC as `description` writes it; a time of
     /// day, which is the last one (`10:30`), or that of today or yesterday (`yesterday 10:30`); or how long ago something was
-    /// (`2 weeks ago`). Nil for anything else.
+    /// (`2 weeks ago`, `2 h`). Nil for anything else.
     /// - Parameter asBeginning: whether its first second is meant; else its last.
     public init?(typed text: String, asBeginning: Bool = false) {
         if let moment = Timestamp(text) ?? Timestamp(ago: text) {
@@ -63,15 +63,6 @@ extension Timestamp {
         self.init(seconds: seconds)
     }
 
-    /// The first moment that is meant by `--since`: how long ago it was (`2h`), or as `init(typed:asBeginning:)`.
-    public init?(typedSince text: String) {
-        if let time = SettingKind<Duration>.duration.parseText(text) {
-            self.init(seconds: Timestamp.now().seconds - Int64(time / .seconds(1)))
-        } else {
-            self.init(typed: text, asBeginning: true)
-        }
-    }
-
     /// In local time.
     private var parts: tm {
         var (time, parts) = (time_t(seconds), tm())
@@ -92,34 +83,69 @@ extension Timestamp {
         return made.tm_mday == day.tm_mday && made.tm_mon == day.tm_mon
     }
 
-    /// As git reads such words.
+    /// How long ago something was, as git reads such words, or as settings have a time: `2h` and `0.5 h` are meant as if "ago"
+    /// stood behind them.
     private init?(ago text: String) {
-        var words = text.lowercased().split { $0 == " " || $0 == "." }.map(String.init)
-        switch words {
-        case ["now"]: words = ["0", "seconds", "ago"]
-        default:
-            if words.count == 2, words[0] == "last" { words = ["1", words[1], "ago"] }
+        var words = text.lowercased().split { $0 == " " }
+        if words.count == 1, text.contains(".ago") { words = words[0].split(separator: ".") }
+        if words == ["now"] { words = ["0", "s"] }
+        if words.count == 2, words[0] == "last" { words[0] = "1" }
+        if words.last == "ago" { words.removeLast() }
+        if words.count == 1 {
+            // Four digits and more, to which "a" to "f" belong, may begin the id of a commit.
+            guard words[0].utf8.count < 4 || !words[0].allSatisfy(\.isHexDigit) else { return nil }
+            let number = words[0].prefix { ("0"..."9").contains($0) || $0 == "." }
+            words = [number, words[0].dropFirst(number.count)]
         }
-        var moment = Timestamp.now().parts
-        guard words.count == 3, words[2] == "ago",
-            let number = ["a", "an", "one"].contains(words[0]) ? 1 : Int32(words[0]),
-            (0...100_000).contains(number)
+        guard words.count == 2,
+            let unit = Self.unit(
+                words[1].count > 2 && words[1].hasSuffix("s") ? words[1].dropLast() : words[1])
         else { return nil }
-        switch words[1].hasSuffix("s") ? String(words[1].dropLast()) : words[1] {
-        case "second", "sec": moment.tm_sec -= number
-        case "minute", "min": moment.tm_min -= number
-        case "hour", "hr": moment.tm_hour -= number
-        case "day": moment.tm_mday -= number
-        case "week": moment.tm_mday -= 7 * number
-        case "month": moment.tm_mon -= number
-        case "year": moment.tm_year -= number
-        default: return nil
+        var moment = Timestamp.now()
+        switch unit {
+        case .seconds(let seconds):
+            // An hour ago is an hour ago, also where clocks were changed since; a day ago is the same time of day.
+            guard let number = Self.number(words[0]) ?? Self.fraction(words[0]) else { return nil }
+            moment = Timestamp(seconds: moment.seconds - Int64(number * seconds))
+        case .parts(let part, let count):
+            guard let number = Self.number(words[0]).map(Int32.init) else { return nil }
+            var parts = moment.parts
+            parts[keyPath: part] -= number * count
+            parts.tm_isdst = -1
+            moment = Timestamp(seconds: Self.seconds(parts))
         }
-        // An hour ago is an hour ago, also where clocks were changed since; a day ago is the same time of day.
-        if !["sec", "min", "h"].contains(where: words[1].hasPrefix) {
-            moment.tm_isdst = -1
+        self = moment
+    }
+
+    private enum Unit {
+        case seconds(Double)
+        /// A part of a date, and how much of it.
+        case parts(WritableKeyPath<tm, CInt>, CInt)
+    }
+
+    private static func unit(_ name: Substring) -> Unit? {
+        switch name {
+        case "ms": .seconds(0.001)
+        case "s", "sec", "second": .seconds(1)
+        case "m", "min", "minute": .seconds(60)
+        case "h", "hr", "hour": .seconds(3600)
+        case "d", "day": .parts(\.tm_mday, 1)
+        case "w", "week": .parts(\.tm_mday, 7)
+        case "month": .parts(\.tm_mon, 1)
+        case "y", "year": .parts(\.tm_year, 1)
+        default: nil
         }
-        self.init(seconds: Int64(mktime(&moment)))
+    }
+
+    private static func number(_ word: Substring) -> Double? {
+        if ["a", "an", "one"].contains(word) { return 1 }
+        return Int32(word).flatMap { (0...100_000).contains($0) ? Double($0) : nil }
+    }
+
+    /// Plain digits only: Double reads "inf", "nan" and "0x1p3" too.
+    private static func fraction(_ word: Substring) -> Double? {
+        guard word.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }) else { return nil }
+        return Double(word).flatMap { $0 <= 100_000 ? $0 : nil }
     }
 
     private static func numbers(

@@ -55,16 +55,28 @@ final class Transfer {
             if error.code == .other, Transfer.breaks.contains(where: { error.message.contains($0) }) {
                 error.code = .network
             }
-            // A path that isn't there looks to libgit2 like a URL of a kind that it doesn't know.
-            if !url.contains("://"), error.message.hasSuffix("unsupported URL protocol") {
+            if isMissingPath(error, doing) {
                 error.code = .notFound
-                error.message = "\(doing): there is no repository"
+                error.message =
+                    "\(doing): there is no repository at this path; correct it, or make one there with git init --bare"
             }
             // Before it says anything of the failure, a server of git:// or SSH may just hang up.
             if error.code == .other, !serverText.isEmpty { error.message += ": \(printed)" }
             throw error
         }
         if let first = refusals.first { throw refusal(first.ref, first.reason, doing) }
+    }
+
+    /// Whether libgit2 says of a path that it is no repository. One that is not there looks to it, without a scheme, like a URL of
+    /// a kind that it doesn't know.
+    private func isMissingPath(_ error: GitError, _ doing: String) -> Bool {
+        guard url.contains("://") else {
+            return error.message.hasSuffix("unsupported URL protocol")
+                || error.message.hasPrefix("\(doing): could not find repository")
+        }
+        return error.message.hasPrefix("\(doing): could not find repository")
+            || error.message.hasPrefix("\(doing): failed to resolve path")
+                && [Errno.noSuchFileOrDirectory, .notDirectory].contains { error.message.hasSuffix("\($0)") }
     }
 
     /// Where libgit2 says that it did not follow the server to.

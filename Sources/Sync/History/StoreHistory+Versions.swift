@@ -47,8 +47,15 @@ extension StoreHistory {
     public func version(of place: FilePath, secret: FilePath, at point: HistoryPoint) throws(Failure)
         -> Version
     {
+        let commit: ObjectID
         do throws(GitError) {
-            let commit = try commit(at: point)
+            commit = try self.commit(at: point)
+        } catch {
+            // What was typed is wrong, and nothing in the store.
+            if case .named = point { throw Failure(message: error.message) }
+            throw failure(place, error.message)
+        }
+        do throws(GitError) {
             let info = try repository.commitInfo(commit)
             var version = Version(
                 commit: commit.hex, time: info.author.time, files: [], isFolder: false, others: [])
