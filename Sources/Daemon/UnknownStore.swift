@@ -1,8 +1,10 @@
+import Stores
+
 /// What is said of a store's name that means none.
 enum UnknownStore {
     /// - Parameter names: of those that there are.
     static func sentence(_ name: String, among names: [String]) -> String {
         let what = "there is no store \"\(name)\" in the mount"
-        return names.isEmpty ? what : "\(what); there are: \(names.joined(separator: ", "))"
+        return what + Spelling.suggestion(for: name, among: names)
     }
 }

@@ -40,8 +40,9 @@ struct Passdir: ParsableCommand {
         CrashSignals.useDefaults()
         ProcessProtection.forbidCoreDumps()
         do {
-            let arguments = try NestedCommand.resolved(
-                PassOptions.rewritten(withoutQuiet(CommandLine.arguments.dropFirst())))
+            let arguments = MisspelledOption.withNegativeValues(
+                try NestedCommand.resolved(
+                    PassOptions.rewritten(withoutQuiet(CommandLine.arguments.dropFirst()))))
             var command = try parseAsRoot(arguments)
             if PassWords.areOfPass(arguments) {
                 try FirstStep.check(arguments)

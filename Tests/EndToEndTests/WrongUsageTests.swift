@@ -146,6 +146,33 @@ import Testing
                 let line = result.errors.prefix { $0 != "\n" }
                 #expect(line == "passdir: \(sentence)", "\(words): \(result)")
             }
+            // A number below zero is the value of its option, which says what is wrong with it.
+            for (words, sentence) in [
+                (
+                    ["run", "--evn", "X=work/one", "--", "true"],
+                    "there is no option \"--evn\": did you mean --env?"
+                ),
+                (
+                    ["run", "--evn", "X=work/one", "true"],
+                    "there is no option \"--evn\": did you mean --env?"
+                ),
+                (["run", "true", "--dney"], "name the command behind '--'"),
+                (["show", "--line", "-1", "work/lst/one"], "lines are counted from 1"),
+                (["log", "-n", "-1"], "the number of commits must be greater than 0"),
+                (["generate", "work/x", "-5"], "there is no option \"-5\": passdir help generate lists all"),
+                (["log", "-j"], "there is no option \"-j\": passdir help log lists all"),
+            ] {
+                let result = try home.run(["passdir"] + words)
+                let line = result.errors.prefix { $0 != "\n" }
+                #expect(result.exitCode == 64 && line == "passdir: \(sentence)", "\(words): \(result)")
+            }
+            for words in [["keys", "wrok"], ["store", "show", "wrok"], ["sync", "wrok"]] {
+                let result = try home.run(["passdir"] + words)
+                #expect(
+                    result.exitCode == 1 && result.errors.hasSuffix("; did you mean work?\n")
+                        && result.errors.hasPrefix("passdir: there is no store \"wrok\""),
+                    "\(words): \(result)")
+            }
             for command in ["log", "list", "restore", "show"] {
                 let result = try home.run(["passdir", command, "wrok"])
                 #expect(result.exitCode == 1, "\(command): \(result)")

@@ -57,8 +57,7 @@ public struct TemplateRegistry {
 
     private static func missing(_ name: String, among names: [String]) -> DaemonError {
         DaemonError(
-            message: "there is no template \"\(name)\""
-                + (names.isEmpty ? "" : "; there are: \(names.joined(separator: ", "))"))
+            message: "there is no template \"\(name)\"" + Spelling.suggestion(for: name, among: names))
     }
 
     private func check(_ file: FilePath) throws(DaemonError) {

@@ -59,12 +59,11 @@ public struct Registry: Sendable {
         {
             return found
         }
-        let names = all.map(\.name).joined(separator: ", ")
         throw SettingsError(
             code: .noStore,
-            message: names.isEmpty
+            message: all.isEmpty
                 ? "there is no store yet: passdir store add adds one"
-                : "there is no store \"\(name)\"; there are: \(names)")
+                : "there is no store \"\(name)\"" + Spelling.suggestion(for: name, among: all.map(\.name)))
     }
 
     /// The store that is shown without any set-up; nil where one is configured, or there is none.

@@ -23,6 +23,15 @@ public enum Spelling {
     /// The word of several that was probably meant by one that is none of them; nil where none is near.
     public static func nearest(to word: String, among words: [String]) -> String? {
         let near = words.map { ($0, distance($0, word)) }.min { $0.1 < $1.1 }
-        return near.flatMap { $0.1 <= max(1, word.count / 3) ? $0.0 : nil }
+        // One letter for another leaves nothing of a name that has no more.
+        return near.flatMap { $0.1 <= max(1, word.count / 3) && $0.1 < word.count ? $0.0 : nil }
+    }
+
+    /// What follows a sentence that there is nothing of this name: what was probably meant, and what there is.
+    public static func suggestion(for word: String, among words: [String]) -> String {
+        guard !words.isEmpty else { return "" }
+        let meant = nearest(to: word, among: words).map { "; did you mean \($0)?" }
+        guard let meant else { return "; there are: \(words.joined(separator: ", "))" }
+        return words.count > 1 ? "\(meant) There are: \(words.joined(separator: ", "))" : meant
     }
 }
