@@ -9,6 +9,11 @@ public import SystemPackage
 
 /// One mounted process, and the set-up that it reads: what the command calls.
 public enum Daemon {
+    /// What whoever has no store can do, as the end of a sentence.
+    public static let waysToAStore =
+        "create one with pass init KEY, or with passdir store add NAME --path FOLDER --init --recipient KEY, or clone one "
+        + "with passdir store add NAME --url URL"
+
     /// Serves the mount until it is unmounted, then commits and pushes what waits.
     ///
     /// `ready` is called once, when the mount answers or when it cannot be made.

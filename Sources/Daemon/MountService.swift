@@ -59,8 +59,7 @@ final class MountService: Sendable {
         notification = ServiceNotification(environment: environment)
         guard !setup.definitions.isEmpty else {
             throw DaemonError(
-                message: "there is no store to mount: create one with pass init KEY, or add one with passdir "
-                    + "store add NAME --path FOLDER")
+                message: "there is no store to mount: \(Daemon.waysToAStore)")
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)

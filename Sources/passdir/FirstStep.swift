@@ -13,8 +13,6 @@ enum FirstStep {
             // What a killed command left is brought in order first: there may be one then.
             (try? StoreContext().registry.definitions().isEmpty) == true
         else { return }
-        throw CommandFailure(
-            "there is no store yet: create one with pass init KEY, or with passdir store add NAME --path FOLDER --init "
-                + "--recipient KEY, or clone one with passdir store add NAME --url URL")
+        throw CommandFailure("there is no store yet: \(Daemon.waysToAStore)")
     }
 }

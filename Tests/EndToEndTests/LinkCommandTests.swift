@@ -81,7 +81,7 @@ import Testing
                 (home.visible("work/x").string, "lies in the mount"),
                 (home.path("folder").string, "is a folder, which no link replaces"),
                 (home.path("open/x").string, "other users can change the folder"),
-                (home.path("none/x").string, "cannot be used"),
+                (home.path("none/x").string, "there is no folder \(home.path("none")) for the link"),
             ] {
                 let done = try home.run(["passdir", "link", "rc", path, "--replace"])
                 #expect(done.exitCode == 1 && done.errors.contains(said), "\(path): \(done)")

@@ -76,6 +76,49 @@ import Testing
         }
     }
 
+    /// What a newcomer does not know of is said on a terminal, and no program has to read it.
+    @Test func aNewcomerIsToldWhatBecameOfIt() throws {
+        try TestHome.guarded { home in
+            let mount = try home.passdir("mount")
+            #expect(
+                mount.exitCode == 1 && mount.errors.contains("passdir store add NAME --url URL")
+                    && mount.errors.contains("--init"), "\(mount)")
+            let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
+            try store.insert("team/db", "text\n")
+            try home.addStores([store])
+            let note = "work/team/db is a secret, and work/team/db/ is a folder beside it now"
+            let generated = try home.onTerminal(["passdir", "generate", "team/db/x"], [])
+            #expect(generated.exitCode == 0 && generated.output.contains(note), "\(generated)")
+            let again = try home.onTerminal(["passdir", "generate", "team/db/y"], [])
+            #expect(again.exitCode == 0 && !again.output.contains("beside it"), "\(again)")
+            try home.succeed(["passdir", "rm", "-rf", "team/db/"])
+            let copied = try home.onTerminal(["passdir", "cp", "team/db", "work/team/db/z"], [])
+            #expect(copied.output.contains(note), "\(copied)")
+            try home.succeed(["passdir", "rm", "-rf", "team/db/"])
+            let piped = try home.passdir("insert", "team/db/x", input: Array("text\n".utf8))
+            #expect(piped.exitCode == 0 && piped.output.isEmpty && piped.errors.isEmpty, "\(piped)")
+
+            try home.write("plain\n", to: "one.tpl")
+            let added = try home.onTerminal(["passdir", "template", "add", "one", "one.tpl"], [])
+            #expect(
+                added.exitCode == 0 && added.output.contains("has no reference to a secret yet"), "\(added)")
+            try home.succeed(["passdir", "link", "one", "link"])
+            let removed = try home.onTerminal(["passdir", "template", "remove", "one"], [])
+            #expect(removed.output.contains("/link leads nowhere now: passdir unlink "), "\(removed)")
+            for (place, sentence) in [
+                (
+                    "nodir/x",
+                    "there is no folder \(home.path("nodir")) for the link: make it first, or name another place"
+                ),
+                ("one.tpl/x", "\(home.path("one.tpl")) is no folder: name another place for the link"),
+            ] {
+                let result = try home.passdir("link", "team/db", place)
+                #expect(result.exitCode == 1 && result.errors == "passdir: \(sentence)\n", "\(result)")
+            }
+            try home.succeed(["passdir", "unlink", "link"])
+        }
+    }
+
     /// What a command is called elsewhere leads to it at each level, by one table.
     @Test func commandsBelowOthersHaveOtherNames() throws {
         try TestHome.guarded { home in

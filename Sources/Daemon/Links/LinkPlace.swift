@@ -1,4 +1,5 @@
 import Glibc
+import Stores
 import System
 import SystemPackage
 
@@ -16,9 +17,24 @@ struct LinkPlace {
         do throws(Errno) {
             folder = try typed.removingLastComponent().resolvingLinks()
         } catch {
-            throw DaemonError(message: "the folder of \(typed) cannot be used: \(error)")
+            let above = typed.removingLastComponent()
+            throw DaemonError(
+                message: error == .noSuchFileOrDirectory
+                    ? "there is no folder \(above) for the link: make it first, or name another place"
+                    : error == .notDirectory
+                        ? "\(above) is no folder: name another place for the link"
+                        : "the folder of \(typed) cannot be used: \(error)")
         }
         path = folder.appending(name)
+        if let facts = folder.facts(), facts.kind != .directory {
+            throw DaemonError(message: "\(folder) is no folder: name another place for the link")
+        }
+        guard name.byteCount <= 255 else {
+            throw DaemonError(
+                message:
+                    "the name \(VisibleText.cut("\(name)", atMost: 80)) is too long for a link: use a shorter one"
+            )
+        }
         let isInMount =
             folder.starts(with: mountPoint)
             || folder.facts().map(\.st_dev) == mountPoint.targetFacts()?.st_dev && Self.isMounted(mountPoint)

@@ -85,6 +85,22 @@ public struct SecretPlace: Sendable {
         )
     }
 
+    /// What is to be said of a new secret for which a folder is made beside a secret of the same name: pass has both, and who
+    /// makes it may not know of that. Nil where none is made.
+    public var noteOfNewFolder: String? {
+        guard kind == .nothing else { return nil }
+        var folder = file
+        while folder.removeLastComponent(), let name = folder.lastComponent {
+            if (try? store.root.status(of: folder)) != nil { return nil }
+            let secret = folder.removingLastComponent().appending(name.appendingSuffix())
+            guard Self.kind(of: secret, in: store.root) == nil else {
+                return
+                    "\(store.name)/\(folder) is a secret, and \(store.name)/\(folder)/ is a folder beside it now"
+            }
+        }
+        return nil
+    }
+
     /// A secret that was found in this folder.
     func secret(at file: FilePath) -> SecretPlace { SecretPlace(self, file, .secret) }
 

@@ -17,24 +17,31 @@ public struct TemplateRegistry {
     }
 
     /// Registers a template, or another one under the same name. Its secrets are not looked for.
+    /// - Returns: whether it has a reference to a secret.
     /// - Throws: one sentence where the name cannot be that of a file, or the file is no template.
-    public func add(_ name: String, file: FilePath, for kind: Escaping?) throws(DaemonError) {
+    public func add(_ name: String, file: FilePath, for kind: Escaping?) throws(DaemonError) -> Bool {
         guard RegisteredTemplate.fileName(name) != nil else {
             throw DaemonError(
                 message: "\(name.isEmpty ? "an empty word" : name) cannot be the name of a file")
         }
         let file = file.absolute
-        try check(file)
+        let hasReference = try check(file)
         let section = TemplateSection(
             name: name, template: file.string, kind: kind?.rawValue, file: configuration.file)
         try DaemonError.wrapping { try configuration.setTemplate(section) }
+        return hasReference
     }
 
-    /// Registers a template no longer; its file stays.
+    /// Registers a template no longer; its file stays, and so do links to the file with its values.
+    /// - Returns: those links.
     /// - Throws: one sentence where there is none of this name.
-    public func remove(_ name: String) throws(DaemonError) {
+    public func remove(_ name: String) throws(DaemonError) -> [FilePath] {
+        let file = try? rendered(name)
         let isRemoved = try DaemonError.wrapping { try configuration.removeTemplate(named: name) }
         guard isRemoved else { throw Self.missing(name, among: configuration.templateSections.map(\.name)) }
+        let links = (try? LinkPlacement(environment: environment).reports()) ?? []
+        return links.filter { $0.target == file?.string && [.works, .leadsNowhere].contains($0.state) }
+            .map { FilePath($0.path) }
     }
 
     /// All of them, with what became of each when it was opened last.
@@ -60,7 +67,7 @@ public struct TemplateRegistry {
             message: "there is no template \"\(name)\"" + Spelling.suggestion(for: name, among: names))
     }
 
-    private func check(_ file: FilePath) throws(DaemonError) {
+    private func check(_ file: FilePath) throws(DaemonError) -> Bool {
         let mount = MountedPlace(environment).mountPoint
         let bytes: SecretBytes
         do throws(Errno) {
@@ -77,7 +84,9 @@ public struct TemplateRegistry {
             throw DaemonError(message: "cannot read \(file): \(reason)")
         }
         do throws(ContentsError) {
-            try bytes.withUnsafeBytes { (bytes) throws(ContentsError) in _ = try Template(bytes) }
+            return try bytes.withUnsafeBytes { (bytes) throws(ContentsError) in
+                try !Template(bytes).references.isEmpty
+            }
         } catch {
             throw DaemonError(message: "\(file): \(error)")
         }

@@ -30,6 +30,7 @@ struct EditCommand: ParsableCommand {
             throw CommandFailure("\(place.name) is a folder: name a secret in it")
         }
         let known = try place.lookToSave(environment: environment)
+        let note = place.noteOfNewFolder
         let file = try MountedFile.path(of: place, environment: environment)
         defer { place.removeUnusedFolders() }
         // An editor would show an error, or a new file, which it may save over the secret.
@@ -54,5 +55,6 @@ struct EditCommand: ParsableCommand {
         guard end == .exited(0) else { throw ExitCode(end.status) }
         let now = try place.lookToSave(environment: environment)
         Output.success(now == known ? "nothing changed in \(place.name)" : "saved \(place.name)")
+        if now != known { Output.tell(note) }
     }
 }

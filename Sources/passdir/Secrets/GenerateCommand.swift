@@ -87,6 +87,7 @@ struct GenerateCommand: ParsableCommand {
         let place: SecretPlace
         let password: PasswordGenerator.Password
         let kept: String?
+        var note: String?
         if inPlace {
             place = try SecretSearch(environment: environment).existing(path, for: .writing)
             password = try wish.make(for: place.name, environment: environment)
@@ -105,6 +106,7 @@ struct GenerateCommand: ParsableCommand {
             place = try NewPlace.find(path, environment: environment)
             password = try wish.make(for: place.name, environment: environment)
             let known = try place.lookToSave(environment: environment)
+            note = place.noteOfNewFolder
             let loss =
                 try known == nil
                 ? .refused : Overwriting.require([place.name], unkept: place.unkept(), force: force)
@@ -119,6 +121,7 @@ struct GenerateCommand: ParsableCommand {
             try Output.print(secret: password.text, asCode: isCode)
         }
         Output.success("saved \(place.name), whose password has \(Int(password.bits)) bits of entropy")
+        Output.tell(note)
     }
 }
 

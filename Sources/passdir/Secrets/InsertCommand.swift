@@ -40,6 +40,7 @@ struct InsertCommand: ParsableCommand {
         let environment = CallerEnvironment.variables()
         let place = try NewPlace.find(path, environment: environment)
         let known = try place.lookToSave(environment: environment)
+        let note = place.noteOfNewFolder
         let loss =
             try known == nil
             ? .refused : Overwriting.require([place.name], unkept: place.unkept(), force: force)
@@ -52,10 +53,16 @@ struct InsertCommand: ParsableCommand {
             message: "Add given password for \(place.passName) to store.")
         Output.tell(kept: kept)
         Output.success("saved \(place.name)")
+        Output.tell(note)
     }
 }
 
 extension Output {
+    /// What is worth a line to who sits there, where there is something.
+    static func tell(_ note: String?) {
+        if let note { success(note) }
+    }
+
     /// Another version of what was saved, which is to be known to programs, too.
     static func tell(kept: String?) {
         if let kept { StandardError.print("passdir: the version saved in the meantime is kept as \(kept)") }

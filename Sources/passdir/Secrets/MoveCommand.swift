@@ -23,11 +23,13 @@ struct MovedPlaces: ParsableArguments {
         let to = try search.place(target, beside: from)
         let move = try SecretMove(from, to: to, isCopy: isCopy, environment: environment)
         let loss = try Overwriting.require(move.replaced, unkept: move.unkept(), force: force)
+        let note = move.target.noteOfNewFolder
         let notes = try LockedStore.during(
             reading: move.readsSecrets() ? [from.store.name] : [], environment: environment
         ) { try move.perform(losing: loss, cancellation: $0) }
         for note in notes { StandardError.print("passdir: \(note)") }
         Output.success("\(isCopy ? "copied" : "renamed") \(from.name) to \(move.target.name)")
+        Output.tell(note)
     }
 }
 

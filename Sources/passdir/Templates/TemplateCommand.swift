@@ -66,9 +66,12 @@ struct TemplateAddCommand: ParsableCommand {
 
     func run() throws {
         let context = try StoreContext()
-        try context.templates.add(name, file: FilePath(file), for: kind)
+        let hasReference = try context.templates.add(name, file: FilePath(file), for: kind)
         context.daemon.reload()
         Output.success("\(name): \(FilePath(file).absolute)")
+        if !hasReference {
+            Output.success("it has no reference to a secret yet, such as passdir://STORE/PATH#first")
+        }
     }
 }
 
@@ -114,9 +117,14 @@ struct TemplateRemoveCommand: ParsableCommand {
 
     func run() throws {
         let context = try StoreContext()
-        try context.templates.remove(name)
+        let links = try context.templates.remove(name)
         context.daemon.reload()
         Output.success("\(name) is no longer a template")
+        for link in links {
+            Output.success(
+                "the link \(link) leads nowhere now: passdir unlink \(ShellWord.quoted(link.string)) removes it"
+            )
+        }
     }
 }
 
