@@ -213,6 +213,10 @@ final class MountService: Sendable {
         }
         notification.ready()
         let end = session.run()
+        if session.wasEndedOutside {
+            log.warning(
+                "the mount at \(session.mountPoint) was ended from outside: passdir mount mounts it again")
+        }
         notification.stopping()
         isStopping.withLock { $0 = true }
         finish(since: end)

@@ -24,6 +24,7 @@ public final class Session: Sendable {
     private let life: Mutex<Life>
     /// While it is served.
     private let receivers = Mutex<Receivers?>(nil)
+    private let isEndedByUs = Atomic<Bool>(false)
     /// The device number, by which our mount is told from any other at the same place.
     private let device: String?
 
@@ -138,9 +139,19 @@ public final class Session: Sendable {
         guard try isOurs() else {
             throw MountError(.notMounted, "\(mountPoint) is no longer mounted by this process.")
         }
-        try Fusermount.unmount(mountPoint, lazily: lazily)
+        // Before: `run` may return at once.
+        let before = isEndedByUs.exchange(true, ordering: .acquiringAndReleasing)
+        do throws(MountError) {
+            try Fusermount.unmount(mountPoint, lazily: lazily)
+        } catch {
+            isEndedByUs.store(before, ordering: .releasing)
+            throw error
+        }
         if !lazily, !notifier.isConnectionOver { receivers.withLock { $0 }?.stop() }
     }
+
+    /// Whether the mount was ended otherwise than by `unmount`; known when `run` has returned.
+    public var wasEndedOutside: Bool { !isEndedByUs.load(ordering: .acquiring) }
 
     /// Whether the mount is in sight: false once it was unmounted, though programs may go on with what they have open in it.
     public var isMounted: Bool { (try? isOurs()) ?? true }

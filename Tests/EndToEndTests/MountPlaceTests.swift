@@ -34,6 +34,23 @@ import Testing
         }
     }
 
+    /// The log says who ended a mount where it was not passdir.
+    @Test func aMountThatIsEndedFromOutsideIsLogged() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("work", recipients: [key], git: false)])
+            let sentence =
+                "the mount at \(home.mountPoint) was ended from outside: passdir mount mounts it again"
+            _ = try home.mount()
+            try home.unmount()
+            #expect(try !home.text(of: "state/passdir/log").contains("from outside"))
+            _ = try home.mount()
+            try home.succeed(["fusermount3", "-uz", home.mountPoint.string])
+            try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
+            #expect(try home.text(of: "state/passdir/log").contains(sentence))
+        }
+    }
+
     /// Holds:
     /// - Where XDG_RUNTIME_DIR is another one than where the stores were mounted, or none, commands say that they are mounted, and
     ///   what to set; so does `mount`, which mounts them nowhere else.
