@@ -44,7 +44,7 @@ struct KeysListCommand: ParsableCommand {
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
         var (keys, complaints) =
-            try store.map { (try sharing.keys(ofStore: $0), []) } ?? sharing.keysOfAllStores()
+            try store.map(sharing.keysOfUsableLists) ?? sharing.keysOfAllStores()
         if all, complaints.isEmpty { keys += try sharing.unnamedKeys(ofStore: store) }
         if json { Output.print(json: keys) } else { Output.print(lines: Self.lines(keys, store)) }
         for complaint in complaints.dropLast() { StandardError.print("passdir: \(complaint)") }

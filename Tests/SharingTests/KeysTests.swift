@@ -70,6 +70,24 @@ import Testing
         }
     }
 
+    @Test func aListThatIsTooLongHidesNoOther() throws {
+        try Fixture.with { fixture in
+            let home = fixture.home
+            try home.addStores([try home.makeStore("work", recipients: [fixture.ann])])
+            try home.succeed(["mkdir", "work/sub"])
+            try home.write(String(repeating: "x\n", count: 1100), to: "work/sub/.gpg-id")
+            for words in [["keys", "work"], ["keys", "list", "work"], ["keys"]] {
+                let told = try home.run(["passdir"] + words)
+                #expect(
+                    told.exitCode == 1 && told.output.contains(fixture.ann.fingerprint), "\(words): \(told)")
+                #expect(
+                    told.errors
+                        == "passdir: sub/.gpg-id of the store \"work\" has 1100 recipients, more than 1024: a secret "
+                        + "cannot be encrypted to that many\n", "\(words): \(told)")
+            }
+        }
+    }
+
     @Test func whoseKeyIsNotHereIsSaidWhereKeysAreExported() throws {
         try Fixture.with { fixture in
             let home = fixture.home

@@ -81,10 +81,21 @@ extension Sharing {
     public static let expiringWithin: Int64 = 30 * 86_400
 
     /// The keys that the recipients of a store name.
+    /// - Throws: also where a list cannot be used.
     public func keys(ofStore name: String) throws(DaemonError) -> [KeyReport] {
+        let (keys, complaints) = try keysOfUsableLists(ofStore: name)
+        if let first = complaints.first { throw DaemonError(message: first) }
+        return keys
+    }
+
+    /// As above, with a sentence for each list that cannot be used.
+    public func keysOfUsableLists(
+        ofStore name: String
+    ) throws(DaemonError) -> (keys: [KeyReport], complaints: [String]) {
         var reports = KeyReports()
-        try addKeys(ofStore: name, to: &reports)
-        return reports.all
+        var complaints: [String] = []
+        try addKeys(ofStore: name, to: &reports, &complaints)
+        return (reports.all, complaints)
     }
 
     /// The keys that the recipients of all stores name, and of the stores of which not all can be told, why, as a sentence.
@@ -92,7 +103,7 @@ extension Sharing {
         var reports = KeyReports()
         var complaints: [String] = []
         for name in usableNames {
-            do throws(DaemonError) { try addKeys(ofStore: name, to: &reports) } catch {
+            do throws(DaemonError) { try addKeys(ofStore: name, to: &reports, &complaints) } catch {
                 // A gpg-agent that does not answer is the same for all.
                 if !complaints.contains(error.message) { complaints.append(error.message) }
             }
@@ -100,15 +111,20 @@ extension Sharing {
         return (reports.all, complaints)
     }
 
-    private func addKeys(ofStore name: String, to reports: inout KeyReports) throws(DaemonError) {
+    /// - Parameter complaints: gets a sentence for each list that cannot be used.
+    private func addKeys(
+        ofStore name: String, to reports: inout KeyReports, _ complaints: inout [String]
+    ) throws(DaemonError) {
         let store = try store(named: name, for: .reading)
-        var found = reports
-        defer { reports = found }
+        var (found, unusable) = (reports, complaints)
+        defer { (reports, complaints) = (found, unusable) }
         try DaemonError.wrapping {
             for file in try store.recipientFiles(below: FilePath()) {
                 let folder = file.removingLastComponent()
                 let title = folder.isEmpty ? name : "\(name)/\(folder)"
-                for report in try self.keys(named: file, store) { found.add(report, namedIn: title) }
+                for report in try self.usableKeys(named: file, store, &unusable) {
+                    found.add(report, namedIn: title)
+                }
             }
         }
     }
@@ -120,6 +136,19 @@ extension Sharing {
             !DiskLook.at(store.path).answers
                 || StorePlace.objection(toLinked: store.path, environment: environment) == nil
         }.map(\.name)
+    }
+
+    /// None of a list that cannot be used, which says nothing of the others.
+    private func usableKeys(
+        named file: FilePath, _ store: Store, _ complaints: inout [String]
+    ) throws(StoreError) -> [KeyReport] {
+        do throws(StoreError) {
+            return try keys(named: file, store)
+        } catch {
+            guard error.code == .badRecipientFile else { throw error }
+            complaints.append(error.message)
+            return []
+        }
     }
 
     private func keys(named file: FilePath, _ store: Store) throws(StoreError) -> [KeyReport] {
