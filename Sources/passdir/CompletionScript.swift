@@ -1,20 +1,27 @@
 import ArgumentParser
 
 /// The scripts by which shells complete our words, as the parser makes them, and what it does not know of them: a name that ends
-/// with a slash is a folder, behind which typing goes on, the command may be called by an alias, and commands have other names.
+/// with a slash is a folder, behind which typing goes on, the command may be called by an alias, commands have other names, and all take --quiet.
 enum CompletionScript {
     /// A script of the parser's, with that; any other text as it is.
     static func finished(_ text: String) -> String {
         let ofBash = "complete -o filenames -F _passdir passdir"
         if text.hasPrefix("#!/bin/bash"), text.contains(ofBash) {
             return text.replacing(ofBash, with: forBash)
+                .replacing(" -h --help)", with: " -q --quiet -h --help)")
                 .replacing("\n_passdir() {\n", with: "\n_passdir() {\n" + otherNamesForBash)
         }
         if text.hasPrefix("#compdef passdir") {
             return text.replacing(ofZsh, with: forZsh).replacing(choiceOfZsh, with: otherNamesForZsh)
+                .replacing(
+                    "'(-h --help)'{",
+                    with: "'(-q --quiet)'{-q,--quiet}'[Do not say what was done.]' '(-h --help)'{")
         }
         if text.contains(tokensOfFish) {
-            return text.replacing(tokensOfFish, with: tokensForFish) + "\n" + namesBehindOTPForFish
+            return text.replacing(tokensOfFish, with: tokensForFish)
+                .replacing(" 'h/help'", with: " 'q/quiet' 'h/help'")
+                + "\n" + namesBehindOTPForFish
+                + "\ncomplete -c 'passdir' -s 'q' -l 'quiet' -d 'Do not say what was done.'"
         }
         return text
     }

@@ -36,6 +36,12 @@ import Testing
             try home.addStores([one, two])
             #expect(try completions(home, ["passdir", "show", "o"]) == ["one/"])
             #expect(try completions(home, ["passdir", "sync", "o"]) == ["one"])
+            #expect(try completions(home, ["passdir", "sync", "--q"]) == ["--quiet"])
+            #expect(try completions(home, ["passdir", "store", "list", "--h"]) == ["--help"])
+            for (shell, option) in [("zsh", "'(-q --quiet)'{-q,--quiet}"), ("fish", "-s 'q' -l 'quiet'")] {
+                let script = try home.passdir("--generate-completion-script", shell).output
+                #expect(script.contains(option), "\(shell)")
+            }
             #expect(try completions(home, ["passdir", "log", "one/ma"]) == ["one/mail/"])
             #expect(try completions(home, ["passdir", "restore", "one/mail/i"]) == ["one/mail/imap"])
             #expect(try completions(home, ["passdir", "recipients", "show", "one/ma"]) == ["one/mail/"])
