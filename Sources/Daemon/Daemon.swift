@@ -14,6 +14,13 @@ public enum Daemon {
         "create one with pass init KEY, or with passdir store add NAME --path FOLDER --init --recipient KEY, or clone one "
         + "with passdir store add NAME --url URL"
 
+    /// What is said where there is no store, as the beginning of a sentence.
+    /// - Parameter what: what is missing: "no store to mount".
+    public static func lack(of what: String, environment: [String: String]) -> String {
+        guard let named = environment["PASSWORD_STORE_DIR"], !named.isEmpty else { return "there is \(what)" }
+        return "there is \(what) at \(named), which PASSWORD_STORE_DIR names"
+    }
+
     /// Serves the mount until it is unmounted, then commits and pushes what waits.
     ///
     /// `ready` is called once, when the mount answers or when it cannot be made.

@@ -59,7 +59,8 @@ final class MountService: Sendable {
         notification = ServiceNotification(environment: environment)
         guard !setup.definitions.isEmpty else {
             throw DaemonError(
-                message: "there is no store to mount: \(Daemon.waysToAStore)")
+                message: Daemon.lack(of: "no store to mount", environment: environment)
+                    + ": \(Daemon.waysToAStore)")
         }
         try Self.refuseSecondDaemon(environment)
         learned = Self.openLearnedState(environment, log)

@@ -117,6 +117,9 @@ final class ServedStore: Sendable {
     private static let lookNote =
         "still looking for uncommitted changes, so this list may be incomplete."
 
+    private static let listsNote =
+        "still looking at its lists of recipients, so readers whom you have not approved may be missing here."
+
     /// Begins to make a report, on a thread of its own: it looks at the disk, and so may `failedOpens`. Whoever calls
     /// what this returns waits for the report; where the disk does not answer, it says how things were before.
     func beginReport(
@@ -130,7 +133,8 @@ final class ServedStore: Sendable {
             } else {
                 report = unseen(unsaved)
             }
-            noteSaving(&report, hasList: look.last.flatMap(\.self)?.hasList)
+            let last = look.last.flatMap(\.self)
+            noteSaving(&report, hasList: last?.lists.isOld == true ? nil : last?.hasList)
             report.reencryption = runningChanges.progress
             report.unsaved = unsaved.map(UnsavedReport.init)
             report.beingWritten = beingWritten
@@ -213,7 +217,8 @@ final class ServedStore: Sendable {
             lastPush: status.lastPush.map(Timestamp.init(seconds:)),
             lastFetch: status.lastFetch.map(Timestamp.init(seconds:)), activity: status.activity,
             conflicts: finding.conflicts, lastError: errors.first, otherErrors: Array(errors.dropFirst()),
-            notes: status.notes + (status.isLooking ? [Self.lookNote] : []), lost: finding.lost,
+            notes: status.notes + (status.isLooking ? [Self.lookNote] : [])
+                + (finding.lists.isOld ? [Self.listsNote] : []), lost: finding.lost,
             savingObjection: finding.lists.objection, recipientChanges: finding.lists.changes)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Mount
 import Settings
 public import Stores
 import System
@@ -30,6 +31,13 @@ public struct TypedPlace: Sendable {
         if let mount, below.removePrefix(mount), let found = Self(below, among: definitions) {
             self = found
             return
+        }
+        if mount != nil, below != absolute, below.components.first?.string == StoreFilesystem.controlDirectory
+        {
+            throw DaemonError(
+                message:
+                    "\(text) is a value that passdir shows as a file, for cat and other programs: name the secret itself, "
+                    + "STORE/PATH")
         }
         for definition in definitions {
             var below = absolute

@@ -6,6 +6,9 @@ public import System
 public import SystemPackage
 
 extension StoreFilesystem {
+    /// What the control directory is called in the mount point.
+    public static var controlDirectory: String { ControlDirectory.name.string }
+
     /// Shows a store under its name, behind the others. Changes that are durable on disk go to `sink`, a `.gpg-id` that is
     /// saved goes to `changeRecipients`. May be called while mounted.
     public func add(

@@ -14,6 +14,9 @@ public enum EncryptionWay: Sendable, Hashable {
 public struct OpenPGPEngine: Engine, PassphraseAgent {
     /// The directory with the keyring.
     public let home: FilePath
+
+    /// The directory with the keyring where none is named: GNUPGHOME, else `~/.gnupg`.
+    public static var defaultHome: FilePath { GnuPG.defaultHome }
     private let parts: EngineParts
 
     /// Starts nothing: gpg is looked for when it is first needed, as gpgme starts five programs for that.

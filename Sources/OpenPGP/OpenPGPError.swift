@@ -80,3 +80,13 @@ extension OpenPGPError.Code {
         }
     }
 }
+
+extension OpenPGPError {
+    /// Why a key is not removed whose secret part is here.
+    public static func secretPart(of key: Key) -> OpenPGPError {
+        OpenPGPError(
+            .other,
+            "\(key.title) has a secret part here: gpg --delete-secret-and-public-key \(key.fingerprint) removes both"
+        )
+    }
+}

@@ -115,7 +115,7 @@ public struct EncryptedFileCredentialStore: CredentialStore {
         if let ownKey { return try engine.resolve(ownKey).first }
         let now = Int64(time(nil))
         let own = try engine.keys(matching: [], secretOnly: true)
-        return own.first { $0.hasSecret && $0.encryptionState(at: now) == .usable }
-            .map { Recipient(key: $0, named: $0.fingerprint.description) }
+        return own.map { Recipient(key: $0, named: $0.fingerprint.description) }
+            .first { $0.isOwn && $0.encryptionState(at: now) == .usable }
     }
 }

@@ -13,6 +13,7 @@ enum FirstStep {
             // What a killed command left is brought in order first: there may be one then.
             (try? StoreContext().registry.definitions().isEmpty) == true
         else { return }
-        throw CommandFailure("there is no store yet: \(Daemon.waysToAStore)")
+        throw CommandFailure(
+            Daemon.lack(of: "no store yet", environment: environment) + ": \(Daemon.waysToAStore)")
     }
 }

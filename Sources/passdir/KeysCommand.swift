@@ -252,6 +252,7 @@ struct KeysRemoveCommand: ParsableCommand {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
         let key = try sharing.key(self.key, ofStore: store)
         guard let fingerprint = key.fingerprint else { throw CommandFailure("there is no key \(self.key)") }
+        try sharing.checkRemovable(fingerprint, ofStore: store)
         Output.print("\(fingerprint)  \(key.userIDs.joined(separator: ", "))")
         if try Confirmation.mustAsk(unless: yes, "--yes removes it without asking") {
             try Confirmation.require("Remove it from the keyring?")

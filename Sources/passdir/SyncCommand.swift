@@ -51,6 +51,7 @@ struct SyncCommand: ParsableCommand {
 
     func run() throws {
         let environment = CallerEnvironment.variables()
+        if stores.isEmpty, !json { try FirstStep.check([]) }
         let stores = try WholeStores.names(stores, "sync", environment: environment)
         let choice: HistoryChoice? = theirs ? .theirs : ours ? .ours : nil
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))

@@ -32,7 +32,8 @@ struct UnmountCommand: ParsableCommand {
         do {
             if let mountpoint {
                 let mounted = try client.status().mount.path
-                guard FilePath(mounted) == FilePath(mountpoint).absolute else {
+                let named = FilePath(mountpoint).absolute
+                guard [named, (try? named.resolvingLinks()) ?? named].contains(FilePath(mounted)) else {
                     throw ControlError(.failed, "\(mountpoint) is not the mount point; \(mounted) is")
                 }
             }

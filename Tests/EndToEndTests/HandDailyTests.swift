@@ -265,10 +265,17 @@ import Testing
         try TestHome.guarded { home in
             for words in [
                 ["ls"], ["show", "x"], ["insert", "x"], ["find", "x"], ["grep", "x"], ["log"], ["edit", "x"],
+                ["sync"],
             ] {
                 let done = try home.run(["passdir"] + words)
                 #expect(done.exitCode == 1 && done.output.isEmpty, "\(words): \(done)")
                 #expect(done.errors.hasPrefix("passdir: there is no store yet: "), "\(words): \(done)")
+                let named = try home.run(
+                    ["passdir"] + words, extra: ["PASSWORD_STORE_DIR": "/nowhere/at/all"])
+                #expect(
+                    named.exitCode == 1
+                        && named.errors.contains("/nowhere/at/all, which PASSWORD_STORE_DIR names"),
+                    "\(words): \(named)")
             }
             #expect(try home.passdir("list", "--json").output == "[]\n")
         }

@@ -34,6 +34,24 @@ import Testing
         }
     }
 
+    @Test func theMountIsKnownByALinkToIt() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("work", recipients: [key], git: false)])
+            _ = try home.mount()
+            for command in ["show", "log"] {
+                let told = try home.run(["passdir", command, "\(home.mountPoint)/.passdir/first/work/x"])
+                #expect(
+                    told.exitCode != 0 && told.errors.contains("is a value that passdir shows"), "\(told)")
+            }
+            try home.succeed(["ln", "-s", home.mountPoint.string, "link"])
+            try home.succeed(["ln", "-s", home.path("work").string, "other"])
+            #expect(try home.run(["passdir", "unmount", home.path("other").string]).exitCode != 0)
+            try home.succeed(["passdir", "unmount", home.path("link").string])
+            try home.waitUntil("the daemon has ended") { home.daemons().isEmpty }
+        }
+    }
+
     /// The log says who ended a mount where it was not passdir.
     @Test func aMountThatIsEndedFromOutsideIsLogged() throws {
         try TestHome.guarded { home in

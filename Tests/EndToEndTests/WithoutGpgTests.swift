@@ -55,6 +55,33 @@ import Testing
         }
     }
 
+    /// What is not waited for any longer is not called ready.
+    @Test(.slow, .enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
+    func aLookThatIsNotWaitedForIsTold() throws {
+        try TestHome.with { home in
+            let own = try home.makeKey("a@example.org")
+            try home.addStores([try home.makeStore("work", recipients: [own])])
+            try home.succeed(["passdir", "recipients", "show", "work"])
+            try home.succeed(["cp", "/usr/bin/gpg", "gpg-itself"])
+            let itself = home.path("gpg-itself").string
+            try home.write(
+                "#!/bin/sh\ncase \"$*\" in *--list-keys*|*--list-secret-keys*) sleep 8 ;; esac\nexec \(itself) \"$@\"\n",
+                to: "gpg-slow")
+            try home.succeed(["chmod", "+x", "gpg-slow"])
+            for (words, sign) in [
+                ("status", "still looking at its lists"), ("status --json", "\"canSave\":null"),
+            ] {
+                let replace = "mount --bind gpg-slow /usr/bin/gpg; exec passdir \(words)"
+                let told = try home.run(["unshare", "-m", "--propagation", "private", "sh", "-ec", replace])
+                let output = told.output.replacing("\"canSave\" : null", with: "\"canSave\":null")
+                #expect(output.contains(sign), "\(told)")
+                try home.waitUntil("the slow gpg has ended") {
+                    try home.run(["pgrep", "-f", itself]).exitCode == 1
+                }
+            }
+        }
+    }
+
     /// Lists that others push may hold any number of names that nobody bears: not each of them starts a gpg.
     @Test(.enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
     func unknownNamesStartFewPrograms() throws {

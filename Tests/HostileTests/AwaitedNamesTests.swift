@@ -116,4 +116,24 @@ import Testing
             #expect(try shared.succeed(["recipients", "confirm", "work"]).contains("nothing to confirm"))
         }
     }
+
+    /// Where her own key was found the home was the right one: who is missing there is asked about wherever the key comes.
+    @Test func aKeyThatComesInAnotherHomeIsAskedAboutWhereTheFirstWasRight() throws {
+        try Self.with { shared in
+            let home = shared.home
+            let theirs = try Self.exported(shared.bob, shared)
+            let own = try home.succeed(["gpg", "--batch", "--export-secret-keys", shared.ann.fingerprint])
+            try home.succeed(["gpg", "--batch", "--yes", "--delete-keys", shared.bob.fingerprint])
+            _ = try shared.run(["status"])
+            try home.succeed(["mkdir", "-m", "700", "elsewhere"])
+            let new = ["GNUPGHOME": home.path("elsewhere").string]
+            defer { _ = try? home.run(["gpgconf", "--kill", "all"], extra: new) }
+            for key in [own, theirs] {
+                try home.succeed(["gpg", "--batch", "--quiet", "--import"], input: key, extra: new)
+            }
+            let saved = try home.run(
+                ["passdir", "insert", "work/new"], input: Array("new\n".utf8), extra: new)
+            #expect(saved.exitCode != 0 && saved.errors.contains("bob@example.org"), "\(saved)")
+        }
+    }
 }

@@ -116,14 +116,15 @@ import Testing
 
     @Test func missingAndAmbiguousNamesSaySo() throws {
         for line in [
-            "nobody@example.org", "nn@example.org", "deadbeefdeadbeef", "Nobody at all", "", "--version",
-            "-r",
+            "nobody@example.org", "deadbeefdeadbeef", "Nobody at all", "", "--version", "-r",
         ] {
             let error = #expect(throws: OpenPGPError.self) { try engine.resolve(line) }
             #expect(error?.code == .missingKey, "\(line)")
             #expect(error?.subject == line)
             #expect(error?.message == "there is no key for \(line) in the keyring")
         }
+        let part = #expect(throws: OpenPGPError.self) { try engine.resolve("nn@example.org") }
+        #expect(part?.code == .missingKey && part?.message.contains("gpg finds Joann") == true)
         let error = #expect(throws: OpenPGPError.self) { try engine.resolve("example.org") }
         #expect(error?.code == .ambiguousKey)
     }

@@ -51,8 +51,11 @@ import Testing
             }
             let named = try remove(fixture.bob.address, "--yes")
             #expect(named.exitCode == 1 && named.errors.contains("is named in work, so it was not removed"))
-            let mine = try remove(own.fingerprint, "--yes")
-            #expect(mine.exitCode == 1 && mine.errors.contains("is yours"), "\(mine.errors)")
+            for words in [[own.fingerprint, "--yes"], [own.fingerprint]] {
+                let mine = try home.run(["passdir", "keys", "remove"] + words)
+                #expect(
+                    mine.exitCode == 1 && mine.errors.contains("has a secret part here"), "\(mine.errors)")
+            }
             let unasked = try remove(carol.fingerprint)
             #expect(unasked.exitCode == 1 && unasked.errors.contains("--yes"), "\(unasked.errors)")
             let list = ["gpg", "--list-keys", carol.fingerprint]

@@ -5,6 +5,23 @@ import Testing
 
 /// Names that mean no key: why, where the keyring or what was typed is at fault.
 @Suite struct MissingKeysTests {
+    /// Nobody else renews it, and without it nobody would be left.
+    @Test func anExpiredKeyOfOnesOwnIsRenewed() throws {
+        try TestHome.with { home in
+            let own = try home.makeExpiredKey("own@example.org")
+            try home.succeed(["mkdir", "work"])
+            try home.write("\(own.fingerprint)\n", to: "work/.gpg-id")
+            let added = try home.run(["passdir", "store", "add", "work", "--path", home.path("work").string])
+            let renewal = "gpg --quick-set-expire \(own.fingerprint) 1y"
+            #expect(added.exitCode == 0 && added.errors.contains(renewal), "\(added)")
+            let saved = try home.run(["passdir", "insert", "work/x"], input: Array("x\n".utf8))
+            #expect(saved.exitCode != 0 && saved.errors.contains(renewal), "\(saved)")
+            #expect(!saved.errors.contains("recipients remove"), "\(saved)")
+            try home.succeed(["sh", "-c", renewal])
+            try home.succeed(["passdir", "insert", "work/x"], input: Array("x\n".utf8))
+        }
+    }
+
     @Test func aHomeWithoutKeysIsNamed() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])

@@ -21,6 +21,8 @@ final class RecipientWatch: Sendable {
         var changes: [RecipientChangeReport] = []
         /// Why nothing can be encrypted by one of them, as a sentence; nil where it can by all.
         var objection: String?
+        /// Whether the look goes on, so that this is what an earlier one found, or nothing.
+        var isOld = false
     }
 
     /// - Parameter patience: for how many seconds a look is waited for; long where there is no next time.
@@ -36,7 +38,11 @@ final class RecipientWatch: Sendable {
 
     /// What is known, after at most as long as the patience lasts.
     var finding: Finding {
-        look.finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) ?? look.last ?? Finding()
+        if let new = look.finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) { return new }
+        var finding = look.last ?? Finding()
+        // A look that takes a moment is nothing to be told of.
+        finding.isOld = (look.runningTime ?? .zero) > .seconds(2)
+        return finding
     }
 
     @discardableResult

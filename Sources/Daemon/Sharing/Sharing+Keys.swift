@@ -190,7 +190,7 @@ extension Sharing {
         if trust == .gpg, !key.isTrusted, state == .usable || state == .expiring { state = .untrusted }
         return KeyReport(
             fingerprint: key.fingerprint.description, id: String(key.fingerprint.description.suffix(16)),
-            userIDs: key.userIDs.filter { !$0.isRevoked }.map(\.text), isOwn: key.hasSecret,
+            userIDs: key.userIDs.filter { !$0.isRevoked }.map(\.text), isOwn: recipient.isOwn,
             canEncrypt: subkey != nil, trust: "\(key.userIDs.map(\.validity).max() ?? .unknown)",
             state: state,
             expires: expires.map(Timestamp.init(seconds:)), folders: [],

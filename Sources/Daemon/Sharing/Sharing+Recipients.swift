@@ -31,7 +31,7 @@ extension Sharing {
             return try store.engine.resolve(line).map { recipient in
                 RecipientReport(
                     line: line, fingerprint: recipient.key.fingerprint.description,
-                    userID: recipient.key.userIDs.first?.text, isOwn: recipient.key.hasSecret,
+                    userID: recipient.key.userIDs.first?.text, isOwn: recipient.isOwn,
                     problem: recipient.objection(at: now, trust: store.options.trust)?.message)
             }
         } catch  where error.code == .timedOut {

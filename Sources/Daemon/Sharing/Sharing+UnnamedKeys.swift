@@ -19,6 +19,16 @@ extension Sharing {
 
     /// Takes a public key that no list of a store names out of the keyring.
     public func removeKey(_ fingerprint: String, ofStore name: String?) throws(DaemonError) {
+        try checkRemovable(fingerprint, ofStore: name)
+        let engine = try engine(ofStore: name)
+        try DaemonError.wrapping {
+            guard let fingerprint = Fingerprint(fingerprint) else { return }
+            try engine.removeKey(fingerprint)
+        }
+    }
+
+    /// Refuses a key that a store names, or whose secret part is here.
+    public func checkRemovable(_ fingerprint: String, ofStore name: String?) throws(DaemonError) {
         if let folders = try namedKeys()[fingerprint] {
             throw DaemonError(
                 message:
@@ -27,8 +37,8 @@ extension Sharing {
         }
         let engine = try engine(ofStore: name)
         try DaemonError.wrapping {
-            guard let fingerprint = Fingerprint(fingerprint) else { return }
-            try engine.removeKey(fingerprint)
+            guard let key = try engine.keys(matching: [fingerprint], secretOnly: true).first else { return }
+            throw OpenPGPError.secretPart(of: key)
         }
     }
 

@@ -67,10 +67,7 @@ extension GnuPG {
             )
         }
         guard !key.hasSecret else {
-            throw OpenPGPError(
-                .other,
-                "\(key.title) is yours: gpg --delete-secret-and-public-key \(fingerprint) also removes its secret part"
-            )
+            throw OpenPGPError.secretPart(of: key)
         }
         let home = homeOption.map { ["--homedir", $0] } ?? []
         let words = [program.path] + home + ["--batch", "--yes", "--delete-keys", fingerprint.description]

@@ -83,6 +83,27 @@ public struct Key: Sendable, Hashable {
     /// The primary key, then the subkeys in the order of the keyring.
     public let subkeys: [Subkey]
 
+    /// Whether all that is encrypted to the key can be read here: gpg-agent has the secret part of each subkey that it may be
+    /// encrypted to. One of them, which is what `gpg --list-secret-keys` goes by, says nothing: a subkey for encryption signs
+    /// nothing, so that anybody can add that of somebody else to a key of his own.
+    /// - Parameter subkey: the only one that is encrypted to; nil for whichever gpg takes.
+    /// - Parameter now: in seconds since 1970.
+    func isOwn(_ subkey: Fingerprint?, at now: Int64) -> Bool {
+        let meant = subkeys.filter {
+            $0.canEncrypt && !$0.isRevoked && !$0.isInvalid && (subkey == nil || $0.fingerprint == subkey)
+        }
+        // One that is yet to come counts, as gpg will take it then.
+        let lasting = meant.filter { !$0.hasExpired(at: now) }
+        let counted = lasting.isEmpty ? meant : lasting
+        return !counted.isEmpty && counted.allSatisfy(\.hasSecret)
+    }
+
+    /// Whether it is surely the user's: what certifies its subkeys is here, too, or the user trusts it as the own one. Nobody else
+    /// can give it another subkey.
+    var isGovernedHere: Bool {
+        subkeys.first?.hasSecret == true || userIDs.contains { $0.validity == .ultimate }
+    }
+
     /// `Ann <ann@example.org> (FINGERPRINT)`, for sentences.
     public var title: String {
         guard let text = userIDs.first(where: { !$0.isRevoked })?.text ?? userIDs.first?.text, !text.isEmpty

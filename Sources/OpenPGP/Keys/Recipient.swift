@@ -25,6 +25,12 @@ public struct Recipient: Sendable, Hashable {
         return key.encryptionState(ofSubkey: subkey, at: now)
     }
 
+    /// Whether all that is encrypted to it can be read here: it is one of the user's own.
+    public var isOwn: Bool { key.isOwn(subkey, at: Int64(time(nil))) }
+
+    /// Whether it is own, and nobody else can add a reader to it later.
+    public var isSurelyOwn: Bool { isOwn && key.isGovernedHere }
+
     /// How gpg is told: the primary key's fingerprint, or the subkey's followed by `!`.
     var specification: String { subkey.map { "\($0)!" } ?? key.fingerprint.description }
 

@@ -172,6 +172,7 @@ public struct StoreAdministration: Sendable {
         else { return nil }
         let now = Int64(time(nil))
         var objection: String?
+        var renewal: String?
         for line in list.lines.prefix(Packets.maximalRecipients) {
             let recipients: [Recipient]
             do throws(OpenPGPError) { recipients = try engine.resolve(line) } catch
@@ -180,11 +181,15 @@ public struct StoreAdministration: Sendable {
                 // Whose key it is was not found out.
                 return nil
             } catch { continue }
-            for recipient in recipients where recipient.key.hasSecret {
+            for recipient in recipients where recipient.isOwn {
                 guard let problem = recipient.objection(at: now) else { return nil }
                 objection = objection ?? problem.message
+                if problem.code == .expiredKey, renewal == nil {
+                    renewal = recipient.key.renewal(in: engine.home)
+                }
             }
         }
+        if let objection, let renewal { return "\(objection), so nothing can be saved: \(renewal) renews it" }
         return
             (objection.map { "\($0), and .gpg-id names no other key of yours" }
             ?? "its .gpg-id names none of your secret keys")

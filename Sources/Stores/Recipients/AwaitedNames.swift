@@ -7,12 +7,16 @@ import SystemPackage
 ///
 /// Others can bring a key of such a name. So in a home in which it had none only a key of the user's own is agreed to: no
 /// secret key is imported from anybody. Any other counts in a home in which it was never missing, where what is there was
-/// not brought because it was missed here.
+/// not brought because it was missed here. Where the list's name of the user's own had its key, the home was the right one, and
+/// whatever comes later is asked about.
 struct AwaitedNames: Equatable {
     /// The homes of GnuPG that were asked and had no key.
     private(set) var homes: [String]
     /// The lines.
     private(set) var lines: [String]
+
+    /// Stands for all homes.
+    private static let everywhere = "*"
 
     /// More homes than these are not kept; then only keys of one's own count.
     private static let mostHomes = 100
@@ -22,11 +26,12 @@ struct AwaitedNames: Equatable {
         self.lines = lines
     }
 
-    /// Those of a list that means no key here; nil where it has none.
-    init?(_ unknown: [UnknownName], in home: FilePath) {
+    /// Those of a list that mean no key here; nil where it has none.
+    /// - Parameter isRight: whether another name of the list means a key of the user's own here.
+    init?(_ unknown: [UnknownName], in home: FilePath, isRight: Bool) {
         guard !unknown.isEmpty else { return nil }
         lines = unknown.map(\.name)
-        homes = unknown.contains(where: \.wasAsked) ? [Self.name(of: home)] : []
+        homes = unknown.contains(where: \.wasAsked) ? [isRight ? Self.everywhere : Self.name(of: home)] : []
     }
 
     /// Those that the record has of a list; nil where it has none.
@@ -71,22 +76,25 @@ struct AwaitedNames: Equatable {
     /// Looks for their keys now.
     func look(in engine: any Keyring) -> Found {
         let home = Self.name(of: engine.home)
-        let isNew = !homes.contains(home) && homes.count < Self.mostHomes
+        let isNew =
+            !homes.contains(home) && !homes.contains(Self.everywhere) && homes.count < Self.mostHomes
         var found: [String] = []
         var rest: [String] = []
         var isMissed = false
+        var isRight = false
         for line in lines {
             do throws(OpenPGPError) {
-                found += try engine.resolve(line).filter { isNew || $0.key.hasSecret }
-                    .map(\.key.fingerprint.description)
+                let meant = try engine.resolve(line)
+                isRight = isRight || meant.contains(where: \.isSurelyOwn)
+                found += meant.filter { isNew || $0.isSurelyOwn }.map(\.key.fingerprint.description)
             } catch {
                 rest.append(line)
                 if [.missingKey, .ambiguousKey].contains(error.code) { isMissed = true }
             }
         }
         guard !rest.isEmpty else { return Found(keys: found) }
-        return Found(
-            keys: found, rest: AwaitedNames(homes: isNew && isMissed ? homes + [home] : homes, lines: rest))
+        let asked = isNew && isMissed ? homes + [isRight ? Self.everywhere : home] : homes
+        return Found(keys: found, rest: AwaitedNames(homes: asked, lines: rest))
     }
 }
 

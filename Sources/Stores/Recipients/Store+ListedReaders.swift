@@ -95,7 +95,10 @@ extension Store {
             if !entry.fingerprints.isEmpty { entries.append(entry) }
             let waiting: AwaitedNames?
             switch agreement {
-            case .never: waiting = AwaitedNames(list.unknown, in: engine.home)
+            case .never:
+                waiting = AwaitedNames(
+                    list.unknown, in: engine.home,
+                    isRight: !list.unknown.isEmpty && isAnyOwn(list.fingerprints))
             case .known: waiting = AwaitedNames(awaited, of: file)?.only(list.unknown.map(\.name))
             case .lost: waiting = nil
             }
@@ -216,14 +219,12 @@ extension Store {
 
     /// Whether the secret part of a key is here; remembered, as this is asked at saves.
     private func isOwn(_ fingerprint: String) -> Bool {
-        (try? engine.resolve(fingerprint))?.contains(where: \.key.hasSecret) == true
+        (try? engine.resolve(fingerprint))?.contains(where: \.isOwn) == true
     }
 
     /// Whether the secret part of one of these keys is here.
     private func isAnyOwn(_ fingerprints: [String]) -> Bool {
-        // No pattern at all would mean all keys.
-        guard !fingerprints.isEmpty else { return false }
-        return (try? engine.keys(matching: fingerprints, secretOnly: true))?.isEmpty == false
+        fingerprints.contains(where: isOwn)
     }
 
     private func isThere(_ file: FilePath) -> Bool {

@@ -218,6 +218,9 @@ extension Store {
         for recipient in recipients {
             guard let error = recipient.objection(at: now, trust: options.trust) else { continue }
             guard let file, error.code == .expiredKey else { throw StoreError(error) }
+            if let renewal = renewal(of: recipient) {
+                throw StoreError(.openPGP(error.code), "\(error.message): \(renewal) renews it")
+            }
             let folder = file.removingLastComponent()
             let place = ShellWord.quoted(folder.isEmpty ? name : "\(name)/\(folder)")
             throw StoreError(
@@ -226,6 +229,13 @@ extension Store {
                     + "imports it; passdir recipients remove \(place) \(recipient.key.fingerprint) goes on without it"
             )
         }
+    }
+
+    /// The command by which the user renews a key that has expired; nil where the key is somebody else's.
+    private func renewal(of recipient: Recipient) -> String? {
+        // The list may have been read without a question to gpg-agent.
+        let own = try? engine.keys(matching: [recipient.key.fingerprint.description], secretOnly: true)
+        return own?.first.map { $0.renewal(in: engine.home) }
     }
 
     /// Refuses where a save of this secret could only fail, as things are: for whom it is to be is not known, not agreed to, or

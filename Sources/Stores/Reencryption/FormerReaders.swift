@@ -36,7 +36,7 @@ struct FormerReaders: Sendable {
         let keys = (try? store.engine.keys(matching: patterns, secretOnly: false)) ?? []
         for (id, secrets) in lost.sorted(by: { $0.key < $1.key }) {
             let key = keys.first { $0.subkeys.contains { $0.keyID == id } }
-            guard key?.hasSecret != true else { continue }
+            guard key.map({ !Recipient(key: $0, named: "").isOwn }) ?? true else { continue }
             add(
                 Reader(
                     key: key?.fingerprint.description ?? String(id, radix: 16),

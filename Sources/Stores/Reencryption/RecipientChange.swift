@@ -47,15 +47,6 @@ extension [Recipient] {
     }
 }
 
-extension Recipient {
-    /// Whether what is encrypted to it can be read here: the secret part of the subkey is here.
-    fileprivate var isOwn: Bool {
-        key.subkeys.contains {
-            $0.hasSecret && $0.canEncrypt && (subkey == nil || subkey == $0.fingerprint)
-        }
-    }
-}
-
 extension Store {
     /// Whether none of the keys that a new list names is one whose secret part is here.
     public func locksOut(_ lines: [String]) throws(StoreError) -> Bool {
