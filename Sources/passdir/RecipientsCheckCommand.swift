@@ -149,6 +149,18 @@ struct RecipientsConfirmCommand: ParsableCommand {
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
+    /// Right above the question: among many lists that say the same, whoever is in one of them only would be overlooked.
+    private func tellNewReaders(_ changes: [RecipientChangeReport]) {
+        let lists = Dictionary(
+            grouping: changes.flatMap { change in change.added.map { (reader: $0, file: change.file) } },
+            by: \.reader)
+        guard changes.count > 1, !lists.isEmpty else { return }
+        Output.print("In all, this approves \(lists.count.counted("reader")):")
+        for (reader, named) in lists.sorted(by: { $0.key < $1.key }) {
+            Output.print("  \(reader) in \(Flood.words(named.map(\.file), most: 3))")
+        }
+    }
+
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
         let shown = try sharing.foreignChanges(ofStore: store)
@@ -172,6 +184,7 @@ struct RecipientsConfirmCommand: ParsableCommand {
                     + ": passdir status --json shows all")
         }
         if shown.canBeAgreed {
+            tellNewReaders(shown.changes)
             if try Confirmation.mustAsk(unless: yes, "--yes approves them without asking") {
                 try Confirmation.require("Approve?")
             }

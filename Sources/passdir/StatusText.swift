@@ -78,12 +78,13 @@ struct StatusText {
         for error in [store.lastError].compactMap(\.self) + store.otherErrors {
             facts.append("error    \(unsavedSentence(error, store) ?? error.withoutFullStop)")
         }
-        for change in store.recipientChanges.prefix(Flood.most) {
+        let changes = Flood.newFirst(store.recipientChanges)
+        for change in changes.prefix(Flood.most) {
             let lines = change.lines.map { $0.drop { $0 == " " } }
             facts.append("readers  " + lines.joined(separator: "; "))
             facts += change.advice(store: store.name).map { "       " + $0 }
         }
-        let others = store.recipientChanges.dropFirst(Flood.most).map(\.file)
+        let others = changes.dropFirst(Flood.most).map(\.file)
         if !others.isEmpty {
             facts.append(
                 "readers  and \(count(others.count, "more list")) (\(Flood.words(others, most: 3))): "

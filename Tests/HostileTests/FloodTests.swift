@@ -95,4 +95,26 @@ import Testing
             #expect(log.last?.hasSuffix(")") == false, "\(log)")
         }
     }
+
+    /// Many lists that say the same hide nobody who is in one of them only.
+    @Test func whoIsInOneListOnlyIsShownFirst() throws {
+        try SharedStore.with { shared in
+            try shared.succeed(["recipients", "show", "work"])
+            try shared.push(
+                """
+                for n in $(seq 10 24); do mkdir f$n; printf 'ann@example.org\\nbob@example.org\\n' >f$n/.gpg-id; done
+                mkdir z; printf 'ann@example.org\\neve@example.org\\n' >z/.gpg-id
+                """)
+            try shared.succeed(["sync"])
+            let status = try shared.run(["status"]).output
+            #expect(status.contains("+ eve") && status.contains("more lists"), "\(status)")
+            let confirm = try shared.run(["recipients", "confirm", "work"])
+            let end = confirm.output.split(separator: "\n").suffix(3)
+            #expect(
+                end.first == "In all, this approves 2 readers:"
+                    && end.last?.hasSuffix(" in z/.gpg-id") == true,
+                "\(confirm)")
+            #expect(end.contains { $0.contains("bob@") && $0.contains("and 12 more") }, "\(confirm)")
+        }
+    }
 }

@@ -131,8 +131,11 @@ extension MountedStore {
         try namespace.withLock { _ throws(Errno) in
             guard let path = tree.backingPath(of: node) else { return }
             let earlier = try root.status(of: path)
-            try root.setTimes(of: path, accessed: accessed, modified: modified)
+            // Reading a link for its size has changed the time that it has on disk.
+            let link = node.kind == .symbolicLink ? try? seenLinks.look(at: path, earlier, in: root) : nil
+            try root.setTimes(of: path, accessed: accessed ?? link?.accessed, modified: modified)
             let status = try root.status(of: path)
+            if let link { seenLinks.remember(link.target, as: status) }
             if node.kind == .secret { store.keepSize(of: earlier, as: status) }
             node.secret?.state.withLock { state in
                 if state.base?.identity.inode == status.identity.inode { state.base = status }

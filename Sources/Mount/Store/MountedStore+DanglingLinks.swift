@@ -90,6 +90,9 @@ extension MountedStore {
         guard found.isToSecret else { return found.kind == .symbolicLink ? .waits(place) : .stays }
         let backing = try newBackingName(name, in: folder)
         let new = folder.appending(backing)
+        let before = try root.status(of: folder)
+        // Nothing that the mount shows comes to the folder, or goes.
+        defer { try? root.setTimes(of: folder, accessed: nil, modified: before.identity.modified) }
         try root.makeSymbolicLink(new, to: found.replacingName(in: target))
         // It is the link that was made, by another name.
         try? root.setTimes(of: new, accessed: accessed, modified: status.identity.modified)

@@ -33,13 +33,21 @@ final class SeenLinks: Sendable {
         let target = try root.target(ofLink: path)
         // Another one may have taken its place.
         if let after = try? root.status(of: path), after.identity == status.identity {
-            links.withLock { links in
-                if links.count >= Self.limit { links = [:] }
-                links[status.identity] =
-                    Link(target: target, before: status.accessed, after: after.accessed)
-            }
+            keep(Link(target: target, before: status.accessed, after: after.accessed), of: status.identity)
         }
         return (target, status.accessed)
+    }
+
+    /// Notes what a link leads to whose times were set: it need not be read again, which would change them.
+    func remember(_ target: [UInt8], as status: FileStatus) {
+        keep(Link(target: target, before: status.accessed, after: status.accessed), of: status.identity)
+    }
+
+    private func keep(_ link: Link, of identity: CiphertextIdentity) {
+        links.withLock { links in
+            if links.count >= Self.limit { links = [:] }
+            links[identity] = link
+        }
     }
 
     /// Notes that somebody has read a link, as readlink(2) does: it shows its access time as it is.

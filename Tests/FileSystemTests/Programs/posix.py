@@ -12,6 +12,7 @@ import fcntl
 import mmap
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -619,7 +620,22 @@ def link_times():
     os.symlink("f", "l")
     os.utime("l", ns=(1_000_000_001, 2_000_000_002), follow_symlinks=False)
     put("f", b"one")
-    return os.lstat("l").st_mtime_ns, os.lstat("l").st_atime_ns, get("l")
+    first = os.lstat("l").st_mtime_ns, os.lstat("l").st_atime_ns
+    # One time alone, after looks.
+    os.lstat("l")
+    subprocess.run(["touch", "-h", "-m", "-d", "@5", "l"], check=True)
+    second = os.lstat("l").st_mtime_ns, os.lstat("l").st_atime_ns
+    return first, second, get("l")
+
+
+@same("A directory keeps its mtime when what a link in it leads to is made elsewhere.")
+def link_folder_times():
+    os.mkdir("d")
+    os.mkdir("e")
+    os.symlink("../e/f", "d/l")
+    os.utime("d", (1, 1))
+    put("e/f", b"one")
+    return os.stat("d").st_mtime, get("d/l")
 
 
 @same("A directory's mtime changes when something in it comes or goes.")
