@@ -46,7 +46,7 @@ extension MountService {
                 chosen: result.chosen,
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: before),
-                drift: store.drift)
+                drift: store.drift, unapproved: store.unapprovedLists)
         }
             // Nobody would hear of it: the committer waits until the disk answers.
             + silent.map { store in

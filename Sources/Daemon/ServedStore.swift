@@ -142,6 +142,12 @@ final class ServedStore: Sendable {
         }
     }
 
+    /// The lists by which nothing is encrypted before the user has approved them.
+    var unapprovedLists: [String] {
+        guard isInUse, let recipients else { return [] }
+        return recipients.finding(within: 5).changes.filter { $0.stopsSaving == true }.map(\.file)
+    }
+
     /// nil for a store that could not be opened.
     private func finding(_ failedOpens: () -> [String]) -> Finding? {
         guard let store, let committer else { return nil }

@@ -64,7 +64,7 @@ public struct UnmountedStores: Sendable {
                 name: store.name, error: result.complaint, chosen: result.chosen,
                 note: result.complaint == nil ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: 0),
-                drift: store.drift)
+                drift: store.drift, unapproved: store.unapprovedLists)
         }
     }
 }

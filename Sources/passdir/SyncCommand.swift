@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Glibc
+import Stores
 import Sync
 import Synchronization
 import System
@@ -38,7 +39,7 @@ struct SyncCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Print a JSON array of {name, error, chosen, conflicts, newConflicts, drift}.",
+            "Print a JSON array of {name, error, chosen, conflicts, newConflicts, drift, unapproved}.",
             discussion: "Includes a note if there is no remote."))
     var json = false
 
@@ -94,6 +95,12 @@ struct SyncCommand: ParsableCommand {
             if !drift.isEmpty {
                 StandardError.print(
                     "passdir: \(report.name): \(DriftList.sentence(drift, ofStore: report.name))")
+            }
+            if let lists = report.unapproved, !lists.isEmpty {
+                StandardError.print(
+                    "passdir: \(report.name): others have changed who may read (\(Flood.words(lists, most: 3))), and nothing is "
+                        + "saved there until you approve that: passdir recipients confirm \(ShellWord.quoted(report.name))"
+                )
             }
             guard let first = report.newConflicts.first else { continue }
             let more = report.newConflicts.count > 1 ? " and \(report.newConflicts.count - 1) more" : ""

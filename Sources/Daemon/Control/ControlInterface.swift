@@ -121,7 +121,7 @@ enum ControlInterface {
 
         # `note` says why there is nothing to sync with; `conflicts` are files that keep what two machines changed,
         # and `newConflicts` those that were made by this; `drift` are secrets that a merge has left encrypted to others
-        # than their recipients.
+        # than their recipients, `unapproved` lists that others have changed, by which nothing is saved before that is approved.
         type Synced (
           name: string,
           error: ?string,
@@ -129,7 +129,8 @@ enum ControlInterface {
           note: ?string,
           conflicts: []string,
           newConflicts: []string,
-          drift: ?[]string
+          drift: ?[]string,
+          unapproved: ?[]string
         )
 
         # Fetches, merges and pushes the named stores, or all; replies when that is done or has failed. Status reports

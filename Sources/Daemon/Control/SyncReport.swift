@@ -14,6 +14,9 @@ public struct SyncReport: Codable, Sendable, Equatable {
     public var newConflicts: [String] = []
     /// The secrets that a merge has left encrypted to others than their recipients, likewise; nil where an older daemon tells.
     public var drift: [String]?
+    /// The lists that others have changed and by which nothing is encrypted before the user has approved them; nil where an older
+    /// daemon tells.
+    public var unapproved: [String]?
 
     /// Writes all keys, but for `note` where there is none.
     public func encode(to encoder: any Encoder) throws {
@@ -25,5 +28,6 @@ public struct SyncReport: Codable, Sendable, Equatable {
         try container.encode(conflicts, forKey: .conflicts)
         try container.encode(newConflicts, forKey: .newConflicts)
         try container.encode(drift ?? [], forKey: .drift)
+        try container.encode(unapproved ?? [], forKey: .unapproved)
     }
 }

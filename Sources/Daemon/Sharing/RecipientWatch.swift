@@ -37,7 +37,10 @@ final class RecipientWatch: Sendable {
     }
 
     /// What is known, after at most as long as the patience lasts.
-    var finding: Finding {
+    var finding: Finding { finding(within: patience) }
+
+    /// As above, after at most so many seconds.
+    func finding(within patience: Double) -> Finding {
         if let new = look.finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) { return new }
         var finding = look.last ?? Finding()
         // A look that takes a moment is nothing to be told of.
