@@ -14,7 +14,7 @@ public final class RepeatedLook<Finding: Sendable>: Sendable {
     }
 
     /// How long a server of files may take for one answer, and a disk for one block.
-    private static var serverPatience: Duration { .milliseconds(50) }
+    private static var serverPatience: Duration { .milliseconds(40) }
     private static var devicePatience: Duration { .seconds(1) }
     /// The kernel has no event for a thread that waits too long: it is looked at this often.
     private static var pause: Duration { .milliseconds(20) }
