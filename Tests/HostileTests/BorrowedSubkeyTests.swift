@@ -8,7 +8,7 @@ import Testing
     /// Ann's store, of which nothing is recorded, with these lines in its list.
     /// - Parameter body: gets the file with the public part of Mal's key.
     private static func with(
-        _ lines: String, _ body: (SharedStore, _ mal: FilePath) throws -> Void
+        _ lines: String, expires: String = "never", _ body: (SharedStore, _ mal: FilePath) throws -> Void
     ) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -27,6 +27,7 @@ import Testing
                     printf 'addkey\\n13\\n%s\\nQ\\n0\\nsave\\n' "$grip" |
                         gpg --no-tty --quiet --expert --command-fd 0 --pinentry-mode loopback --passphrase '' --edit-key "$mal"
                     gpg --batch --quiet --passphrase '' --quick-add-key "$mal" cv25519 encr never
+                    [ \(expires) = never ] || gpg --batch --quiet --passphrase '' --quick-set-expire "$mal" \(expires)
                     gpg --batch --export "$mal" >mal.pub
                     gpgconf --kill all
                     rm own
@@ -68,6 +69,21 @@ import Testing
                 saved.exitCode != 0 && saved.errors.contains("no longer names a key of yours"), "\(saved)")
             let set = try shared.run(["recipients", "set", "work", "mal@example.org", "--yes"])
             #expect(set.exitCode != 0 && set.errors.contains("--lock-me-out"), "\(set)")
+        }
+    }
+
+    /// It is not hers to renew.
+    @Test func anExpiredOneIsNotCalledHersToRenew() throws {
+        try Self.with("ann@example.org\nmal@example.org\n", expires: "seconds=1") { shared, mal in
+            try shared.home.succeed(["gpg", "--batch", "--quiet", "--import", mal.string])
+            try shared.home.waitUntil("it has expired") {
+                try shared.home.run(["gpg", "--batch", "--with-colons", "--list-keys", "mal@example.org"])
+                    .output
+                    .contains("pub:e:")
+            }
+            let saved = try shared.run(["insert", "work/new"], input: "new\n")
+            #expect(saved.exitCode != 0 && saved.errors.contains("recipients remove work"), "\(saved)")
+            #expect(!saved.errors.contains("quick-set-expire"), "\(saved)")
         }
     }
 }

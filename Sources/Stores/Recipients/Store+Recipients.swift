@@ -234,8 +234,8 @@ extension Store {
     /// The command by which the user renews a key that has expired; nil where the key is somebody else's.
     private func renewal(of recipient: Recipient) -> String? {
         // The list may have been read without a question to gpg-agent.
-        let own = try? engine.keys(matching: [recipient.key.fingerprint.description], secretOnly: true)
-        return own?.first.map { $0.renewal(in: engine.home) }
+        let found = try? engine.resolve(recipient.key.fingerprint.description)
+        return found?.first(where: \.isSurelyOwn).map { $0.key.renewal(in: engine.home) }
     }
 
     /// Refuses where a save of this secret could only fail, as things are: for whom it is to be is not known, not agreed to, or
