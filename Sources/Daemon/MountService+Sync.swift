@@ -37,7 +37,9 @@ extension MountService {
                 results[index].complaint = again.complaint
             }
         }
-        return zip(wanted, zip(results, before)).map { store, outcome in
+        let unapproved = ServedStore.unapprovedLists(of: wanted)
+        return zip(zip(wanted, unapproved), zip(results, before)).map { store, outcome in
+            let (store, unapproved) = store
             let (result, before) = outcome
             let unsaved = unsavedSentence(store.name).map { "\($0)." }
             let complaints = [unsaved, result.complaint].compactMap(\.self)
@@ -46,7 +48,7 @@ extension MountService {
                 chosen: result.chosen,
                 note: complaints.isEmpty ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: before),
-                drift: store.drift, unapproved: store.unapprovedLists)
+                drift: store.drift, unapproved: unapproved)
         }
             // Nobody would hear of it: the committer waits until the disk answers.
             + silent.map { store in

@@ -142,10 +142,17 @@ final class ServedStore: Sendable {
         }
     }
 
-    /// The lists by which nothing is encrypted before the user has approved them.
-    var unapprovedLists: [String] {
-        guard isInUse, let recipients else { return [] }
-        return recipients.finding(within: 5).changes.filter { $0.stopsSaving == true }.map(\.file)
+    /// The lists of each store by which nothing is encrypted before the user has approved them. All are looked at side by side,
+    /// and waited for together.
+    static func unapprovedLists(of stores: [ServedStore]) -> [[String]] {
+        let looks = stores.map { store in
+            store.isInUse ? store.recipients.map { (watch: $0, number: $0.begin()) } : nil
+        }
+        let deadline = MonotonicTime(secondsFromNow: 5)
+        return looks.map { look in
+            let finding = look.map { $0.watch.finding(of: $0.number, until: deadline) }
+            return (finding?.changes ?? []).filter { $0.stopsSaving == true }.map(\.file)
+        }
     }
 
     /// nil for a store that could not be opened.

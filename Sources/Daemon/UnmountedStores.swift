@@ -59,12 +59,14 @@ public struct UnmountedStores: Sendable {
             throw DaemonError(message: UnknownStore.sentence(unknown, among: stores.map(\.name)))
         }
         let wanted = stores.filter { names.isEmpty || names.contains($0.name) }
-        return zip(wanted, ServedStore.synchronize(wanted, choice)).map { store, result in
-            SyncReport(
+        let results = ServedStore.synchronize(wanted, choice)
+        return zip(zip(wanted, ServedStore.unapprovedLists(of: wanted)), results).map { store, result in
+            let (store, unapproved) = store
+            return SyncReport(
                 name: store.name, error: result.complaint, chosen: result.chosen,
                 note: result.complaint == nil ? store.committer?.reasonForNoRemote : nil,
                 conflicts: store.conflicts, newConflicts: store.conflicts(after: 0),
-                drift: store.drift, unapproved: store.unapprovedLists)
+                drift: store.drift, unapproved: unapproved)
         }
     }
 }

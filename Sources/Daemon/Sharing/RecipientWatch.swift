@@ -37,19 +37,20 @@ final class RecipientWatch: Sendable {
     }
 
     /// What is known, after at most as long as the patience lasts.
-    var finding: Finding { finding(within: patience) }
+    var finding: Finding { finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) }
 
-    /// As above, after at most so many seconds.
-    func finding(within patience: Double) -> Finding {
-        if let new = look.finding(of: begin(), until: MonotonicTime(secondsFromNow: patience)) { return new }
+    /// What a look that was begun has found, or what is known where it has not ended by then.
+    func finding(of number: UInt64, until deadline: MonotonicTime) -> Finding {
+        if let new = look.finding(of: number, until: deadline) { return new }
         var finding = look.last ?? Finding()
         // A look that takes a moment is nothing to be told of.
         finding.isOld = (look.runningTime ?? .zero) > .seconds(2)
         return finding
     }
 
+    /// Begins a look; returns its number at once.
     @discardableResult
-    private func begin() -> UInt64 {
+    func begin() -> UInt64 {
         look.begin { [store, look] in Self.look(at: store) ?? look.last ?? Finding() }
     }
 
