@@ -12,8 +12,10 @@ enum EndedHomes {
         precondition(isRegistered == 0, "atexit")
     }()
 
+    /// Before a home is made: what its maker registers for the exit is then done before the removal.
+    static func prepare() { _ = removal }
+
     static func add(_ folder: FilePath) {
-        _ = removal
         folders.withLock { $0.append(folder.string) }
     }
 

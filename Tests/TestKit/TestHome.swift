@@ -13,6 +13,7 @@ public final class TestHome: Sendable {
 
     /// Makes the folder and what is in it.
     public init() throws {
+        EndedHomes.prepare()
         var template = Array("/tmp/pd-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }
         folder = template.withUnsafeBufferPointer { FilePath(platformString: $0.baseAddress!) }
