@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// What requests may have to wait for together, such as the disk of a store: they share a bounded number of threads, so that
@@ -15,12 +16,17 @@ public struct RequestLane: Sendable, Hashable {
 final class RequestLanes: Sendable {
     /// What a request does.
     enum Sort: Hashable {
-        /// Finds or lists names, or tells of a file: `limit` is few, as each is short unless the disk is silent.
+        /// Finds or lists names, or tells of a file.
         case look
         /// All else that may wait.
         case work
 
-        var limit: Int { self == .look ? 32 : 128 }
+        /// So many can run at once. More threads than that would only take the processors from each other, and from the
+        /// other lanes: who opens a secret of a store while hundreds do in another is held up by all that run. Work may wait
+        /// for the disk, so it has some more.
+        var limit: Int { (self == .look ? 2 : 8) * Self.processors }
+
+        private static let processors = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     }
 
     private struct Key: Hashable {
