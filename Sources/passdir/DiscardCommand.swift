@@ -51,6 +51,9 @@ struct DiscardCommand: ParsableCommand {
                 return (store.name, path)
             }
         }
+        if report.stores.count == 1, let store = report.stores.first, store.unsavedOrLost.contains(typed) {
+            return (store.name, typed)
+        }
         let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
         let place = try TypedPlace(
             typed, in: Registry(configuration, environment: environment), environment: environment)

@@ -11,6 +11,7 @@ enum OtherNames {
         ["set", "add", "new", "create", "edit", "change", "update", "modify"],
         ["show", "list", "ls", "get", "cat", "print", "view", "info"],
         ["mv", "move", "rename"], ["cp", "copy", "duplicate"], ["test", "check", "verify"],
+        ["status", "stat", "state", "st"],
     ]
 
     /// The aliases of a command.

@@ -56,9 +56,21 @@ public struct Sharing: Sendable {
         _ = try? Sharing(environment: environment).store(named: name, for: .reading)
     }
 
-    /// What a user means by a path (`TypedPlace`); a file stands for its folder.
+    /// What a user means by a path (`TypedPlace`); a file stands for its folder. Where there is one store only, its name may
+    /// be left out, as for the commands that read.
     func place(_ path: String, for use: StoreUse) throws(DaemonError) -> Place {
-        let typed = try TypedPlace(path, in: opener.registry, environment: environment)
+        try TypedPlace.refuseSteppingUp(path)
+        let typed: TypedPlace
+        do throws(DaemonError) {
+            typed = try TypedPlace(path, in: opener.registry, environment: environment)
+        } catch {
+            if definitions.count == 1, !TypedPlace.isPath(path),
+                let place = try? place(store: definitions[0].name, FilePath(path), for: use)
+            {
+                return place
+            }
+            throw error
+        }
         return try place(store: typed.store.name, typed.path, for: use)
     }
 

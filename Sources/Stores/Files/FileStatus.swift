@@ -18,7 +18,7 @@ public struct CiphertextIdentity: Sendable, Hashable {
 }
 
 /// The facts of stat(2) that passdir uses.
-public struct FileStatus: Sendable, Hashable {
+public struct FileStatus: Sendable, Equatable {
     /// Regular file, directory, symbolic link or other.
     public var kind: EntryKind
     /// Device, inode, size and times.
@@ -39,6 +39,11 @@ public struct FileStatus: Sendable, Hashable {
 }
 
 extension FileStatus {
+    /// A look at a file is no change of it: the access time doesn't count.
+    public static func == (one: FileStatus, other: FileStatus) -> Bool {
+        one.kind == other.kind && one.identity == other.identity && one.linkCount == other.linkCount
+    }
+
     /// Whether a file is as another look found it. Its bytes may be others though its size and mtime are the same, as whoever
     /// writes in place can set the mtime: only the ctime, which nobody can set, tells.
     public func isUnchanged(since other: FileStatus) -> Bool { identity == other.identity }

@@ -52,9 +52,14 @@ struct EditCommand: ParsableCommand {
         } catch {
             throw CommandFailure("cannot run sh: \(error)")
         }
-        guard end == .exited(0) else { throw ExitCode(end.status) }
         let now = try place.lookToSave(environment: environment)
-        Output.success(now == known ? "nothing changed in \(place.name)" : "saved \(place.name)")
-        if now != known { Output.tell(note) }
+        let isSame = known.map { now?.isUnchanged(since: $0) ?? false } ?? (now == nil)
+        guard end == .exited(0) else {
+            let outcome = isSame ? "nothing changed in \(place.name)" : "\(place.name) was saved"
+            StandardError.print("passdir: \(editor) ended with status \(end.status); \(outcome)")
+            throw ExitCode(end.status)
+        }
+        Output.success(isSame ? "nothing changed in \(place.name)" : "saved \(place.name)")
+        if !isSame { Output.tell(note) }
     }
 }
