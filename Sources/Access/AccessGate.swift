@@ -185,6 +185,11 @@ public final class AccessGate: ReadJudge {
     /// Like `writeLog`, and waits for some seconds where another program holds the log's file.
     public func writeWholeLog() { log.flushOutlivingHolds() }
 
+    /// Answers all readers about whom a person is asked that nobody is there: the computer is about to be suspended, and a
+    /// program that waits for the mount cannot be stopped.
+    /// - Parameter seconds: how long to wait until nothing is shown to anybody.
+    public func endQuestions(atMost seconds: Double) { questions.end(atMost: seconds) }
+
     /// Writes the rest of the log, and notes nothing from then on.
     public func close() { log.close() }
 

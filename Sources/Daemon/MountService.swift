@@ -90,7 +90,7 @@ final class MountService: Sendable {
             learned: learned, log: log, gate: setup.gate)
         locks = options.locks
         locking = StoreLocking(filesystem, stores, locks, gate, setup.configuration, log: log)
-        lockTriggers = LockTriggers(locking, filesystem, locks, setup.configuration, log: log)
+        lockTriggers = LockTriggers(locking, filesystem, locks, gate, setup.configuration, log: log)
         try stores.follow()
         if !stores.all.isEmpty, stores.all.allSatisfy({ $0.store == nil && !$0.isAwaited }),
             let failure = stores.all.first?.failure

@@ -95,7 +95,7 @@ final class Questions: Sendable {
         var next = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
     /// Asks, and waits for the answer.
     private let hasChanged: @Sendable (Program) -> Bool
 
@@ -209,7 +209,27 @@ final class Questions: Sendable {
         }
         ended?.whenGone?()
         for body in ended?.bodies ?? [] { body(answer) }
+        state.broadcast()
         startNext()
+    }
+
+    /// Answers all who wait that nobody is there to answer. What is shown to a person is taken away first.
+    /// - Parameter seconds: how long to wait until it is gone.
+    func end(atMost seconds: Double) {
+        let unasked = state.withLock { state in
+            for waiting in state.waiting where waiting.isAsked {
+                var byte: UInt8 = 0
+                _ = write(waiting.question.ending.writing.raw, &byte, 1)
+            }
+            let unasked = state.waiting.filter { !$0.isAsked }
+            state.waiting.removeAll { !$0.isAsked }
+            return unasked
+        }
+        for body in unasked.flatMap(\.bodies) { body(.nobody) }
+        let deadline = MonotonicTime(secondsFromNow: seconds)
+        state.waiting { state, isOver in
+            isOver || !state.waiting.contains(where: \.isAsked) ? .done(()) : .wait(until: deadline)
+        }
     }
 
     private func ask(_ question: Question) -> Answer {

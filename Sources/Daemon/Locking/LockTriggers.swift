@@ -14,16 +14,18 @@ final class LockTriggers: Sendable {
     private let locking: StoreLocking
     private let filesystem: StoreFilesystem
     private let locks: StoreLocks
+    private let gate: AccessGate
     private let configuration: Configuration
     private let log: Logger
 
     init(
-        _ locking: StoreLocking, _ filesystem: StoreFilesystem, _ locks: StoreLocks,
+        _ locking: StoreLocking, _ filesystem: StoreFilesystem, _ locks: StoreLocks, _ gate: AccessGate,
         _ configuration: Configuration, log: Logger
     ) {
         self.locking = locking
         self.filesystem = filesystem
         self.locks = locks
+        self.gate = gate
         self.configuration = configuration
         self.log = log
     }
@@ -47,6 +49,7 @@ final class LockTriggers: Sendable {
             lock(because: .suspend, where: Catalogue.lockSuspend)
             // In any case: nobody will answer soon, and who waits for the mount cannot be stopped.
             filesystem.endWaitsForPeople()
+            gate.endQuestions(atMost: 2)
         }
     }
 
