@@ -14,8 +14,10 @@ extension Sharing {
         public var isOpen: Bool { listCount > 0 || complaints.isEmpty }
     }
 
-    /// How many secrets of a list are tried, the likeliest first: others may push any number that are damaged.
-    private static let mostTries = 20
+    /// How many secrets of a list are tried at least, the likeliest first, and for how long: others may push any number that are
+    /// damaged.
+    private static let fewestTries = 20
+    private static let longestTry = Duration.seconds(2)
 
     /// Decrypts a secret for each list of recipients of a store, so that gpg-agent asks for the passphrases that it does not know,
     /// in the terminal that GPG_TTY names, and knows them from then on. What they hold is forgotten at once.
@@ -29,7 +31,9 @@ extension Sharing {
             var unlocking = Unlocking()
             for list in try store.recipientFiles(below: FilePath()) {
                 var complaint: String?
-                for secret in try Self.readable(store, list) {
+                let start = ContinuousClock.now
+                for (number, secret) in try Self.readable(store, list).enumerated() {
+                    guard number < Self.fewestTries || .now - start < Self.longestTry else { break }
                     do throws(StoreError) {
                         _ = try store.plaintext(of: secret, cancellation: cancellation)
                         unlocking.listCount += 1
@@ -49,10 +53,10 @@ extension Sharing {
         }
     }
 
-    /// The secrets that are tried for a list.
-    private static func readable(_ store: Store, _ list: FilePath) throws -> ArraySlice<FilePath> {
+    /// The secrets that are tried for a list, the likeliest first.
+    private static func readable(_ store: Store, _ list: FilePath) throws -> [FilePath] {
         let secrets = try store.secrets(below: list.removingLastComponent(), nested: false)
-        return try store.likelyReadable(secrets).prefix(mostTries)
+        return try store.likelyReadable(secrets)
     }
 
     /// Whether `unlock` would have somebody asked for a passphrase; false where that cannot be told. Asks nobody.
