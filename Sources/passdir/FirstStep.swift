@@ -13,7 +13,11 @@ enum FirstStep {
             // What a killed command left is brought in order first: there may be one then.
             (try? StoreContext().registry.definitions().isEmpty) == true
         else { return }
-        throw CommandFailure(
-            Daemon.lack(of: "no store yet", environment: environment) + ": \(Daemon.waysToAStore)")
+        throw CommandFailure(sentence)
+    }
+
+    /// There is no store, and how to begin.
+    static var sentence: String {
+        Daemon.lack(of: "no store yet", environment: CallerEnvironment.variables()) + ": \(Daemon.waysToAStore)"
     }
 }

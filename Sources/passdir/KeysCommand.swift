@@ -43,6 +43,7 @@ struct KeysListCommand: ParsableCommand {
 
     func run() throws {
         let sharing = try Sharing(environment: CallerEnvironment.variables())
+        if sharing.storeNames.isEmpty, store == nil, !all, !json { try FirstStep.check([]) }
         var (keys, complaints) =
             try store.map(sharing.keysOfUsableLists) ?? sharing.keysOfAllStores()
         if all, complaints.isEmpty { keys += try sharing.unnamedKeys(ofStore: store) }

@@ -49,6 +49,11 @@ struct RecipientsShowCommand: ParsableCommand {
         let source = report.file.map { "named in \($0)" } ?? "named in PASSWORD_STORE_KEY"
         Output.print("\(report.place): \(source)")
         for recipient in report.recipients { Output.print("  " + recipient.sentence) }
+        if report.recipients.contains(where: \.isUnapproved) {
+            let store = ShellWord.quoted(String(report.place.prefix { $0 != "/" }))
+            StandardError.warn(
+                "others have added whom you have not approved: passdir recipients confirm \(store) shows and asks")
+        }
     }
 }
 
@@ -56,7 +61,8 @@ extension RecipientReport {
     /// A line for people.
     var sentence: String {
         let name = [fingerprint, userID].compactMap(\.self).joined(separator: "  ")
-        return (name.isEmpty ? line : name) + (isOwn ? "  (yours)" : "") + (problem.map { "  ! \($0)" } ?? "")
+        return (name.isEmpty ? line : name) + (isOwn ? "  (yours)" : "")
+            + (isUnapproved ? "  (not approved)" : "") + (problem.map { "  ! \($0)" } ?? "")
     }
 }
 

@@ -265,7 +265,7 @@ import Testing
         try TestHome.guarded { home in
             for words in [
                 ["ls"], ["show", "x"], ["insert", "x"], ["find", "x"], ["grep", "x"], ["log"], ["edit", "x"],
-                ["sync"],
+                ["sync"], ["keys"], ["health"],
             ] {
                 let done = try home.run(["passdir"] + words)
                 #expect(done.exitCode == 1 && done.output.isEmpty, "\(words): \(done)")
@@ -278,6 +278,10 @@ import Testing
                     "\(words): \(named)")
             }
             #expect(try home.passdir("list", "--json").output == "[]\n")
+            let listed = try home.passdir("store", "list")
+            #expect(
+                listed.exitCode == 0 && listed.errors.hasPrefix("passdir: there is no store yet: "),
+                "\(listed)")
         }
     }
 

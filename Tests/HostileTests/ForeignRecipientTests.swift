@@ -63,6 +63,10 @@ import Testing
             #expect(try shared.secrets(for: shared.eve).filter { $0 != "./.new.gpg" } == [])
             // The question stays open.
             if action != .set {
+                let listed = try shared.run(["recipients", "show", "work"])
+                let marked = listed.output.split(separator: "\n").filter { $0.hasSuffix("(not approved)") }
+                #expect(marked.count == 1 && marked[0].contains(eve), "\(listed.output)")
+                #expect(listed.errors.contains("recipients confirm work"), "\(listed.errors)")
                 let shown = try shared.succeed(["recipients", "confirm", "work", "--yes"])
                 #expect(shown.contains("+ eve") && shown.contains(eve), "\(shown)")
             }

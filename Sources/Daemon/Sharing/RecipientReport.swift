@@ -8,6 +8,8 @@ public struct RecipientReport: Codable, Sendable, Equatable {
     public var userID: String?
     /// Whether its secret key is here.
     public var isOwn: Bool
+    /// Whether others have added it and you have not approved that: nothing is encrypted by the list before you do.
+    public var isUnapproved: Bool
     /// Why nothing can be encrypted to it, or the line means no key; nil where all is well.
     public var problem: String?
 }

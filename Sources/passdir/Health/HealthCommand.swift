@@ -85,6 +85,7 @@ struct HealthCommand: ParsableCommand {
             namesOnly ? .names : deep ? .history : .texts, oldAfter: period,
             breaches: breaches.map { FilePath($0) }, limit: limit, environment: environment)
         let (places, complaints) = try places(environment)
+        if places.isEmpty, complaints.isEmpty, !json { try FirstStep.check([]) }
         let report = try LockedStore.during(
             reading: namesOnly ? [] : places.map(\.store.name), refusal: .passesOver, environment: environment
         ) { cancellation in

@@ -27,7 +27,7 @@ struct StoreListCommand: ParsableCommand {
         let looks = stores.isEmpty ? [:] : Self.looks(context)
         let facts = stores.map { StoreFacts($0, looks[$0.name]) }
         guard !json else { return Output.print(json: facts) }
-        guard !stores.isEmpty else { return }
+        guard !stores.isEmpty else { return StandardError.print("passdir: \(FirstStep.sentence)") }
         var table = TextTable(["NAME", "STATE", "HOST", "BRANCH", "LAST SYNC", "MOUNT", "AUTOFILL", "PATH"])
         for (store, facts) in zip(stores, facts) {
             let mount = store.isInMount ? (store.isReadOnly ? "read-only" : "yes") : "no"
