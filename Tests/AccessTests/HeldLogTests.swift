@@ -77,7 +77,7 @@ import Testing
 
     /// Holds:
     /// - What is read while another program holds the access log's file locked is noted when it lets go.
-    @Test func linesWaitForTheFile() throws {
+    @Test(.slow) func linesWaitForTheFile() throws {
         try withLine { home, file, log in
             log.flush()
             try whileHeld(file, in: home) {

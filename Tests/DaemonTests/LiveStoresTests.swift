@@ -19,7 +19,7 @@ import Testing
         return (one, two)
     }
 
-    @Test func storesComeAndGo() throws {
+    @Test(.slow) func storesComeAndGo() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one])
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// A user may have 128 inotify instances (inotify(7)); who gets none is told what that means.
-    @Test func statusSaysThatChangesAreNotNoticed() throws {
+    @Test(.slow) func statusSaysThatChangesAreNotNoticed() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one])
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func anEditorsChangeIsFollowed() throws {
+    @Test(.slow) func anEditorsChangeIsFollowed() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one, two])
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Who writes into the file itself has emptied it before: stores do not leave for that moment, however long it is.
-    @Test func aFileThatIsBeingWrittenIsNotFollowed() throws {
+    @Test(.slow) func aFileThatIsBeingWrittenIsNotFollowed() throws {
         try TestHome.with { home in
             let (one, _) = try twoStores(home)
             try home.addStores([one])
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func openFilesEndProperlyWhenTheirStoreLeaves() throws {
+    @Test(.slow) func openFilesEndProperlyWhenTheirStoreLeaves() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one, two])
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func aReadOnlyStoreIsNotChanged() throws {
+    @Test(.slow) func aReadOnlyStoreIsNotChanged() throws {
         try TestHome.with { home in
             let (one, two) = try twoStores(home)
             try home.addStores([one, two])

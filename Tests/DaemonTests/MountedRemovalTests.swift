@@ -17,7 +17,7 @@ import Testing
     }
 
     /// Saved in the daemon's own way, several times over, nothing is left that only the folder has once it is in step.
-    @Test func whatIsInStepGoesWithoutAWord() throws {
+    @Test(.slow) func whatIsInStepGoesWithoutAWord() throws {
         try TestHome.with { home in
             try mounted(home) { one in
                 let place = home.mountPoint.appending("s").string

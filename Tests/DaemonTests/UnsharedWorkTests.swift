@@ -90,7 +90,9 @@ import Testing
     }
 
     /// What the remote has goes without a word, also when it has more than the clone.
-    @Test(arguments: sampled(Command.allCases)) func whatIsPushedGoesWithoutAWord(_ command: Command) throws {
+    @Test(.slow, arguments: sampled(Command.allCases)) func whatIsPushedGoesWithoutAWord(_ command: Command)
+        throws
+    {
         try TestHome.with { home in
             let store = try clone(home)
             let script = """
@@ -145,6 +147,7 @@ import Testing
 
     /// Killed at any moment, the next command finishes, and what was listed is there.
     @Test(
+        .slow,
         arguments: sampled([
             "remove.decided", "remove.configured", "remove.aside", "remove.judged", "remove.credential",
             "remove.learned", "remove.folder", "reclone.decided", "reclone.aside", "reclone.placed",

@@ -103,7 +103,7 @@ import Testing
 
     /// What a shell may be shown once is not what a program that it starts may have shown to it: that becomes the command, which the
     /// shell has started as far as anybody can tell.
-    @Test func anAnswerToACommandIsForThatCommand() throws {
+    @Test(.slow) func anAnswerToACommandIsForThatCommand() throws {
         try withMount(["aws/key", "aws/other"]) { home in
             try home.succeed(["passdir", "access", "set", "work/aws", "--ask"])
             try usePinentry(home, "ERR 83886194 not confirmed")
@@ -278,7 +278,9 @@ import Testing
 
     /// Holds:
     /// - A rule that is set while a question is shown counts: whoever waits is let in only if it lets them in, too.
-    @Test(arguments: ["--deny", "--ask --every-time"]) func aRuleThatIsSetMeanwhileCounts(_ rule: String)
+    @Test(.slow, arguments: ["--deny", "--ask --every-time"]) func aRuleThatIsSetMeanwhileCounts(
+        _ rule: String
+    )
         throws
     {
         try withMount(["aws/key"]) { home in
@@ -591,7 +593,9 @@ import Testing
 
     /// Holds:
     /// - When the one in whose terminal a question is shown gives up, the next of those who wait for its answer is asked.
-    @Test(arguments: ["rule", "unlock"]) func theNextIsAskedWhenTheFirstGivesUp(_ question: String) throws {
+    @Test(.slow, arguments: ["rule", "unlock"]) func theNextIsAskedWhenTheFirstGivesUp(_ question: String)
+        throws
+    {
         try withMount(["key"]) { home in
             let key = home.visible("work/key").string
             if question == "rule" {
@@ -617,7 +621,7 @@ import Testing
     }
 
     /// Nobody answers: EACCES within access.timeout.
-    @Test func nobodyAnswers() throws {
+    @Test(.slow) func nobodyAnswers() throws {
         try withMount(["key"], settings: ["access.timeout": "1s"]) { home in
             try home.succeed(["passdir", "access", "set", "work", "--ask"])
             unlink(home.path("go").string)

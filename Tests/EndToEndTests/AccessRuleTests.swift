@@ -298,7 +298,7 @@ import Testing
 
     /// Holds:
     /// - A rule that allows a program lets in the file at its path only, whatever a process calls itself.
-    @Test func aProgramIsTheFileThatItRuns() throws {
+    @Test(.slow) func aProgramIsTheFileThatItRuns() throws {
         try withMount { home in
             let secret = home.visible("work/aws/key").string
             let tool = home.path("tool").string

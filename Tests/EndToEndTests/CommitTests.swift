@@ -19,7 +19,7 @@ import Testing
 
     /// Holds:
     /// - What a crash left uncommitted is committed and pushed by the next mount, even by one that is ended at once.
-    @Test func aMountThatEndsAtOnceCommitsWhatACrashLeft() throws {
+    @Test(.slow) func aMountThatEndsAtOnceCommitsWhatACrashLeft() throws {
         try prepared(["commit.delay": "1h"]) { home, store in
             try home.mount()
             try FileCalls.save([1], to: home.visible("work/new"))

@@ -125,7 +125,7 @@ import Testing
     }
 
     /// `store remove --force` loses what is unsaved, as it says: nothing of it is left in the daemon.
-    @Test func aStoreThatIsRemovedByForceLeavesNothing() throws {
+    @Test(.slow) func aStoreThatIsRemovedByForceLeavesNothing() throws {
         try withStore { home, one in
             try failToSave(home, ["mail/new"]) { try failToSave(home, [".gpg-id"]) }
             let result = try home.passdir("store", "remove", "one", "--yes")

@@ -12,7 +12,7 @@ import Testing
         return (224..<255).contains(message[97])
     }
 
-    @Test(arguments: [("auto", false), ("gpg", true)])
+    @Test(.slow, arguments: [("auto", false), ("gpg", true)])
     func theSettingSaysWhoEncrypts(engine: String, isGpg: Bool) throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// Whatever happens to the keyring while the mount runs counts at the next save, although nothing asks gpg.
-    @Test func theKeyringOfTheMomentCounts() throws {
+    @Test(.slow) func theKeyringOfTheMomentCounts() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

@@ -185,7 +185,7 @@ import Testing
     }
 
     /// A save on a machine that has not heard of a removal yet: who syncs is told, and what to do, until that is done.
-    @Test func whoSyncsIsToldWhatAFormerReaderStillReads() throws {
+    @Test(.slow) func whoSyncsIsToldWhatAFormerReaderStillReads() throws {
         try TestHome.guarded { home in
             let (ann, bob) = (try home.makeKey("ann@example.org"), try makeOther(home, "bob@example.org"))
             let store = try home.makeStore("work", recipients: [ann, bob])

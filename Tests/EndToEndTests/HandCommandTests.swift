@@ -53,7 +53,7 @@ import Testing
     /// Holds:
     /// - A path without a store is the one secret that has it; several are listed; a new one goes where a person says, who is
     ///   offered the store that was chosen last.
-    @Test func aPathWithoutAStoreIsLookedForInAll() throws {
+    @Test(.slow) func aPathWithoutAStoreIsLookedForInAll() throws {
         try withStores(["work", "private", "third"]) { home, stores in
             try stores[1].insert("only/here", "x\n")
             #expect(try home.passdir("show", "only/here").output == "x\n")
@@ -88,7 +88,7 @@ import Testing
 
     /// Holds:
     /// - On a terminal a password is asked for twice and not shown; nothing is replaced unasked.
-    @Test func aPasswordIsTypedTwice() throws {
+    @Test(.slow) func aPasswordIsTypedTwice() throws {
         try withStores { home, stores in
             func insert(_ words: [String], _ steps: [(String, String)]) throws -> ProgramResult {
                 try home.onTerminal(
@@ -243,7 +243,7 @@ import Testing
 
     /// Holds:
     /// - `grep` prints what grep(1) finds, below names; `find` finds any word; both say when there is nothing.
-    @Test func textsAndNamesAreFound() throws {
+    @Test(.slow) func textsAndNamesAreFound() throws {
         try withStores(["work", "private"]) { home, stores in
             try stores[1].insert("Bank/card", "pin 1234\nuser: you\n")
             #expect(

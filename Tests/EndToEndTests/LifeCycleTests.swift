@@ -29,7 +29,7 @@ import Testing
     /// Holds:
     /// - Changes are committed with pass's messages after `commit.delay`, and pushed; unmounting commits and
     ///   pushes what waits.
-    @Test func unmountingCommitsAndPushesWhatWaits() throws {
+    @Test(.slow) func unmountingCommitsAndPushesWhatWaits() throws {
         try prepared(["commit.delay": "1h"], remote: true) { home, store in
             try store.insert("old", "text\n")
             try home.succeed(["cp", "work/old.gpg", "work/left.gpg"])
@@ -53,7 +53,7 @@ import Testing
     /// Holds:
     /// - A remote that does not answer delays unmounting by `unmount.timeout` at most; what was not pushed is
     ///   pushed by the next mount.
-    @Test func aRemoteThatDoesNotAnswerHoldsUnmountingOnlyForAWhile() throws {
+    @Test(.slow) func aRemoteThatDoesNotAnswerHoldsUnmountingOnlyForAWhile() throws {
         try prepared(["commit.delay": "1h", "unmount.timeout": "2s"]) { home, store in
             let port = try SilentServer()
             defer { port.end() }
@@ -219,7 +219,7 @@ import Testing
     ///   stores work.
     /// - A store whose folder is missing when the mount begins is shown when its folder is there, a `save.retry` later
     ///   at most.
-    @Test func oneBrokenStoreLeavesTheOthers() throws {
+    @Test(.slow) func oneBrokenStoreLeavesTheOthers() throws {
         try prepared { home, store in
             let key = try home.makeKey("b@example.org")
             try home.succeed(["mkdir", "disk"])

@@ -8,7 +8,7 @@ import Testing
     /// Holds:
     /// - Reading a locked store is EACCES, also through a descriptor that was open before; `passdir status` and
     ///   `user.passdir.error` name `passdir unlock`. Listing and saving go on.
-    @Test func aLockedStoreIsNotRead() throws {
+    @Test(.slow) func aLockedStoreIsNotRead() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let stores = try ["one", "two"].map { try home.makeStore($0, recipients: [key]) }
@@ -203,7 +203,7 @@ import Testing
     }
 
     /// Whoever is added could read all of it.
-    @Test func recipientsOfALockedStoreStay() throws {
+    @Test(.slow) func recipientsOfALockedStoreStay() throws {
         try TestHome.guarded { home in
             let (key, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             let store = try home.makeStore("one", recipients: [key])

@@ -65,7 +65,7 @@ import Testing
 
     /// Holds:
     /// - `passdir sync` says "in sync" of no store that has no repository or no remote.
-    @Test(arguments: [(false, "there is no git repository"), (true, "there is no remote")])
+    @Test(.slow, arguments: [(false, "there is no git repository"), (true, "there is no remote")])
     func nothingIsInStepWithNothing(_ hasGit: Bool, _ said: String) throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")], git: hasGit)

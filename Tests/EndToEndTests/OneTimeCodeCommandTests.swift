@@ -20,7 +20,7 @@ import Testing
 
     /// Holds:
     /// - A code is that of oathtool; a URI is added to what is there, replaced only when that was said, and never half.
-    @Test func codesAreThoseOfOathtool() throws {
+    @Test(.slow) func codesAreThoseOfOathtool() throws {
         try withStore { home, store in
             try store.insert("mail", "pw\nuser: me")
             #expect(try home.passdir("otp", "mail").errors.contains("passdir otp add work/mail"))
@@ -50,7 +50,7 @@ import Testing
 
     /// Holds:
     /// - A counted code is given once, also to several who ask at the same moment, and its number is saved before.
-    @Test func countedCodesAreGivenOnce() throws {
+    @Test(.slow) func countedCodesAreGivenOnce() throws {
         try withStore { home, store in
             try store.insert("mail", "pw\n\(Self.counted)5\nuser: me\n")
             let programs = try (0..<6).map { _ in try home.start(["passdir", "otp", "mail"]) }
@@ -97,7 +97,7 @@ import Testing
 
     /// Holds:
     /// - A URI is read from the QR code in a PNG file; where that does not go, one sentence says why, and nothing is changed.
-    @Test func aURIIsReadFromAPicture() throws {
+    @Test(.slow) func aURIIsReadFromAPicture() throws {
         try withStore { home, store in
             for (name, text) in [("code", Self.timed), ("counted", Self.counted + "1"), ("other", "MARKER")] {
                 try home.succeed(["qrencode", "-o", "\(name).png"], input: Array(text.utf8))

@@ -48,7 +48,7 @@ import Testing
     /// Holds:
     /// - What looks into a store finds the same as pass.
     /// - An edit, and other recipients for a folder and none of its own any more, leave the store as pass does.
-    @Test func theOtherVerbsDoTheSame() throws {
+    @Test(.slow) func theOtherVerbsDoTheSame() throws {
         try TestHome.guarded { home in
             let (ann, bob) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             let stores = try ["ours", "theirs"].map { try home.makeStore($0, recipients: [ann]) }

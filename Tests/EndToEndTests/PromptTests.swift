@@ -149,6 +149,7 @@ import Testing
     /// Holds:
     /// - A signal that ends a command ends the prompt that it has had opened, which would go on taking keys in the terminal.
     @Test(
+        .slow,
         arguments: sampled(
             tableCases(
                 [

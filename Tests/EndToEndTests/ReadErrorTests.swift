@@ -153,7 +153,7 @@ import Testing
     /// Holds:
     /// - When another program replaces or removes a file of the store, the next open sees it; who has the old
     ///   one open keeps reading the old one.
-    @Test func theNextOpenSeesWhatOthersDidToTheFile() throws {
+    @Test(.slow) func theNextOpenSeesWhatOthersDidToTheFile() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

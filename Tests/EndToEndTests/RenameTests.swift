@@ -72,7 +72,7 @@ import Testing
     /// - A directory that is not empty, or in which something is not saved yet, cannot be removed: ENOTEMPTY.
     /// - Directories are made and removed on disk at once; git, and so the remote, sees them when there is a
     ///   secret in them.
-    @Test func removingIsFinal() throws {
+    @Test(.slow) func removingIsFinal() throws {
         try mounted { home, store in
             let held = try FileDescriptor.open(home.visible("work/one"), .readWrite)
             try FileCalls.unlink(home.visible("work/one"))

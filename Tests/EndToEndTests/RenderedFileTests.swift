@@ -166,7 +166,7 @@ import Testing
 
     /// Holds:
     /// - Who waits for a passphrase for a rendered file keeps nobody else waiting, and Ctrl-C ends the wait.
-    @Test func aWaitHoldsUpNobody() throws {
+    @Test(.slow) func aWaitHoldsUpNobody() throws {
         try Self.with(passphrase: "secret") { home, rendered in
             try home.write("passdir://work/db#user passdir://home/token#first", to: "t")
             try home.succeed(["passdir", "template", "add", "both", "t"])

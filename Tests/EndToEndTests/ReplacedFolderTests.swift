@@ -191,7 +191,7 @@ import Testing
     }
 
     /// The folder lies elsewhere, and a link leads there: it is the same store.
-    @Test func aLinkInThePlaceOfTheFolder() throws {
+    @Test(.slow) func aLinkInThePlaceOfTheFolder() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             try FileCalls.rename(home.path("work"), to: home.path("real"))
             try home.succeed(["ln", "-s", home.path("real").string, home.path("work").string])
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// A link that the user named leads to another folder from now on.
-    @Test func aLinkThatIsSwitched() throws {
+    @Test(.slow) func aLinkThatIsSwitched() throws {
         try withStore(["commit.delay": "10ms"]) { home, store in
             try home.unmount()
             try FileCalls.rename(home.path("work"), to: home.path("one"))
@@ -243,7 +243,7 @@ import Testing
     }
 
     /// The commands that `status` names for a folder that was moved, as they stand there.
-    @Test func theAdviceForAMovedFolderWorks() throws {
+    @Test(.slow) func theAdviceForAMovedFolderWorks() throws {
         try withStore(["commit.delay": "10ms"]) { home, _ in
             try FileCalls.rename(home.path("work"), to: home.path("else where"))
             let gone = try home.status().store("work").lastError ?? ""

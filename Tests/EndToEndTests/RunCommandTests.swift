@@ -84,7 +84,7 @@ import Testing
     /// Holds:
     /// - A signal reaches the command itself and ends it; its arguments and the disk have nothing of the values.
     /// - `passdir run` leaves the values in the command's environment only: not in arguments, files or the log.
-    @Test(arguments: [SIGTERM, SIGINT]) func aSignalEndsTheCommand(number: Int32) throws {
+    @Test(.slow, arguments: [SIGTERM, SIGINT]) func aSignalEndsTheCommand(number: Int32) throws {
         try withStore { home, marker in
             try home.write("A=\"passdir://work/db\"\n", to: "a.env")
             let program = try home.start([
@@ -162,7 +162,7 @@ import Testing
 
     /// Holds:
     /// - Where a reference has no value, nothing is run; what cannot be run is said as a shell says it, with its status.
-    @Test func nothingIsRunHalfway() throws {
+    @Test(.slow) func nothingIsRunHalfway() throws {
         try withStore { home, marker in
             try home.write("A=1\nB=passdir://work/none\n", to: "none.env")
             try home.write("A=1\nB='\(marker)\n", to: "open.env")

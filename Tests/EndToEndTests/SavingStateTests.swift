@@ -181,7 +181,7 @@ import Testing
     }
 
     /// Where nobody else can add a reader, one that the user has added by hand stops nothing, and status says nothing else.
-    @Test func withoutARemoteNoReaderStopsASave() throws {
+    @Test(.slow) func withoutARemoteNoReaderStopsASave() throws {
         try TestHome.guarded { home in
             let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             try home.succeed(["gpg", "--batch", "--yes", "--delete-secret-keys", other.fingerprint])

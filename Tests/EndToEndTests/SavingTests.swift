@@ -42,7 +42,7 @@ import Testing
     /// - Writes of a file opened with O_APPEND go to its end; a write behind the end fills the gap with zero
     ///   bytes.
     /// - truncate(2) makes a secret shorter or, with zero bytes, longer, and saves it at once.
-    @Test func whatIsWrittenIsWhatPassShows() throws {
+    @Test(.slow) func whatIsWrittenIsWhatPassShows() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])

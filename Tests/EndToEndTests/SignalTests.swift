@@ -47,7 +47,7 @@ import Testing
             for restarts in ["1", "0"] {
                 let result = try home.run(
                     ["perl", "-e", Self.busy, restarts, "5"] + files, limit: .seconds(240))
-                #expect(result.exitCode == 0 && result.output == "" && result.errors == "")
+                #expect(result.exitCode == 0 && result.output == "" && result.errors == "", "\(result)")
             }
             try home.unmount()
         }

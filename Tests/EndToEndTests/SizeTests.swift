@@ -135,7 +135,7 @@ import Testing
     }
 
     /// As above: 1 MiB is that of the text, not of its armour.
-    @Test func theSizeOfALongArmoredSecretIsKnown() throws {
+    @Test(.slow) func theSizeOfALongArmoredSecretIsKnown() throws {
         try TestHome.guarded { home in
             let store = try prepare(home, [1 << 20], copies: ["copy"])
             try home.addStores([store])

@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Before the commit is given up for that time.
-    @Test func aLockThatIsHeldIsNamedWhileItIsWaitedFor() throws {
+    @Test(.slow) func aLockThatIsHeldIsNamedWhileItIsWaitedFor() throws {
         try withStore { home, store in
             try home.succeed(["touch", ".git/index.lock"], in: store.path)
             try FileCalls.save(Array("new\n".utf8), to: home.visible("work/a"))
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// As it is typed, in the store's folder.
-    @Test func theWayOutOfARebaseWorks() throws {
+    @Test(.slow) func theWayOutOfARebaseWorks() throws {
         try withStore { home, store in
             try stop(home, store)
             try FileCalls.save(Array("new\n".utf8), to: home.visible("work/a"))
@@ -188,7 +188,7 @@ import Testing
 
     /// Holds:
     /// - A version that a save keeps beside another's is a conflict like that of a merge, whatever its name is made of.
-    @Test(arguments: sampled(["a", "two\nlines", "caf\u{e9} 100%"]))
+    @Test(.slow, arguments: sampled(["a", "two\nlines", "caf\u{e9} 100%"]))
     func aConflictOfASaveIsTold(_ name: String) throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])

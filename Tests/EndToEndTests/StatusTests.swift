@@ -5,7 +5,7 @@ import Testing
 
 /// The shape of `status --json`, which programs rely on.
 @Suite struct StatusTests {
-    @Test func statusHasExactlyThePromisedKeys() throws {
+    @Test(.slow) func statusHasExactlyThePromisedKeys() throws {
         try TestHome.guarded { home in
             let key = try home.makeKey("a@example.org")
             let work = try home.makeStore("work", recipients: [key], remote: true)

@@ -40,7 +40,7 @@ import Testing
 
     /// Holds:
     /// - Where the system allows no more threads, the daemon lives on, and reads, saves and looks go on with those it has.
-    @Test func whereNoThreadCanBeHadWorkGoesOn() throws {
+    @Test(.slow) func whereNoThreadCanBeHadWorkGoesOn() throws {
         try TestHome.guarded { home in
             guard let limit = ThreadLimit(home.folder.lastComponent?.string ?? "pd") else {
                 print("not run: no control group can be made that limits threads")

@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Where nothing is mounted, `status` looks once: what it does not wait for would never be told.
-    @Test(.enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
+    @Test(.slow, .enabled(if: geteuid() == 0, "only root replaces a program in a namespace of its own"))
     func aSlowGpgIsWaitedForWhereNothingIsMounted() throws {
         try TestHome.with { home in
             let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))

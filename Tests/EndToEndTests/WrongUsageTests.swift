@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A version or a repository that is not there is told of in our words, and not as if the secret could not be read.
-    @Test func libgit2sOwnWordsAreNotSaid() throws {
+    @Test(.slow) func libgit2sOwnWordsAreNotSaid() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("mail/imap", "text\n")
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// What a newcomer does not know of is said on a terminal, and no program has to read it.
-    @Test func aNewcomerIsToldWhatBecameOfIt() throws {
+    @Test(.slow) func aNewcomerIsToldWhatBecameOfIt() throws {
         try TestHome.guarded { home in
             let mount = try home.passdir("mount")
             #expect(
@@ -159,7 +159,7 @@ import Testing
 
     /// A misspelled option is named before what its command misses, a misspelled command where its default takes an argument,
     /// and a misspelled store where any path could stand.
-    @Test func misspelledWordsLeadToWhatIsMeant() throws {
+    @Test(.slow) func misspelledWordsLeadToWhatIsMeant() throws {
         try TestHome.guarded { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("lst/one", "text\n")

@@ -13,7 +13,7 @@ import Testing
     }
 
     /// Names and attributes come with the listing: the daemon may stand still.
-    @Test func whatWasListedIsNotAskedFor() throws {
+    @Test(.slow) func whatWasListedIsNotAskedFor() throws {
         try Mounted.with { mounted in
             for index in 0..<30 { try mounted.save("secret \(index)", to: "s\(index)") }
             try mounted.waitUntilCommitted()

@@ -156,7 +156,7 @@ import Testing
 
     /// Holds:
     /// - A mount begins though the disk of a store does not answer; that store is shown once it does.
-    @Test func aMountBeginsThoughADiskDoesNotAnswer() throws {
+    @Test(.slow) func aMountBeginsThoughADiskDoesNotAnswer() throws {
         try withDisk(folders: 1) { home, disk in
             disk.signal(SIGSTOP)
             try home.mount()

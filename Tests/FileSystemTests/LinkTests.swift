@@ -6,7 +6,7 @@ import Testing
 @Suite struct LinkTests {
     /// Holds:
     /// - A symbolic link to a secret tells the name by which the secret is shown, and is stored so that pass follows it.
-    @Test func aLinkLeadsToItsSecret() throws {
+    @Test(.slow) func aLinkLeadsToItsSecret() throws {
         try Mounted.with { mounted in
             for name in ["n", "f", "s"] { try mounted.store.insert("k/\(name)", "secret \(name)") }
             let texts = try mounted.bash(
@@ -31,7 +31,7 @@ import Testing
 
     /// Holds:
     /// - A symbolic link that is made before the secret that it names is stored as a link to a secret once there is one.
-    @Test func aLinkMayComeBeforeItsSecret() throws {
+    @Test(.slow) func aLinkMayComeBeforeItsSecret() throws {
         try Mounted.with { mounted in
             try mounted.bash(
                 """

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// What a program has open is saved to the file that it opened.
-    @Test func whatIsOpenKeepsItsFile() throws {
+    @Test(.slow) func whatIsOpenKeepsItsFile() throws {
         try Mounted.with { mounted in
             try mounted.store.insert("n/d/x", "x")
             try mounted.store.insert("n/d.gpg", "two")

@@ -44,7 +44,7 @@ import Testing
     /// Holds:
     /// - Scratch files together take up to `limits.scratch` of memory, beyond that it is ENOSPC; a secret that
     ///   would become one where there is no room stays what it is.
-    @Test func scratchFilesHaveALimit() throws {
+    @Test(.slow) func scratchFilesHaveALimit() throws {
         try Mounted.with(["limits.scratch": "100k"]) { mounted in
             let result = try mounted.run("head -c 200k /dev/zero >.f.swp")
             #expect(result.errors.contains("No space left on device"), "\(result.errors)")

@@ -131,6 +131,7 @@ import Testing
     /// Holds:
     /// - What is said at the end of an interrupted change is so, whatever git did to the files meanwhile.
     @Test(
+        .slow,
         arguments: sampled([
             "git stash -q", "git checkout -q .", "rm .gpg-id", "git clean -qfdx; git checkout -q .",
             "rm .gpg-id a.gpg", "echo $EVE >.gpg-id",
@@ -162,6 +163,7 @@ import Testing
     /// Holds:
     /// - `recipients resume` says that the change is made only when it is.
     @Test(
+        .slow,
         arguments: sampled([
             "git stash -q", "git checkout -q .", "git checkout -q a.gpg", "rm .gpg-id",
             "git checkout -q .gpg-id",

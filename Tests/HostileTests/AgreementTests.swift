@@ -90,7 +90,7 @@ import Testing
     }
 
     /// `add` of a key that waits is the agreement to it.
-    @Test func whoeverAddsAKeyThatWaitsAgreesToIt() throws {
+    @Test(.slow) func whoeverAddsAKeyThatWaitsAgreesToIt() throws {
         try SharedStore.with { shared in
             // A new list for nothing yet: there is nothing to encrypt anew.
             try shared.push("mkdir team; printf '%s\\n' $ANN $EVE >team/.gpg-id")
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// As `recipients set`.
-    @Test func aNewStoreLocksNobodyOutUnawares() throws {
+    @Test(.slow) func aNewStoreLocksNobodyOutUnawares() throws {
         try SharedStore.with { shared in
             let home = shared.home
             func words(_ name: String) -> [String] {

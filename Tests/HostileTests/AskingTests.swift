@@ -61,7 +61,7 @@ import Testing
     }
 
     /// What was printed stands above the question.
-    @Test func whatTheQuestionIsAboutComesFirst() throws {
+    @Test(.slow) func whatTheQuestionIsAboutComesFirst() throws {
         try with { shared, words in
             for command in Self.commands {
                 let result = try shared.onTerminal(words(command), answers: "n\n")

@@ -31,7 +31,7 @@ import Testing
         try shared.home.succeed(["gpg", "--batch", "--armor", "--export", key.fingerprint])
     }
 
-    @Test(arguments: sampled(["missing", "empty", "save first", "twice"]))
+    @Test(.slow, arguments: sampled(["missing", "empty", "save first", "twice"]))
     func whoWasThereFromTheStartIsAgreedToWithTheRightHome(_ way: String) throws {
         try Self.with { shared in
             if way != "missing" { try shared.home.succeed(["mkdir", "-m", "700", "elsewhere"]) }
@@ -51,7 +51,7 @@ import Testing
     /// Holds:
     /// - Who is added to a list before anybody it names could be found is asked about, and so is a key that comes after a name was looked
     ///   for in vain, unless it is yours.
-    @Test func whoCameBeforeTheRightHomeIsAskedAbout() throws {
+    @Test(.slow) func whoCameBeforeTheRightHomeIsAskedAbout() throws {
         try Self.with { shared in
             try Self.look(shared)
             try shared.push("echo eve@example.org >>.gpg-id")
@@ -78,7 +78,7 @@ import Testing
     /// Holds:
     /// - Who is added to a list before anybody it names could be found is asked about, and so is a key that comes after a name was looked
     ///   for in vain, unless it is yours.
-    @Test func aKeyThatComesToANameInTheSameHomeIsAskedAboutUnlessItIsOwn() throws {
+    @Test(.slow) func aKeyThatComesToANameInTheSameHomeIsAskedAboutUnlessItIsOwn() throws {
         try Self.with { shared in
             let home = shared.home
             let theirs = try Self.exported(shared.bob, shared)
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// What the user changes counts: a name that was taken out is not missed.
-    @Test func aNameThatTheUserTakesOutIsNotMissed() throws {
+    @Test(.slow) func aNameThatTheUserTakesOutIsNotMissed() throws {
         try Self.with { shared in
             let without = shared.home.path("only-ann")
             let extra = ["GNUPGHOME": without.string]

@@ -44,7 +44,7 @@ import Testing
     /// Holds:
     /// - A key is yours only where the secret part of all that is encrypted to is here: who binds a subkey of yours to a key of his own
     ///   is asked about as anybody else, and does not stand for you in a list.
-    @Test func itIsAskedAboutLikeAnybodyElses() throws {
+    @Test(.slow) func itIsAskedAboutLikeAnybodyElses() throws {
         try Self.with("ann@example.org\nmal@example.org\n") { shared, mal in
             _ = try shared.run(["status"])
             try shared.home.succeed(["gpg", "--batch", "--quiet", "--import", mal.string])
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// It is not hers to renew.
-    @Test func anExpiredOneIsNotCalledHersToRenew() throws {
+    @Test(.slow) func anExpiredOneIsNotCalledHersToRenew() throws {
         try Self.with("ann@example.org\nmal@example.org\n", expires: "seconds=1") { shared, mal in
             try shared.home.succeed(["gpg", "--batch", "--quiet", "--import", mal.string])
             try shared.home.waitUntil("it has expired") {

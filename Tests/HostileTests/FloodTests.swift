@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func aFloodOfListsTakesAFewLines() throws {
+    @Test(.slow) func aFloodOfListsTakesAFewLines() throws {
         try Self.with { shared in
             let keys = try shared.succeed(["keys", "work"])
             #expect(keys.split(separator: "\n").count < 60, "\(keys.prefix(3000))")
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// What can be approved is shown to the last key.
-    @Test func whatIsApprovedIsShownInFull() throws {
+    @Test(.slow) func whatIsApprovedIsShownInFull() throws {
         try Self.with { shared in
             try shared.push("for i in $(seq 119 -1 115); do echo $EVE >f$i/.gpg-id; done")
             let confirm = try shared.run(["recipients", "confirm", "work"])
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Many lists that say the same hide nobody who is in one of them only.
-    @Test func whoIsInOneListOnlyIsShownFirst() throws {
+    @Test(.slow) func whoIsInOneListOnlyIsShownFirst() throws {
         try SharedStore.with { shared in
             try shared.succeed(["recipients", "show", "work"])
             try shared.push(

@@ -61,7 +61,8 @@ import Testing
     }
 
     /// Files that a push puts beside those of a change that this machine is making.
-    @Test(arguments: ["resume", "abort"]) func whatIsPutIntoTheFolderMeanwhileIsNotUsed(_ end: String) throws
+    @Test(.slow, arguments: ["resume", "abort"]) func whatIsPutIntoTheFolderMeanwhileIsNotUsed(_ end: String)
+        throws
     {
         try SharedStore.with { shared in
             let home = shared.home

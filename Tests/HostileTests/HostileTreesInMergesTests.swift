@@ -198,7 +198,7 @@ import Testing
     ///
     /// Holds:
     /// - A merge or clone never writes through a symbolic link, and fetches no submodule.
-    @Test func linksAndSubmodulesAreHarmless() async throws {
+    @Test(.slow) func linksAndSubmodulesAreHarmless() async throws {
         try await TestHome.with { home in
             let (committer, _, path) = try machine(home)
             let builder = HostileTree(home: home, repository: home.path("m0.git"))

@@ -103,7 +103,7 @@ import Testing
     }
 
     /// What others pushed as `.gitignore` and is no such file is not opened: git follows no link there either.
-    @Test(arguments: sampled(["link to a pipe", "link to the mount", "folder", "huge"])) func notAFile(
+    @Test(.slow, arguments: sampled(["link to a pipe", "link to the mount", "folder", "huge"])) func notAFile(
         _ kind: String
     )
         throws

@@ -197,7 +197,7 @@ import Testing
 @Suite struct TopListTests {
     /// Holds:
     /// - A branch that would leave the store without its list of recipients is not merged.
-    @Test(arguments: ["git rm -q .gpg-id", "mkdir x; git mv .gpg-id x/"])
+    @Test(.slow, arguments: ["git rm -q .gpg-id", "mkdir x; git mv .gpg-id x/"])
     func aBranchWithoutItIsNotTakenIn(_ script: String) throws {
         try SharedStore.with { shared in
             let home = shared.home

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: sampled(["a file", "standard input", "the store"]))
+    @Test(.slow, arguments: sampled(["a file", "standard input", "the store"]))
     func anImportSaysHowAKeyIsNamed(_ source: String) throws {
         try SharedStore.with { shared in
             let home = shared.home
@@ -117,6 +117,7 @@ import Testing
     }
 
     @Test(
+        .slow,
         arguments: sampled([
             "gpg --batch --armor --export-secret-keys $ANN", "gpg --batch --export-secret-keys $ANN",
             "gpg --batch --export-secret-subkeys $ANN",

@@ -65,7 +65,7 @@ import Testing
 
     /// Holds:
     /// - Over HTTP, a store's credentials go only to the host and port of its URL.
-    @Test(arguments: rows)
+    @Test(.slow, arguments: rows)
     func noCredentialLeavesTheServer(_ row: Row) throws {
         try TestHome.with { home in
             let thief = try HostileServer { request, client in
@@ -145,6 +145,7 @@ import Testing
 
     /// What is no place for a repository, and a circle.
     @Test(
+        .slow,
         arguments: [Transport.libgit2, .git],
         [
             "file:///etc/passwd", "ext::sh -c id", "ssh://127.0.0.1/x", "gopher://127.0.0.1/",
@@ -187,7 +188,7 @@ import Testing
     }
 
     /// libgit2 1.5 dies of it: `store add` then ended with the number of a signal.
-    @Test(arguments: ["/y.git/info/refs", "http://127.0.0.1:1/y.git/info/refs"])
+    @Test(.slow, arguments: ["/y.git/info/refs", "http://127.0.0.1:1/y.git/info/refs"])
     func aRedirectWithoutAQueryEndsNoClone(_ location: String) throws {
         try TestHome.with { home in
             let server = try HostileServer { _, client in

@@ -112,7 +112,7 @@ import Testing
     }
 
     /// The key comes, and is agreed to: only then are secrets for it.
-    @Test func aNameIsAgreedToWithItsKey() throws {
+    @Test(.slow) func aNameIsAgreedToWithItsKey() throws {
         try SharedStore.with { shared in
             let home = shared.home
             let key = try home.succeed(["gpg", "--batch", "--armor", "--export", shared.eve.fingerprint])
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// A colleague's key that was never here, from before passdir: nobody added it.
-    @Test func aNameThatWasThereFirstIsNoNews() throws {
+    @Test(.slow) func aNameThatWasThereFirstIsNoNews() throws {
         try SharedStore.with { shared in
             let home = shared.home
             try home.write(

@@ -59,7 +59,7 @@ import Testing
     /// Holds:
     /// - A command takes STORE/PATH for that store whatever others push into the folder you stand in; only a path that
     ///   begins with `./`, `../` or `/` is one of files.
-    @Test func aFolderNamedLikeTheStoreRedirectsNothing() throws {
+    @Test(.slow) func aFolderNamedLikeTheStoreRedirectsNothing() throws {
         try SharedStore.with { shared in
             let home = shared.home
             try shared.push(

@@ -141,7 +141,7 @@ import Testing
     }
 
     /// A commit for which there is no room says so, and not what libgit2 had said before.
-    @Test func aCommitOnAFullDiskSaysSo() throws {
+    @Test(.slow) func aCommitOnAFullDiskSaysSo() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann])
@@ -271,7 +271,7 @@ import Testing
     }
 
     /// Nobody enters the passphrase: nothing has begun, and nothing is left that would have to be resumed or aborted.
-    @Test func aChangeThatCannotBeginLeavesNothing() throws {
+    @Test(.slow) func aChangeThatCannotBeginLeavesNothing() throws {
         try TestHome.with { home in
             let key = try home.makeKey("locked@example.org", passphrase: "correct horse")
             let other = try home.makeKey("b@example.org")

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aListThatIsTooLongHidesNoOther() throws {
+    @Test(.slow) func aListThatIsTooLongHidesNoOther() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             try home.addStores([try home.makeStore("work", recipients: [fixture.ann])])
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func whoseKeyIsNotHereIsSaidWhereKeysAreExported() throws {
+    @Test(.slow) func whoseKeyIsNotHereIsSaidWhereKeysAreExported() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             try home.addStores([try home.makeStore("work", recipients: [fixture.ann])])
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// The exit status tells of a key that has expired, or soon will, as the help says.
-    @Test func aKeyThatExpiresIsFound() throws {
+    @Test(.slow) func aKeyThatExpiresIsFound() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// Secrets that are for just the keys of their list differ from nothing, though one of these has expired.
-    @Test func anExpiredKeyIsToldOnce() throws {
+    @Test(.slow) func anExpiredKeyIsToldOnce() throws {
         try Fixture.with { fixture in
             let home = fixture.home
             let store = try home.makeStore("work", recipients: [fixture.ann, fixture.bob])

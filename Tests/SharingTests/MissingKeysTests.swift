@@ -6,7 +6,7 @@ import Testing
 /// Names that mean no key: why, where the keyring or what was typed is at fault.
 @Suite struct MissingKeysTests {
     /// Nobody else renews it, and without it nobody would be left.
-    @Test func anExpiredKeyOfOnesOwnIsRenewed() throws {
+    @Test(.slow) func anExpiredKeyOfOnesOwnIsRenewed() throws {
         try TestHome.with { home in
             let own = try home.makeExpiredKey("own@example.org")
             try home.succeed(["mkdir", "work"])
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aHomeWithoutKeysIsNamed() throws {
+    @Test(.slow) func aHomeWithoutKeysIsNamed() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("a@example.org")])
             try store.insert("s", "text\n")
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// A store without git keeps no old versions.
-    @Test func aRemovalSpeaksOfTheHistoryOnlyWhereThereIsOne() throws {
+    @Test(.slow) func aRemovalSpeaksOfTheHistoryOnlyWhereThereIsOne() throws {
         try TestHome.with { home in
             let (own, other) = (try home.makeKey("a@example.org"), try home.makeKey("b@example.org"))
             for hasGit in [false, true] {
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// A clone of nothing has no list that somebody could be added to.
-    @Test func anEmptyCloneIsLedToItsFirstList() throws {
+    @Test(.slow) func anEmptyCloneIsLedToItsFirstList() throws {
         try TestHome.with { home in
             let own = try home.makeKey("a@example.org")
             try home.succeed(["git", "init", "--quiet", "--bare", "bare.git"])

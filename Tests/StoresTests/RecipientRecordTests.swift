@@ -108,7 +108,7 @@ import Testing
     /// Holds:
     /// - While one process records a store for the first time, another one finds that it was never recorded, or what is
     ///   recorded now, and never that the record is lost.
-    @Test func theFirstRecordIsNoLostOne() throws {
+    @Test(.slow) func theFirstRecordIsNoLostOne() throws {
         try TestHome.with { home in
             let (file, markers) = (home.path("recipients"), home.path("agreed"))
             let entries = [entry(".gpg-id", [Self.ann])]

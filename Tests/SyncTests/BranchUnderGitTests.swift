@@ -12,7 +12,7 @@ import Testing
         /// The first try of a commit meets a git program right before the branch would move, which moves the branch and goes
         /// on, as `pass` and `git pull` do. `git pull` fails when it finds another tip than it began with, or puts what was
         /// saved meanwhile back to what that tip has.
-        @Test func theBranchWaitsInEachTry() async throws {
+        @Test(.slow) func theBranchWaitsInEachTry() async throws {
             try await TestHome.with { home in
                 let machine = try home.machines(1)[0]
                 try machine.save("a", "1\n")

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotOursStaysOutOfTheCommit() async throws {
+    @Test(.slow) func whatIsNotOursStaysOutOfTheCommit() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             for name in ["staged", "edited", "ours"] { try machine.save(name, "1\n") }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func nestedRepositoriesCommitTheirOwn() async throws {
+    @Test(.slow) func nestedRepositoriesCommitTheirOwn() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("inner/a", "1\n")

@@ -51,7 +51,7 @@ import Testing
     }
 
     /// A push to a folder that is ended in the middle may leave a lock there, which nobody would ever take away.
-    @Test func aPushToAFolderIsFinishedWithoutTheDaemon() throws {
+    @Test(.slow) func aPushToAFolderIsFinishedWithoutTheDaemon() throws {
         try TestHome.with { home in
             let store = try home.makeStore(
                 "work", recipients: [try home.makeKey("one@example.org")], remote: true)

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aFileTakesTheNameOfAFolderInAFolderThatTakesAnothersName() async throws {
+    @Test(.slow) func aFileTakesTheNameOfAFolderInAFolderThatTakesAnothersName() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a/s.gpg/x", "1\n")

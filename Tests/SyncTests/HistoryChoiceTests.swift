@@ -36,7 +36,7 @@ import Testing
         return machines
     }
 
-    @Test func whatWasRefusedInBetweenHidesNoForce() async throws {
+    @Test(.slow) func whatWasRefusedInBetweenHidesNoForce() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(2)[0]
             for name in ["first", "leaked"] {

@@ -10,7 +10,7 @@ import Testing
             String.init)
     }
 
-    @Test func logShowsAStoreAndASecret() throws {
+    @Test(.slow) func logShowsAStoreAndASecret() throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             try store.insert("mail/imap", "one\n")
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// After all of a store was removed there is no folder left to name.
-    @Test func aWholeStoreIsRestored() throws {
+    @Test(.slow) func aWholeStoreIsRestored() throws {
         try TestHome.with { home in
             let store = try home.makeStore("private", recipients: [try home.makeKey("one@example.org")])
             try store.insert("a", "one\n")
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["named", "conflict"]) func conflictsAreListedAndSettled(_ side: String) throws {
+    @Test(.slow, arguments: ["named", "conflict"]) func conflictsAreListedAndSettled(_ side: String) throws {
         try TestHome.with { home in
             let store = try home.makeStore("work", recipients: [try home.makeKey("one@example.org")])
             try store.insert("a/b", "theirs\n")

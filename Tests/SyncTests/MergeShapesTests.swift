@@ -119,7 +119,7 @@ import Testing
         if try !machine.dirt.isEmpty { try machine.git("commit", "-qm", "Change the shape") }
     }
 
-    @Test(arguments: sampled(tableCases(shapes, [false, true])))
+    @Test(arguments: sampled(tableCases(shapes, [false, true]), 1))
     func nothingIsStuck(_ shape: Shape, rebases: Bool) async throws {
         for isTurned in [false, true] {
             try await TestHome.with { home in

@@ -121,7 +121,7 @@ import Testing
     }
 
     /// A name that means no key here, and a list that nobody can read, are told, too.
-    @Test(arguments: ["mallory@example.org\n", "mallory\0\n"])
+    @Test(.slow, arguments: ["mallory@example.org\n", "mallory\0\n"])
     func aMergeTellsOfNamesThatNobodyHereBears(_ line: String) async throws {
         try await TestHome.with { home in
             let notes = Mutex<[String]>([])
@@ -223,7 +223,7 @@ import Testing
 
     /// Holds:
     /// - What a merge encrypts, or takes from a side that had not heard of a change of recipients, is for whom the merged list names.
-    @Test(arguments: sampled(tableCases(Collision.allCases, [false, true])))
+    @Test(.slow, arguments: sampled(tableCases(Collision.allCases, [false, true])))
     func aMergeEncryptsToWhomTheMergedListNames(_ collision: Collision, rebases: Bool) async throws {
         try await TestHome.with { home in
             let (mine, other, bob) = try await machinesWithBob(home) { $0.rebases = rebases }
@@ -256,7 +256,7 @@ import Testing
     }
 
     /// A name that means no key here hides nobody who reads what the list gives to others.
-    @Test func aNameThatNobodyBearsHidesNoDrift() async throws {
+    @Test(.slow) func aNameThatNobodyBearsHidesNoDrift() async throws {
         try await TestHome.with { home in
             let (mine, other) = try await machines(home, trust: .always)
             let bob = try home.makeKey("bob@example.org")
@@ -277,7 +277,7 @@ import Testing
     }
 
     /// What others do to a list beside keeps no merge up: it is for whom both lists name.
-    @Test(arguments: ["eve", "nobody@example.org"])
+    @Test(.slow, arguments: ["eve", "nobody@example.org"])
     func aListThatWaitsForTheUserKeepsNoMergeUp(_ added: String) async throws {
         try await TestHome.with { home in
             let (mine, other, bob) = try await machinesWithBob(home)

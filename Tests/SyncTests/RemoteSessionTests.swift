@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func whatOthersPushedIsFetchedAndNotTakenIn() async throws {
+    @Test(.slow) func whatOthersPushedIsFetchedAndNotTakenIn() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].save("a", "one\n")

@@ -7,7 +7,7 @@ import Testing
 
 /// "In step" and "ready" are said where that is so, and nowhere else.
 @Suite(.serialized) struct SaidTests {
-    @Test func aBranchThatIsGoneIsSaid() async throws {
+    @Test(.slow) func aBranchThatIsGoneIsSaid() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "A")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whatAStashBringsBackIsCommitted() async throws {
+    @Test(.slow) func whatAStashBringsBackIsCommitted() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "A")
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// HEAD is on no branch in the middle of a user's rebase; afterwards all is well again.
-    @Test func aDetachedHeadIsSaidWhileItIs() async throws {
+    @Test(.slow) func aDetachedHeadIsSaidWhileItIs() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "A")
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// What a store has that git ignores is in nobody else's clone.
-    @Test func whatGitIgnoresIsSaid() async throws {
+    @Test(.slow) func whatGitIgnoresIsSaid() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             await machine.committer.start()
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// It is not said for the quarter of an hour until the remote is asked again.
-    @Test func anObstacleThatIsMovedAwayIsForgotten() async throws {
+    @Test(.slow) func anObstacleThatIsMovedAwayIsForgotten() async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try home.write("theirs", to: "m0/README")

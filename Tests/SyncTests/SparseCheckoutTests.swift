@@ -25,7 +25,7 @@ import Testing
         try machine.home.succeed(["rm", "-rf", machine.path.pushing("out").string])
     }
 
-    @Test(arguments: sampled(Word.allCases)) func absenceIsNoRemoval(_ word: Word) async throws {
+    @Test(.slow, arguments: Word.allCases) func absenceIsNoRemoval(_ word: Word) async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
             try machines[0].save("out/x", "X")

@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Between the end of a push and the look at the branch after it.
-    @Test func aCommitDuringAPushIsPushed() async throws {
+    @Test(.slow) func aCommitDuringAPushIsPushed() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             try machine.save("a", "one\n")
@@ -69,7 +69,7 @@ import Testing
 
     /// The user moves the branch while it is about to be pushed: what it led to before never was on the remote, and is not
     /// missed there.
-    @Test func aBranchThatMovesDuringAPushIsNoForce() async throws {
+    @Test(.slow) func aBranchThatMovesDuringAPushIsNoForce() async throws {
         try await TestHome.with { home in
             let machine = try home.machines(1)[0]
             #expect(await machine.committer.synchronizeNow() == nil)

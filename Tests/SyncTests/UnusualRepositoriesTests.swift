@@ -60,7 +60,7 @@ import Testing
     }
 
     /// At the start, nobody has saved anything there yet.
-    @Test func repositoriesInAStoreAreFoundAtTheStart() async throws {
+    @Test(.slow) func repositoriesInAStoreAreFoundAtTheStart() async throws {
         try await TestHome.with { home in
             let machine = try nested(home)
             try machine.write("inner/a", "1\n")
@@ -98,6 +98,7 @@ import Testing
 
     /// What is kept for the store's server is no other's to see.
     @Test(
+        .slow,
         arguments: sampled([
             ("https://h.example/a.git", "https://H.example/b.git", true),
             ("https://ann@h.example/a.git", "https://bob:x@h.example/b.git", true),

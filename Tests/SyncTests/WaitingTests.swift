@@ -120,7 +120,7 @@ import Testing
     }
 
     /// What is removed or renamed through the mount meanwhile does not come back, and what is saved again counts.
-    @Test func whatTheUserDoesMeanwhileCounts() async throws {
+    @Test(.slow) func whatTheUserDoesMeanwhileCounts() async throws {
         try await withMachine { machine in
             for name in ["a", "b", "c", "d/e"] { try machine.save(name, "old\n") }
             try await machine.commit()

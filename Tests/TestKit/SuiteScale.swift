@@ -9,16 +9,16 @@ public enum SuiteScale {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// A test that takes more than about two seconds alone: only the whole has it. Each suite keeps another, but four whose tests
-    /// are long altogether: BesideGitTests, MatrixTests, StoppedAgentTests and ZooTests.
+    /// A test that takes more than about a second alone: only the whole has it. Each suite keeps another, but five whose tests
+    /// are long altogether: BesideGitTests, MatrixTests, SparseCheckoutTests, StoppedAgentTests and ZooTests.
     public static var slow: Self { .enabled(if: SuiteScale.isWhole, "slow: only the whole suite has it") }
 }
 
-/// The cases of a test with many of them: in the suite the first and the last, in the whole all.
-public func sampled<Cases: Collection>(_ cases: Cases) -> [Cases.Element] {
+/// The cases of a test with many of them: in the suite `count` of them, from the first to the last, in the whole all.
+public func sampled<Cases: Collection>(_ cases: Cases, _ count: Int = 2) -> [Cases.Element] {
     let all = Array(cases)
-    guard !SuiteScale.isWhole, let first = all.first, let last = all.last, all.count > 2 else { return all }
-    return [first, last]
+    guard !SuiteScale.isWhole, all.count > count else { return all }
+    return (0..<count).map { all[$0 * (all.count - 1) / max(count - 1, 1)] }
 }
 
 /// The cases of a test with two tables of arguments: in the suite each row once, with the columns in turn, so that

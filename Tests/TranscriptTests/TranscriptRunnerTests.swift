@@ -33,10 +33,12 @@ import Testing
         #expect(try difference(text) == nil)
     }
 
-    @Test(arguments: [
-        "$ echo one\ntwo", "$ echo one", "$ true\none", "$ false", "$ true\n? 1", "$ printf x\nx",
-        "$ echo abc\na[..]d", "$ exit 3", "$ echo one\none\n$ if",
-    ])
+    @Test(
+        .slow,
+        arguments: [
+            "$ echo one\ntwo", "$ echo one", "$ true\none", "$ false", "$ true\n? 1", "$ printf x\nx",
+            "$ echo abc\na[..]d", "$ exit 3", "$ echo one\none\n$ if",
+        ])
     func refusesWhatDiffers(_ text: String) throws {
         #expect(try difference(text) != nil)
     }
