@@ -18,6 +18,7 @@ enum FirstStep {
 
     /// There is no store, and how to begin.
     static var sentence: String {
-        Daemon.lack(of: "no store yet", environment: CallerEnvironment.variables()) + ": \(Daemon.waysToAStore)"
+        let lack = Daemon.lack(of: "no store yet", environment: CallerEnvironment.variables())
+        return "\(lack): \(Daemon.waysToAStore)"
     }
 }

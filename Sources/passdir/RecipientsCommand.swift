@@ -52,7 +52,8 @@ struct RecipientsShowCommand: ParsableCommand {
         if report.recipients.contains(where: \.isUnapproved) {
             let store = ShellWord.quoted(String(report.place.prefix { $0 != "/" }))
             StandardError.warn(
-                "others have added whom you have not approved: passdir recipients confirm \(store) shows and asks")
+                "others have added whom you have not approved: passdir recipients confirm \(store) shows and asks"
+            )
         }
     }
 }

@@ -15,7 +15,8 @@ extension Sharing {
             if let override = store.options.recipientOverride {
                 let lines = override.split(separator: " ").map(String.init)
                 return RecipientsReport(
-                    place: place.title, file: nil, recipients: try lines.flatMap { try report($0, store, new: []) })
+                    place: place.title, file: nil,
+                    recipients: try lines.flatMap { try report($0, store, new: []) })
             }
             let file = try store.recipientFile(for: place.folder.appending(Store.recipientFileName))
             let lines = try store.recipientFileContent(file).lines
