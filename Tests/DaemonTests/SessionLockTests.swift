@@ -21,6 +21,8 @@ import Testing
                 -m org.freedesktop.login1.Manager.ListInhibitors | grep -q "'sleep', 'passdir', .*'delay'"
         }
         lets_go() { ! delays; }
+        # What waits is answered before passdir lets go, and has only to end.
+        sleeps_though_it_waits() { signal PrepareForSleep b '[<true>]'; soon lets_go; soon ended $1; ! wait $1; }
         ended() { ! [ -e /proc/$1/stat ] || grep -q '^State:.Z' /proc/$1/status; }
         signal() { mock EmitSignal org.freedesktop.login1.Manager "$@"; }
         screen() {
@@ -108,11 +110,7 @@ import Testing
             let script = """
                 cat ~/mnt/locked/a 2> ~/errors & reader=$!
                 soon [ -e ~/prompts ]
-                signal PrepareForSleep b '[<true>]'
-                soon lets_go
-                # It was answered before passdir let go, and has only to end.
-                soon ended $reader
-                ! wait $reader
+                sleeps_though_it_waits $reader
                 cat ~/errors; is none; cat ~/mnt/work/a
                 """
             let result = try run(script, home)
@@ -147,11 +145,7 @@ import Testing
                 passdir access set work --ask
                 cat ~/mnt/work/a 2> ~/errors & reader=$!
                 soon [ -e ~/asked ]
-                signal PrepareForSleep b '[<true>]'
-                soon lets_go
-                # It was answered before passdir let go, and has only to end.
-                soon ended $reader
-                ! wait $reader
+                sleeps_though_it_waits $reader
                 cat ~/errors; is none
                 """
             let result = try run(script, home)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TranscriptTests {
     static let folder = FilePath(#filePath).removingLastComponent().appending("Transcripts")
 
-    @Test(arguments: sampled(try Transcript.all(in: folder), 10))
+    @Test(arguments: try Transcript.all(in: folder))
     func transcript(_ transcript: Transcript) throws {
         try TestHome.with { home in
             if let difference = try transcript.difference(in: home) {

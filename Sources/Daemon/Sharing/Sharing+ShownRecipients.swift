@@ -15,30 +15,29 @@ extension Sharing {
                 let lines = override.split(separator: " ").map(String.init)
                 return RecipientsReport(
                     place: place.title, file: nil,
-                    recipients: try lines.flatMap { try report($0, store, new: []) })
+                    recipients: try lines.flatMap { try report($0, store, in: nil) })
             }
             let file = try store.recipientFile(for: place.folder.appending(Store.recipientFileName))
             let lines = try store.recipientFileContent(file).lines
-            let change = (try? store.snapshot())?.changes.first { $0.file == file }
-            let new = Set(change?.added ?? [])
             return RecipientsReport(
                 place: place.title, file: file.string,
-                recipients: try lines.flatMap { try report($0, store, new: new) }
-            )
+                recipients: try lines.flatMap { try report($0, store, in: file) })
         }
     }
 
-    /// - Parameter new: the fingerprints that wait for approval.
+    /// - Parameter file: the list that has the line; nil where none has.
     private func report(
-        _ line: String, _ store: Store, new: Set<String>
+        _ line: String, _ store: Store, in file: FilePath?
     ) throws(OpenPGPError) -> [RecipientReport] {
         do throws(OpenPGPError) {
             let now = Int64(time(nil))
-            return try store.engine.resolve(line).map { recipient in
+            let recipients = try store.engine.resolve(line)
+            let new = Set(file.map { store.notAgreed(recipients, in: $0) } ?? [])
+            return recipients.map { recipient in
                 RecipientReport(
                     line: line, fingerprint: recipient.key.fingerprint.description,
                     userID: recipient.key.userIDs.first?.text, isOwn: recipient.isOwn,
-                    isUnapproved: new.contains(recipient.key.fingerprint.description),
+                    isUnapproved: new.contains(recipient),
                     problem: recipient.objection(at: now, trust: store.options.trust)?.message)
             }
         } catch  where error.code == .timedOut {

@@ -52,14 +52,15 @@ struct EditCommand: ParsableCommand {
         } catch {
             throw CommandFailure("cannot run sh: \(error)")
         }
-        let now = try place.lookToSave(environment: environment)
-        let isSame = known.map { now?.isUnchanged(since: $0) ?? false } ?? (now == nil)
+        let isSame = Result { try place.lookToSave(environment: environment) == known }
         guard end == .exited(0) else {
-            let outcome = isSame ? "nothing changed in \(place.name)" : "\(place.name) was saved"
-            StandardError.print("passdir: \(editor) ended with status \(end.status); \(outcome)")
+            let outcome = try? isSame.get() ? "nothing changed in \(place.name)" : "\(place.name) was saved"
+            let words = ["\(editor) ended with status \(end.status)", outcome].compactMap(\.self)
+            StandardError.print("passdir: \(words.joined(separator: "; "))")
             throw ExitCode(end.status)
         }
-        Output.success(isSame ? "nothing changed in \(place.name)" : "saved \(place.name)")
-        if !isSame { Output.tell(note) }
+        guard try !isSame.get() else { return Output.success("nothing changed in \(place.name)") }
+        Output.success("saved \(place.name)")
+        Output.tell(note)
     }
 }
