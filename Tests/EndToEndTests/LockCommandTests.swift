@@ -184,7 +184,8 @@ import Testing
                 let looked = try typed(["health"], locked: ["work"], answer: "n\n")
                 #expect(
                     looked.exitCode == 1 && looked.output.contains("private/a")
-                        && looked.output.contains("not looked at: work/a: work is locked"), "\(looked)")
+                        && looked.output.contains("not looked at: work/a, work/b: work is locked"),
+                    "\(looked)")
             } else {
                 let found = try typed(["grep", "from"])
                 #expect(

@@ -134,7 +134,9 @@ import Testing
             let words = ["passdir", "store", "add", "team", "--path", store.path.string]
             let expired = try home.run(words).errors
             #expect(
-                expired.contains(" expired on ") && expired.contains("no other key of yours"), "\(expired)")
+                expired.contains(" expired on ")
+                    && expired.contains("--quick-set-expire \(old.fingerprint) 1y")
+                    && expired.contains("renews it"), "\(expired)")
         }
     }
 
