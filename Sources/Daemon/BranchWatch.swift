@@ -16,14 +16,15 @@ final class BranchWatch: Sendable {
 
     private struct State {
         var inotify: Inotify?
-        var moved: [CInt: @Sendable () -> Void] = [:]
+        var moved: [CInt: @Sendable (_ isStash: Bool) -> Void] = [:]
     }
 
     private let state = Mutex(State())
 
     /// Begins to watch folders; what is watched already is watched for the newest caller.
-    /// - Parameter moved: called on the watch's own thread, which it must not keep.
-    func follow(_ folders: [FilePath], moved: @escaping @Sendable () -> Void) {
+    /// - Parameter moved: called on the watch's own thread, which it must not keep; `isStash`: whether a stash was made or
+    ///   removed, which is all that is ever seen of one that was popped at once.
+    func follow(_ folders: [FilePath], moved: @escaping @Sendable (_ isStash: Bool) -> Void) {
         state.withLock { state in
             guard let inotify = state.inotify ?? (try? start()) else { return }
             state.inotify = inotify
@@ -39,30 +40,32 @@ final class BranchWatch: Sendable {
     }
 
     private func serve(_ inotify: Inotify) {
-        var changed: Set<CInt> = []
+        var changed: [CInt: Bool] = [:]
         var first = ContinuousClock.now
         while let events = try? inotify.events(
             until: changed.isEmpty ? nil : min(.now + Self.quiet, first + Self.patience))
         {
             if events.isEmpty {
                 let all = state.withLock { $0.moved }
-                for watch in changed { all[watch]?() }
-                changed = []
+                for (watch, isStash) in changed { all[watch]?(isStash) }
+                changed = [:]
             }
             if changed.isEmpty { first = .now }
             for event in events { note(event, in: &changed) }
         }
     }
 
-    /// Which folders an event is about: all where events were lost.
-    private func note(_ event: Inotify.Event, in changed: inout Set<CInt>) {
+    /// Which folders an event is about, and whether it is about stashes: all where events were lost.
+    private func note(_ event: Inotify.Event, in changed: inout [CInt: Bool]) {
         if event.watch == -1 {
-            changed.formUnion(state.withLock { Array($0.moved.keys) })
+            for watch in state.withLock({ Array($0.moved.keys) }) { changed[watch] = true }
         } else if event.mask & UInt32(IN_IGNORED) != 0 {
             // The folder is gone; its number is not given out again.
             _ = state.withLock { $0.moved.removeValue(forKey: event.watch) }
         } else {
-            changed.insert(event.watch)
+            // The name of their reference.
+            let isStash = event.name.elementsEqual("stash".utf8)
+            changed[event.watch, default: false] = changed[event.watch] == true || isStash
         }
     }
 }

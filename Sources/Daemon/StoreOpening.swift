@@ -66,7 +66,7 @@ final class StoreOpening: Sendable {
         }
         var committing = Committer.Options(settings, credentials: credentials)
         committing.branchFolders = { [branches] folders in
-            branches.follow(folders) { firstUse.branchMayHaveMoved() }
+            branches.follow(folders) { firstUse.branchMayHaveMoved(isStash: $0) }
         }
         let committer = Committer(store: store, options: committing, log: log)
         let served = ServedStore(settings, path: path, store: store, committer: committer)
@@ -122,8 +122,8 @@ private final class FirstUse: Sendable {
         store.start()
     }
 
-    func branchMayHaveMoved() {
+    func branchMayHaveMoved(isStash: Bool) {
         guard let committer = served.withLock({ $0.store })?.committer else { return }
-        ActorCall { await committer.branchMayHaveMoved() }
+        ActorCall { await committer.branchMayHaveMoved(isStash: isStash) }
     }
 }

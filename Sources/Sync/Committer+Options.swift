@@ -38,7 +38,7 @@ extension Committer {
         public var notify: @Sendable (String, String) -> Void = { _, _ in }
 
         /// Called with the folders in which something changes when the branch moves, whoever moves it, as soon as they are
-        /// known; whoever watches them calls `branchMayHaveMoved()`.
+        /// known; whoever watches them calls `branchMayHaveMoved(isStash:)`.
         public var branchFolders: (@Sendable ([FilePath]) -> Void)?
 
         /// Keeps what was learned of the store, such as the time of a push, where the store itself keeps nothing: a command

@@ -136,8 +136,11 @@ extension Committer {
 
     /// Commits what a stash has brought back, after as much time as changes have to gather.
     func lookAfterStash() async {
-        hasLooked = false
+        // Told by the watch of the branch, and by who has found another stash than before.
+        guard !looksAfterStash, !state.withLock({ $0.isFinishing }) else { return }
+        (looksAfterStash, hasLooked) = (true, false)
         try? await Task.sleep(for: options.delay)
+        looksAfterStash = false
         guard !state.withLock({ $0.isFinishing }) else { return }
         if await lookForUncommitted() { await synchronize(.push) } else { await lookAgain() }
     }

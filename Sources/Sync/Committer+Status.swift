@@ -40,5 +40,9 @@ extension Committer {
     public nonisolated func lookAtBranch() { state.lookAtBranch() }
 
     /// As `lookAtBranch()`, after the work that is going on.
-    public func branchMayHaveMoved() { state.lookAtBranch() }
+    /// - Parameter isStash: whether a stash was made or removed; what a popped one has brought back is committed.
+    public func branchMayHaveMoved(isStash: Bool) async {
+        state.lookAtBranch()
+        if isStash { await lookAfterStash() }
+    }
 }

@@ -1,5 +1,4 @@
 import Git
-import Stores
 import Glibc
 import Logging
 import Stores

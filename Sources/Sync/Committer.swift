@@ -27,6 +27,8 @@ public actor Committer: ChangeSink {
             state.withLock { $0.status.isLooking = isLooking }
         }
     }
+    /// What a stash may have brought back is looked for once changes have had their time to gather.
+    var looksAfterStash = false
     /// A look for uncommitted secrets that is going on.
     var look: Task<Bool, Never>?
     /// Asks the remote every now and then; nil when nobody wants that.

@@ -16,7 +16,7 @@ import Testing
             let isTold = Atomic<Bool>(false)
             let watch = BranchWatch()
             withExtendedLifetime(watch) {
-                watch.follow([folder]) { isTold.store(true, ordering: .releasing) }
+                watch.follow([folder]) { _ in isTold.store(true, ordering: .releasing) }
                 let lock = folder.appending("index.lock").string
                 let end = ContinuousClock.now + .seconds(30)
                 while !isTold.load(ordering: .acquiring), .now < end {

@@ -112,9 +112,12 @@ final class CommitWriter {
         _ part: RepositoryPart, _ batch: PendingChanges, since start: ContinuousClock.Instant
     ) throws(GitError) {
         let repository = part.repository
-        guard case .branch(let name, let ref, let parent) = try repository.head() else {
+        let head = try repository.head()
+        guard case .branch(let name, let ref, let parent) = head else {
             throw GitError(code: .invalid, message: Self.noBranch)
         }
+        // After this commit nobody asks any more for the one before.
+        if part.nested.isEmpty { state.lookForResetCommit(repository, head) }
         try repository.checkUnlocked(ref)
         let part = try committable(part, onto: parent, exactly: batch.message != nil)
         Fault.point("commit.objects")
@@ -171,8 +174,8 @@ final class CommitWriter {
         let index = step.index
         try index.publish()
         Fault.point("commit.before-ref")
-        if let parent, part.nested.isEmpty { state.withLock { $0.lastOwn = (last.id, parent) } }
         try step.move.publish { GitTraffic.mayMove(in: top, until: end) }
+        if parent != nil, part.nested.isEmpty { state.withLock { $0.lastOwn = (last.id, last.id) } }
         if let parent { ownMoves?[parent] = last.id }
         Fault.point("commit.after-ref")
         do throws(GitError) {

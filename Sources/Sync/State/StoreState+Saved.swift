@@ -36,13 +36,16 @@ extension StoreState {
     /// begins, and moves the branch there at its end, whatever came between.
     func lookForResetCommit(_ repository: Repository, _ head: Head) {
         guard case .branch(_, _, let tip?) = head,
-            let own = withLock({ $0.isFinishing || $0.lastOwn?.parent != tip ? nil : $0.lastOwn }),
-            // "HEAD" was another commit when git read it.
-            repository.reflog(of: "HEAD").prefix(5).contains(where: {
-                $0.old == own.commit && $0.new == tip && $0.message == "reset: moving to HEAD"
-            })
+            let own = withLock({ $0.isFinishing ? nil : $0.lastOwn }), tip != own.commit, tip != own.seenAt
         else { return }
-        withLock { $0.lastOwn = nil }
-        send(.keepReset(own.commit, since: own.parent))
+        // The branch may have gone on since. "HEAD" was another commit when git read it.
+        let reset = repository.reflog(of: "HEAD").prefix(50).first {
+            $0.old == own.commit && $0.new != own.commit && $0.message == "reset: moving to HEAD"
+        }
+        withLock { values in
+            guard values.lastOwn?.commit == own.commit else { return }
+            values.lastOwn = reset == nil ? (own.commit, tip) : nil
+        }
+        if let reset { send(.keepReset(own.commit, since: reset.new)) }
     }
 }

@@ -56,8 +56,9 @@ final class StoreState: Sendable {
         var isKeeping = false
         /// The tip of the store's own branch that was last compared with the remote's.
         var offered: ObjectID?
-        /// The last commit of ours on the store's own branch, and its parent; nil where it cannot be taken back unseen any more.
-        var lastOwn: (commit: ObjectID, parent: ObjectID)?
+        /// The last commit of ours on the store's own branch, and the newest tip of it at which no reset had taken that out
+        /// of the branch; nil where it cannot be taken back unseen any more.
+        var lastOwn: (commit: ObjectID, seenAt: ObjectID)?
         /// What `status` was read from; nil before anybody looked, or where there is no repository.
         var seen: SeenBranch?
         /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
