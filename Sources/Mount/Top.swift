@@ -68,9 +68,10 @@ final class Top: Subtree {
 
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) {
+    ) throws(Errno) -> Reply<Void> {
         try mount.checkOwnership(changes)
         if changes.size != nil { throw .isDirectory }
+        return .now(())
     }
 
     /// Of the first store's disk.

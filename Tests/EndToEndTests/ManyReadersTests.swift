@@ -136,4 +136,37 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// Holds:
+    /// - truncate(2) of a secret by its name, which has to be decrypted for it, holds up nothing else of its store while it waits for
+    ///   a passphrase, however many wait; Ctrl-C ends the wait.
+    @Test func whoeverTruncatesHoldsNoThread() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore(
+                "locked", recipients: [home.makeKey("locked@example.org", passphrase: "correct horse")])
+            let names = (0..<40).map { "secret\($0)" }
+            for name in names { try store.insert(name, "behind a passphrase\n") }
+            let pinentry = try home.usePinentry(.block("correct horse"))
+            defer { try? pinentry.release() }
+            try home.addStores([store])
+            try home.mount()
+            let folder = home.visible("locked")
+            let programs = try names.map {
+                try home.start(["perl", "-e", "truncate($ARGV[0], 6) or die $!", $0], in: folder)
+            }
+            for program in programs { try home.waitUntilBlocked(program) }
+            try home.waitUntil("the prompt") { pinentry.promptCount() == 1 }
+            try home.succeed(
+                ["sh", "-c", "echo new > new && mv new other && cp /dev/null empty && ls -l"], in: folder)
+            let (interrupted, waiting) = (programs[0], programs.dropFirst())
+            kill(interrupted.pid, SIGINT)
+            #expect(try interrupted.wait(limit: .seconds(20)).exitCode != 0)
+            for program in waiting { #expect(!program.hasEnded) }
+            try pinentry.release()
+            for program in waiting { #expect(try program.wait(limit: .seconds(60)).exitCode == 0) }
+            for name in names.dropFirst() { #expect(try store.show(name) == Array("behind".utf8)) }
+            #expect(try store.show(names[0]) == Array("behind a passphrase\n".utf8))
+            try home.unmount()
+        }
+    }
 }

@@ -88,18 +88,6 @@ extension MountedStore {
         }
     }
 
-    /// As `load(…then:)`, but waits here.
-    func load(
-        _ node: Node, _ file: SecretFile, _ caller: Caller?, _ permit: ReadPermit
-    ) throws(Errno) {
-        let outcome = Monitor<Result<Void, Errno>?>(nil)
-        load(node, file, caller, permit) { result in
-            outcome.withLock { $0 = result }
-            outcome.signal()
-        }
-        try outcome.waiting { outcome, _ in outcome.map { .done($0) } ?? .wait(until: nil) }.get()
-    }
-
     /// As `load`, but asks nobody for a passphrase and waits for nobody who was asked: EXDEV where that would be needed.
     /// For what the kernel does under locks that everybody needs; mv(1) copies then.
     func loadWithoutAsking(_ node: Node, _ file: SecretFile) throws(Errno) {

@@ -160,26 +160,34 @@ extension SecretFile.State {
 }
 
 extension MountedStore {
-    /// truncate(2), ftruncate(2).
-    func resize(_ node: Node, to size: Int64, isOpen: Bool, _ caller: Caller) throws(Errno) {
+    /// truncate(2), ftruncate(2). What has to be decrypted for it, for which a person may be asked, is waited for without a thread.
+    func resize(_ node: Node, to size: Int64, isOpen: Bool, _ caller: Caller) throws(Errno) -> Reply<Void> {
         guard size >= 0 else { throw .invalidArgument }
         guard size <= Int64(mount.options.secretLimit) else { throw .fileTooLarge }
         guard let file = beginHandle(node) else {
             throw node.fileKind == .directory ? .isDirectory : .permissionDenied
         }
-        defer { endHandle(node, file) }
-        if size == 0 {
-            try truncate(node, file)
-        } else {
-            // What is open keeps what it opened; a path is looked at anew.
-            if !isOpen {
-                guard let permit = mayReadAtOnce(node) else { throw noteLocked(node) }
-                try load(node, file, caller, permit)
+        @Sendable func resize(_ loaded: Result<Void, Errno>) -> Result<Void, Errno> {
+            defer { endHandle(node, file) }
+            return Result { () throws(Errno) in
+                try loaded.get()
+                if size == 0 {
+                    try truncate(node, file)
+                } else {
+                    try grow(node, file, to: Int(size), canShrink: true)
+                }
+                // Nobody will close a file that truncate(2) named by its path.
+                if !isOpen { try save(node, file) }
             }
-            try grow(node, file, to: Int(size), canShrink: true)
         }
-        // Nobody will close a file that truncate(2) named by its path.
-        if !isOpen { try save(node, file) }
+        // What is open keeps what it opened; a path is looked at anew.
+        guard size > 0, !isOpen else { return .now(try resize(.success(())).get()) }
+        guard let permit = mayReadAtOnce(node) else {
+            return .now(try resize(.failure(noteLocked(node))).get())
+        }
+        let reply = PendingReply<Void>()
+        load(node, file, caller, permit) { reply.give(resize($0)) }
+        return .later(reply)
     }
 
     fileprivate func grow(_ node: Node, _ file: SecretFile, to size: Int, canShrink: Bool) throws(Errno) {

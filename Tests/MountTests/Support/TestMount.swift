@@ -143,7 +143,8 @@ final class TestMount: Sendable {
         var changes = AttributeChanges()
         fill(&changes)
         try at(path) { inode throws(Errno) in
-            _ = try filesystem.setAttributes(of: inode, handle: nil, changes, for: caller)
+            _ = try value(
+                try filesystem.setAttributes(of: inode, handle: nil, changes, for: caller))
         }
     }
 
