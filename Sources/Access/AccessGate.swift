@@ -79,8 +79,8 @@ public final class AccessGate: ReadJudge {
         let agreed = former.agreed
         switch verdict(on: known, deed, inForce, agreed: agreed) {
         case .allowed(let decision, let outcome):
-            let note = note(known, deed.name, decision, outcome, inForce)
-            return .allowed(note.keepingAgreements(of: former))
+            let read = JudgedRead(known.reader, deed.name, decision)
+            return .allowed(note(read, outcome, inForce).keepingAgreements(of: former))
         case .refused(let decision, let outcome):
             log.note(known.reader, deed.name, decision, outcome)
             return .refused
@@ -94,11 +94,8 @@ public final class AccessGate: ReadJudge {
         }
     }
 
-    private func note(
-        _ known: KnownReader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome,
-        _ inForce: InForce
-    ) -> ReadNote {
-        ReadNote(inForce) { [log] in log.note(known.reader, secret, decision, $0 ? .locked : outcome) }
+    private func note(_ read: JudgedRead, _ outcome: AccessOutcome, _ inForce: InForce) -> ReadNote {
+        ReadNote(inForce) { [log] isLocked in log.note(read, isLocked ? .locked : outcome) }
     }
 
     enum Verdict {
@@ -113,10 +110,10 @@ public final class AccessGate: ReadJudge {
         on known: KnownReader, _ deed: Deed, _ inForce: InForce, agreed: Set<PlacedRule> = []
     ) -> Verdict {
         guard case .changing = deed else {
-            return verdict(on: known, Self.decide(known, deed.name, inForce), agreed)
+            return verdict(on: known, Self.judged(known, deed.name, inForce).decision, agreed)
         }
         let all = deed.places(inForce.options.rules).map {
-            verdict(on: known, Self.decide(known, $0, inForce), agreed)
+            verdict(on: known, Self.judged(known, $0, inForce).decision, agreed)
         }
         func first(_ isMeant: (Verdict) -> Bool) -> Verdict? { all.first(where: isMeant) }
         return first { if case .refused = $0 { true } else { false } }
@@ -198,8 +195,8 @@ public final class AccessGate: ReadJudge {
         let inForce = inForce
         guard isWatching, inForce.options.concerns(secret) else { return ReadNote(inForce) }
         let known = readers.find(thread)
-        let decision = Self.decide(known, secret, inForce)
-        return outcomeAtOnce(decision, known.reader).map { note(known, secret, decision, $0, inForce) }
+        let read = Self.judged(known, secret, inForce)
+        return outcomeAtOnce(read).map { note(read, $0, inForce) }
     }
 
     /// The places with rules below a folder, or a store.
@@ -238,26 +235,28 @@ public final class AccessGate: ReadJudge {
         guard inForce.options.rules.differ(place, other) else { return true }
         let reader = readers.find(thread)
         return ([place] + inForce.options.rules.places(below: place)).allSatisfy {
-            outcomeAtOnce(Self.decide(reader, $0, inForce), reader.reader) != nil
+            outcomeAtOnce(Self.judged(reader, $0, inForce)) != nil
         }
     }
 
-    /// How a reader may read without a question; nil where he may not.
-    private func outcomeAtOnce(_ decision: Decision, _ reader: Reader) -> AccessOutcome? {
-        switch (decision.outcome, decision.rule) {
-        case (.allow, _): .allowed
-        case (.ask, let rule?): consents.answer(rule, reader) == true ? .agreed : nil
-        case (.ask, nil), (.deny, _): nil
+    /// How it may be read without a question; nil where it may not.
+    private func outcomeAtOnce(_ read: JudgedRead) -> AccessOutcome? {
+        switch read.decision.outcome {
+        case .allow: .allowed
+        case .ask: read.decision.rule.map { consents.answer($0, read.reader) == true } == true ? .agreed : nil
+        case .deny: nil
         }
     }
 
-    private static func decide(_ known: KnownReader, _ secret: String, _ inForce: InForce) -> Decision {
-        if let decision = known.decisions.withLock({ $0.of(secret, inForce) }) { return decision }
+    private static func judged(_ known: KnownReader, _ secret: String, _ inForce: InForce) -> JudgedRead {
+        if let read = known.decisions.withLock({ $0.read(of: secret, inForce) }) { return read }
         let rules = inForce.options.rules
-        guard let place = rules.governing(secret) else { return Decision(outcome: .allow, rule: nil) }
+        guard let place = rules.governing(secret) else {
+            return JudgedRead(known.reader, secret, Decision(outcome: .allow, rule: nil))
+        }
         let remembered = known.decisions.withLock { $0.at(place, inForce) }
-        let decision = remembered ?? rules.decide(known.reader, at: place)
-        known.decisions.withLock { $0.keep(decision, of: secret, at: place, inForce) }
-        return decision
+        let read = JudgedRead(known.reader, secret, remembered ?? rules.decide(known.reader, at: place))
+        known.decisions.withLock { $0.keep(read, at: place, inForce) }
+        return read
     }
 }

@@ -40,6 +40,12 @@ static const int PASSDIR_O_NOATIME = 01000000;
 /// POLLRDHUP of poll(2), likewise; the same on all Linux ports but sparc.
 static const int PASSDIR_POLLRDHUP = 0x2000;
 
+/// kcmp(2) with KCMP_VM, whose header not all systems have: 0 where two processes share their memory, else above 0; -1 where that
+/// may not be known. glibc has no wrapper.
+static inline int passdir_compare_memory(int process, int other) {
+    return (int)syscall(SYS_kcmp, process, other, 1, 0ul, 0ul);
+}
+
 /// openat2(2): glibc has no wrapper. `resolve` takes the RESOLVE_ flags of linux/openat2.h.
 static inline int passdir_openat2(int directory, const char *path, uint64_t flags, uint64_t mode,
                                   uint64_t resolve) {

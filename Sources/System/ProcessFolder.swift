@@ -18,16 +18,25 @@ public struct ProcessFolder: ~Copyable, Sendable {
         descriptor = opened
     }
 
+    /// A file of the folder, opened for reading; nil where it may not be read.
+    borrowing func open(_ name: String) -> OwnedDescriptor? {
+        try? OwnedDescriptor(opening: FilePath(name), in: descriptor.raw, O_RDONLY)
+    }
+
+    /// The memory of the process; nil where it may not be known.
+    public borrowing func addressSpace() -> AddressSpace? {
+        guard let pagemap = open("pagemap") else { return nil }
+        return AddressSpace(pagemap: pagemap)
+    }
+
     /// What a file of the folder says; nil where it may not be read, or says more.
     public borrowing func bytes(of name: String, atMost limit: Int = 1 << 20) -> [UInt8]? {
-        try? OwnedDescriptor(opening: FilePath(name), in: descriptor.raw, O_RDONLY).readAll(atMost: limit)
+        try? open(name)?.readAll(atMost: limit)
     }
 
     /// What one read gives of a file of the folder: its beginning, where that is longer than `limit`.
     public borrowing func beginning(of name: String, limit: Int) -> [UInt8]? {
-        guard let file = try? OwnedDescriptor(opening: FilePath(name), in: descriptor.raw, O_RDONLY) else {
-            return nil
-        }
+        guard let file = open(name) else { return nil }
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = read(file.raw, &bytes, limit)
         return count < 0 ? nil : Array(bytes[..<count])
@@ -39,8 +48,7 @@ public struct ProcessFolder: ~Copyable, Sendable {
     public borrowing func environment(
         of names: Set<String>, atMost limit: Int = 1 << 20
     ) -> [String: String]? {
-        guard let file = try? OwnedDescriptor(opening: FilePath("environ"), in: descriptor.raw, O_RDONLY)
-        else { return nil }
+        guard let file = open("environ") else { return nil }
         var buffer = SecretBuffer()
         var count = 0
         while true {

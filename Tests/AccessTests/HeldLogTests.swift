@@ -175,7 +175,8 @@ import Testing
             do {
                 let reader = Reader(program: Program(path: "/bin/cat", fingerprint: ""))
                 let line = AccessLine(
-                    reader, "work/a", Decision(outcome: .allow, rule: nil), .allowed, at: FileTime.now.seconds
+                    JudgedRead(reader, "work/a", Decision(outcome: .allow, rule: nil)), .allowed,
+                    at: FileTime.now.seconds
                 )
                 try AccessDatabase(file: file).add([line], keeping: .seconds(3600))
             }

@@ -12,7 +12,8 @@ import Testing
         _ secret: String, at time: Int64, _ outcome: AccessOutcome = .allowed, program: String = "/bin/cat"
     ) -> AccessLine {
         let reader = Reader(program: Program(path: program, fingerprint: ""), words: ["cat", "x\u{1F}y"])
-        return AccessLine(reader, secret, Decision(outcome: .allow, rule: nil), outcome, at: time)
+        return AccessLine(
+            JudgedRead(reader, secret, Decision(outcome: .allow, rule: nil)), outcome, at: time)
     }
 
     @Test func likeReadsWithinAMinuteAreOneLine() throws {

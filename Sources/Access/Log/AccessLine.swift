@@ -52,9 +52,10 @@ public struct AccessLine: Sendable, Equatable, Codable {
     /// What became of it.
     public var outcome: AccessOutcome
 
-    init(_ reader: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome, at time: Int64) {
+    init(_ read: JudgedRead, _ outcome: AccessOutcome, at time: Int64) {
+        let (reader, decision) = (read.reader, read.decision)
         (revision, first, last, count) = (0, time, time, 1)
-        self.secret = secret
+        secret = read.secret
         program = reader.title
         isProgramCertain = reader.program?.isAtItsPath ?? false
         process = reader.process

@@ -25,9 +25,7 @@ public final class AccessLog: Sendable {
 
     /// A read, as it happened, and those like it that came right behind it.
     private struct Event {
-        let reader: Reader
-        let secret: String
-        let decision: Decision
+        let read: JudgedRead
         let outcome: AccessOutcome
         let first: Int64
         var last: Int64
@@ -35,22 +33,12 @@ public final class AccessLog: Sendable {
         /// Whether it goes into the file, by the options of that time: another program may end the log a moment later.
         let isKept: Bool
 
-        init(
-            _ reader: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome,
-            at time: Int64,
-            isKept: Bool
-        ) {
-            (self.reader, self.secret, self.decision, self.outcome) = (reader, secret, decision, outcome)
-            (first, last, self.isKept) = (time, time, isKept)
+        init(_ read: JudgedRead, _ outcome: AccessOutcome, at time: Int64, isKept: Bool) {
+            (self.read, self.outcome, first, last, self.isKept) = (read, outcome, time, time, isKept)
         }
 
-        func isLike(
-            _ other: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome, isKept: Bool
-        ) -> Bool {
-            reader.process == other.process && reader.startTime == other.startTime && self.outcome == outcome
-                && self.isKept == isKept && reader.program == other.program && reader.command == other.command
-                && self.secret == secret
-                && self.decision == decision
+        func isLike(_ other: JudgedRead, _ outcome: AccessOutcome, isKept: Bool) -> Bool {
+            self.outcome == outcome && self.isKept == isKept && read.isLike(other)
         }
     }
 
@@ -64,9 +52,10 @@ public final class AccessLog: Sendable {
         let outcome: AccessOutcome
 
         init(_ event: Event) {
-            (process, startTime) = (event.reader.process, event.reader.startTime)
-            (program, command) = (event.reader.program, event.reader.command?.process)
-            (secret, outcome) = (event.secret, event.outcome)
+            let reader = event.read.reader
+            (process, startTime) = (reader.process, reader.startTime)
+            (program, command) = (reader.program, reader.command?.process)
+            (secret, outcome) = (event.read.secret, event.outcome)
         }
     }
 
@@ -98,15 +87,20 @@ public final class AccessLog: Sendable {
         isNoting.store(options.isWatching, ordering: .releasing)
     }
 
-    /// Notes a read; returns before it is written.
+    /// As `note(_:_:)`.
     func note(_ reader: Reader, _ secret: String, _ decision: Decision, _ outcome: AccessOutcome) {
+        note(JudgedRead(reader, secret, decision), outcome)
+    }
+
+    /// Notes what became of a read; returns before it is written.
+    func note(_ read: JudgedRead, _ outcome: AccessOutcome) {
         guard isNoting.load(ordering: .acquiring) else { return }
         let time = FileTime.now.seconds
         let isFirst = queue.withLock { queue in
             guard !queue.isClosed else { return false }
             let isKept = queue.options.isLogging || queue.options.notifiesFirstReads
             if let index = queue.events.indices.last,
-                queue.events[index].isLike(reader, secret, decision, outcome, isKept: isKept)
+                queue.events[index].isLike(read, outcome, isKept: isKept)
             {
                 queue.events[index].count += 1
                 queue.events[index].last = time
@@ -114,11 +108,11 @@ public final class AccessLog: Sendable {
             }
             guard queue.events.count < mostWaiting else {
                 guard isKept else { return false }
-                queue.dropped[reader.title, default: (0, 0)].count += 1
-                queue.dropped[reader.title]?.last = time
+                queue.dropped[read.reader.title, default: (0, 0)].count += 1
+                queue.dropped[read.reader.title]?.last = time
                 return false
             }
-            queue.events.append(Event(reader, secret, decision, outcome, at: time, isKept: isKept))
+            queue.events.append(Event(read, outcome, at: time, isKept: isKept))
             return queue.events.count == 1
         }
         guard isFirst else { return }
@@ -210,14 +204,13 @@ public final class AccessLog: Sendable {
         var (lines, known) = ([AccessLine](), [Alike: (line: Int, decision: Decision)]())
         for event in events {
             let alike = Alike(event)
-            if let known = known[alike], known.decision == event.decision {
+            if let known = known[alike], known.decision == event.read.decision {
                 lines[known.line].count += event.count
                 lines[known.line].last = event.last
                 continue
             }
-            known[alike] = (lines.count, event.decision)
-            var line = AccessLine(
-                event.reader, event.secret, event.decision, event.outcome, at: event.first)
+            known[alike] = (lines.count, event.read.decision)
+            var line = AccessLine(event.read, event.outcome, at: event.first)
             (line.count, line.last) = (event.count, event.last)
             lines.append(line)
         }

@@ -7,6 +7,14 @@ final class KnownReader: Sendable {
     let reader: Reader
     private let folder: ProcessFolder?
     private let program: State?
+    /// For how long a look at the program holds as long as the process keeps its memory, in nanoseconds: nothing tells when the
+    /// file of the program is replaced, or when the memory goes on in other hands.
+    private static let lookHolds: UInt64 = 100_000_000
+    private let memory: AddressSpace?
+    /// Whether no other process has the memory: one that goes on with it would speak for this one.
+    private let hasOwnMemory: Bool
+    /// When its program was last looked at, by `MonotonicTime.nanoseconds`.
+    private let lastLook: Atomic<UInt64>
     /// Of the command that reads for it.
     private let commandFolder: ProcessFolder?
     let decisions = Mutex(KnownDecisions())
@@ -14,19 +22,34 @@ final class KnownReader: Sendable {
     /// - Parameter command: of passdir, which reads for it.
     init(_ thread: Int32, through command: Int32? = nil) {
         folder = ProcessFolder(thread)
+        memory = folder?.addressSpace()
+        lastLook = Atomic(MonotonicTime.nanoseconds)
         // Before the look: what replaces it meanwhile is then another one.
         program = folder?.targetFacts(of: "exe").map(State.init)
         var reader = Reader(ofThread: thread)
         commandFolder = command.flatMap { ProcessFolder($0) }
         if let command { reader.command = Reader.Command(command) }
         self.reader = reader
+        // The number of another thread may be given away while the process goes on.
+        hasOwnMemory =
+            reader.process == thread && command == nil
+            && reader.ancestors.first.map { AddressSpace.isShared(by: thread, and: $0.process) } == false
     }
 
     /// Whether the thread still is one of the same process, and runs the same program.
     var isStillThere: Bool {
         guard folder != nil, let program else { return false }
         if reader.command != nil, commandFolder?.targetFacts(of: "exe") == nil { return false }
-        return folder?.targetFacts(of: "exe").map(State.init) == program
+        let now = MonotonicTime.nanoseconds
+        guard folder?.targetFacts(of: "exe").map(State.init) == program else { return false }
+        lastLook.store(now, ordering: .relaxed)
+        return true
+    }
+
+    /// As `isStillThere`, as far as a glance tells: false where a look is needed.
+    var isThereAtAGlance: Bool {
+        hasOwnMemory && MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < Self.lookHolds
+            && memory?.isInUse() == true
     }
 
     /// As `Program.fingerprint`, in numbers: each open compares them.
@@ -46,10 +69,10 @@ struct KnownDecisions: Sendable {
     private static let mostSecrets = 64
     private var inForce: AccessGate.InForce?
     private var byPlace: [String: Decision] = [:]
-    private var bySecret: [String: Decision] = [:]
+    private var bySecret: [String: JudgedRead] = [:]
 
     /// Of a secret, by what is in force; nil where nothing is known.
-    func of(_ secret: String, _ inForce: AccessGate.InForce) -> Decision? {
+    func read(of secret: String, _ inForce: AccessGate.InForce) -> JudgedRead? {
         self.inForce === inForce ? bySecret[secret] : nil
     }
 
@@ -58,13 +81,11 @@ struct KnownDecisions: Sendable {
         self.inForce === inForce ? byPlace[place] : nil
     }
 
-    mutating func keep(
-        _ decision: Decision, of secret: String, at place: String, _ inForce: AccessGate.InForce
-    ) {
+    mutating func keep(_ read: JudgedRead, at place: String, _ inForce: AccessGate.InForce) {
         if self.inForce !== inForce { self = KnownDecisions(inForce: inForce) }
         if bySecret.count >= Self.mostSecrets { bySecret = [:] }
-        byPlace[place] = decision
-        bySecret[secret] = decision
+        byPlace[place] = read.decision
+        bySecret[read.secret] = read
     }
 
     init(inForce: AccessGate.InForce? = nil) { self.inForce = inForce }
@@ -86,7 +107,9 @@ final class KnownReaders: Sendable {
     /// - Parameter command: of passdir, which reads for it.
     func find(_ thread: Int32, through command: Int32? = nil) -> KnownReader {
         let key = Key(thread: thread, command: command)
-        if let found = known.withLock({ $0.readers[key] }), found.isStillThere { return found }
+        if let found = known.withLock({ $0.readers[key] }), found.isThereAtAGlance || found.isStillThere {
+            return found
+        }
         let fresh = KnownReader(thread, through: command)
         let gone: [KnownReader] = known.withLock { state in
             var gone = [state.readers.updateValue(fresh, forKey: key)].compactMap(\.self)
