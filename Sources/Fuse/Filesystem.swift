@@ -27,11 +27,10 @@ public protocol Filesystem: AnyObject, Sendable {
     func attributes(
         of inode: InodeNumber, handle: HandleNumber?
     ) throws(Errno) -> (Attributes, timeout: Double)
-    /// chmod, chown, truncate, utimensat; may block. With a handle where the program has the file open. What waits for a person
-    /// replies later.
+    /// chmod, chown, truncate, utimensat; may block. With a handle where the program has the file open.
     func setAttributes(
         of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<(Attributes, timeout: Double)>
+    ) throws(Errno) -> (Attributes, timeout: Double)
     /// The target of a symbolic link, without NUL.
     func readSymbolicLink(_ inode: InodeNumber) throws(Errno) -> [UInt8]
 

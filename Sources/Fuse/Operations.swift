@@ -74,10 +74,10 @@ private func addInodeOperations(_ table: inout fuse_lowlevel_ops) {
     table.setattr = { request, inode, status, set, info in
         let changes = status.map { AttributeChanges($0.pointee, set: set) } ?? AttributeChanges()
         let handle = info.map { openHandle($0) }
-        answerWhenReady(request, at: inode) { filesystem, caller throws(Errno) in
-            try filesystem.setAttributes(
-                of: InodeNumber(rawValue: inode), handle: handle, changes, for: caller
-            ).map { result in result.map { .attributes($0, timeout: $1) } }
+        answerLater(request, at: inode) { filesystem, caller throws(Errno) in
+            let (attributes, timeout) = try filesystem.setAttributes(
+                of: InodeNumber(rawValue: inode), handle: handle, changes, for: caller)
+            return .attributes(attributes, timeout: timeout)
         }
     }
     table.readlink = { request, inode in

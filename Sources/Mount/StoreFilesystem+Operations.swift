@@ -55,15 +55,10 @@ extension StoreFilesystem: Filesystem {
     /// truncate(2), utimensat(2), and changes of owner and mode that change nothing of substance.
     public func setAttributes(
         of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<(Attributes, timeout: Double)> {
+    ) throws(Errno) -> (Attributes, timeout: Double) {
         let (node, subtree) = try find(inode)
-        return try subtree.setAttributes(of: node, isOpen: handle != nil, changes, for: caller).map {
-            result in
-            Result { () throws(Errno) in
-                try result.get()
-                return (try subtree.attributes(of: node), timeout: 0)
-            }
-        }
+        try subtree.setAttributes(of: node, isOpen: handle != nil, changes, for: caller)
+        return (try subtree.attributes(of: node), 0)
     }
 
     /// readlink(2): a link that leads out of its store is EACCES.

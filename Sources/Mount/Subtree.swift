@@ -33,7 +33,7 @@ protocol Subtree: AnyObject, Sendable {
     /// - Parameter isOpen: by a descriptor that the program has open, not by name.
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<Void>
+    ) throws(Errno)
     /// The target of a symbolic link.
     func target(of link: Node) throws(Errno) -> [UInt8]
     /// The value of an extended attribute.
@@ -90,7 +90,7 @@ extension Subtree {
     func attributesUnseen(of top: Node) throws(Errno) -> Attributes { try attributes(of: top) }
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<Void> { throw .notPermitted }
+    ) throws(Errno) { throw .notPermitted }
     func target(of link: Node) throws(Errno) -> [UInt8] { throw .invalidArgument }
     func extendedAttribute(_ name: [UInt8], of node: Node) throws(Errno) -> [UInt8] {
         throw .noData
@@ -132,5 +132,5 @@ extension ReadOnlySubtree {
 
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<Void> { throw .readOnlyFileSystem }
+    ) throws(Errno) { throw .readOnlyFileSystem }
 }

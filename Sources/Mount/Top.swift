@@ -68,10 +68,9 @@ final class Top: Subtree {
 
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<Void> {
+    ) throws(Errno) {
         try mount.checkOwnership(changes)
         if changes.size != nil { throw .isDirectory }
-        return .now(())
     }
 
     /// Of the first store's disk.

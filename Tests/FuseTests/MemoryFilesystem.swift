@@ -92,7 +92,7 @@ final class MemoryFilesystem: Filesystem {
 
     func setAttributes(
         of inode: InodeNumber, handle: HandleNumber?, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<(Attributes, timeout: Double)> {
+    ) throws(Errno) -> (Attributes, timeout: Double) {
         try state.withLock { state throws(Errno) in
             guard var node = state.nodes[inode] else { throw .staleNFSFileHandle }
             if let size = changes.size { node.resize(Int(size)) }
@@ -103,7 +103,7 @@ final class MemoryFilesystem: Filesystem {
             if case .at(let time)? = changes.modificationTime { node.attributes.modificationTime = time }
             if case .now? = changes.modificationTime { node.attributes.modificationTime = .now }
             state.nodes[inode] = node
-            return .now((node.attributes, timeout))
+            return (node.attributes, timeout)
         }
     }
 

@@ -7,10 +7,12 @@ final class KnownReader: Sendable {
     let reader: Reader
     private let folder: ProcessFolder?
     private let program: State?
-    /// For how long a look at the program holds as long as the process keeps its memory, in nanoseconds: nothing tells when the
-    /// file of the program is replaced, or when the memory goes on in other hands.
-    private static let lookHolds: UInt64 = 100_000_000
+    /// For how long a look at the program holds as long as the process lives and keeps its memory, in nanoseconds: less than it
+    /// takes to become another program. Nothing tells when the file of the program is replaced, or when others go on using the
+    /// memory.
+    private static let lookHolds: UInt64 = 1_000_000
     private let memory: AddressSpace?
+    private let process: RunningProcess?
     /// Whether no other process has the memory: one that goes on with it would speak for this one.
     private let hasOwnMemory: Bool
     /// When its program was last looked at, by `MonotonicTime.nanoseconds`.
@@ -22,6 +24,8 @@ final class KnownReader: Sendable {
     /// - Parameter command: of passdir, which reads for it.
     init(_ thread: Int32, through command: Int32? = nil) {
         folder = ProcessFolder(thread)
+        // Before the memory: where that is found, the folder's process had the number still.
+        process = try? RunningProcess(thread)
         memory = folder?.addressSpace()
         lastLook = Atomic(MonotonicTime.nanoseconds)
         // Before the look: what replaces it meanwhile is then another one.
@@ -49,7 +53,7 @@ final class KnownReader: Sendable {
     /// As `isStillThere`, as far as a glance tells: false where a look is needed.
     var isThereAtAGlance: Bool {
         hasOwnMemory && MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < Self.lookHolds
-            && memory?.isInUse() == true
+            && memory?.isInUse() == true && process?.hasEnded == false
     }
 
     /// As `Program.fingerprint`, in numbers: each open compares them.

@@ -103,26 +103,18 @@ extension MountedStore {
     /// truncate(2), utimensat(2).
     func setAttributes(
         of node: Node, isOpen: Bool, _ changes: AttributeChanges, for caller: Caller
-    ) throws(Errno) -> Reply<Void> {
+    ) throws(Errno) {
         try checkWritable()
         try mount.checkOwnership(changes)
         // Who has it open for writing was judged then.
         if changes.size != nil, !isOpen, isRecipientFile(node), let folder = tree.parent(of: node) {
             try checkMayChange(Store.recipientFileName, in: folder, for: caller)
         }
-        let resized: Reply<Void> =
-            if let size = changes.size { try resize(node, to: size, isOpen: isOpen, caller) } else {
-                .now(())
-            }
-        guard changes.accessTime != nil || changes.modificationTime != nil else { return resized }
-        return try resized.map { result in
-            Result { () throws(Errno) in
-                try result.get()
-                try self.setTimes(
-                    node, accessed: changes.accessTime.map(FileTime.init),
-                    modified: changes.modificationTime.map(FileTime.init))
-            }
-        }
+        if let size = changes.size { try resize(node, to: size, isOpen: isOpen) }
+        guard changes.accessTime != nil || changes.modificationTime != nil else { return }
+        try setTimes(
+            node, accessed: changes.accessTime.map(FileTime.init),
+            modified: changes.modificationTime.map(FileTime.init))
     }
 
     private func setTimes(_ node: Node, accessed: FileTime?, modified: FileTime?) throws(Errno) {

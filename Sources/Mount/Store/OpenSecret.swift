@@ -160,34 +160,39 @@ extension SecretFile.State {
 }
 
 extension MountedStore {
-    /// truncate(2), ftruncate(2). What has to be decrypted for it, for which a person may be asked, is waited for without a thread.
-    func resize(_ node: Node, to size: Int64, isOpen: Bool, _ caller: Caller) throws(Errno) -> Reply<Void> {
+    /// truncate(2), ftruncate(2).
+    func resize(_ node: Node, to size: Int64, isOpen: Bool) throws(Errno) {
         guard size >= 0 else { throw .invalidArgument }
         guard size <= Int64(mount.options.secretLimit) else { throw .fileTooLarge }
         guard let file = beginHandle(node) else {
             throw node.fileKind == .directory ? .isDirectory : .permissionDenied
         }
-        @Sendable func resize(_ loaded: Result<Void, Errno>) -> Result<Void, Errno> {
-            defer { endHandle(node, file) }
-            return Result { () throws(Errno) in
-                try loaded.get()
-                if size == 0 {
-                    try truncate(node, file)
-                } else {
-                    try grow(node, file, to: Int(size), canShrink: true)
-                }
-                // Nobody will close a file that truncate(2) named by its path.
-                if !isOpen { try save(node, file) }
+        defer { endHandle(node, file) }
+        if size == 0 {
+            try truncate(node, file)
+        } else {
+            // What is open keeps what it opened; a path is looked at anew.
+            if !isOpen { try loadToTruncate(node, file) }
+            try grow(node, file, to: Int(size), canShrink: true)
+        }
+        // Nobody will close a file that truncate(2) named by its path.
+        if !isOpen { try save(node, file) }
+    }
+
+    /// As `loadWithoutAsking`: the kernel holds the file, for which who renames or removes it waits with its folder held. EACCES
+    /// where a person would have to be asked.
+    private func loadToTruncate(_ node: Node, _ file: SecretFile) throws(Errno) {
+        guard !lock.isLocked || isRecipientFile(node) else { throw noteLocked(node) }
+        do throws(Errno) {
+            try loadWithoutAsking(node, file)
+        } catch .improperLink {
+            if let path = tree.visiblePath(of: node), let backing = tree.backingPath(of: node) {
+                note(
+                    "truncate(2) of what is not open asks for no passphrase; open it first, or run passdir unlock "
+                        + "\(ShellWord.quoted(store.name))", about: path, at: backing, isOfPrompt: true)
             }
+            throw .permissionDenied
         }
-        // What is open keeps what it opened; a path is looked at anew.
-        guard size > 0, !isOpen else { return .now(try resize(.success(())).get()) }
-        guard let permit = mayReadAtOnce(node) else {
-            return .now(try resize(.failure(noteLocked(node))).get())
-        }
-        let reply = PendingReply<Void>()
-        load(node, file, caller, permit) { reply.give(resize($0)) }
-        return .later(reply)
     }
 
     fileprivate func grow(_ node: Node, _ file: SecretFile, to size: Int, canShrink: Bool) throws(Errno) {

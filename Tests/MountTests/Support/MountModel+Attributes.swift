@@ -42,8 +42,7 @@ extension MountModel {
             "setattr \(path(folder, name))", node == nil ? .noSuchFileOrDirectory : refusal
         ) { () throws(Errno) in
             try at(folder, name) { inode throws(Errno) in
-                _ = try mount.value(
-                    try filesystem.setAttributes(of: inode, handle: nil, changes, for: mount.caller))
+                _ = try filesystem.setAttributes(of: inode, handle: nil, changes, for: mount.caller)
             }
         }
         guard isDone, let node, case .at(let time) = changes.modificationTime else { return }

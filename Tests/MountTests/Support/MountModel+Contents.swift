@@ -211,8 +211,7 @@ extension MountModel {
             try at(folder, name) { inode throws(Errno) in
                 var changes = AttributeChanges()
                 changes.size = Int64(size)
-                _ = try mount.value(
-                    try filesystem.setAttributes(of: inode, handle: nil, changes, for: mount.caller))
+                _ = try filesystem.setAttributes(of: inode, handle: nil, changes, for: mount.caller)
             }
         }
         guard isDone, let node else { return }

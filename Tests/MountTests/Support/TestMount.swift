@@ -143,8 +143,7 @@ final class TestMount: Sendable {
         var changes = AttributeChanges()
         fill(&changes)
         try at(path) { inode throws(Errno) in
-            _ = try value(
-                try filesystem.setAttributes(of: inode, handle: nil, changes, for: caller))
+            _ = try filesystem.setAttributes(of: inode, handle: nil, changes, for: caller)
         }
     }
 
