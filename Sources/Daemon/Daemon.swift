@@ -27,7 +27,7 @@ public enum Daemon {
     public static func run(
         mountPoint: FilePath, environment: [String: String], ready: (Result<Void, DaemonError>) -> Void
     ) throws(DaemonError) {
-        passdir_share_heaps()
+        passdir_share_heap()
         passdir_map_large_blocks()
         OpenPGPEngine.asksAgainAfterSilence()
         let service: MountService
