@@ -23,6 +23,13 @@ public typealias RecipientChanger =
 public protocol ChangeSink: Sendable {
     /// Notes a change that is already durable on disk.
     func note(_ change: Change)
+    /// As `note(.saved(path))`, of what was written: another program may have put something else there since, or nothing.
+    func noteSaved(_ path: FilePath, as file: HeldFile?)
     /// Whether a file stays out of git because `.gitignore` matches it.
     func isIgnored(_ path: FilePath) -> Bool
+}
+
+extension ChangeSink {
+    /// As the protocol says, for who needs only the path.
+    public func noteSaved(_ path: FilePath, as file: HeldFile?) { note(.saved(path)) }
 }

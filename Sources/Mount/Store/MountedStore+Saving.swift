@@ -90,7 +90,7 @@ extension MountedStore {
                 if let replaced, kept == nil, placed.kept == nil { store.forgetSize(of: replaced) }
                 parked.remove(path)
                 return Placed(
-                    folder: folder, keptAs: [kept, placed.kept].compactMap(\.self),
+                    folder: folder, file: staged.held(), keptAs: [kept, placed.kept].compactMap(\.self),
                     links: self.settleLinks(to: node))
             }
             guard let conflict else { continue }
@@ -102,7 +102,7 @@ extension MountedStore {
                 throw StoreError(error, "fsync the folder of", path)
             }
             for kept in conflict.keptAs { sink.note(.saved(kept)) }
-            sink.note(.saved(path))
+            sink.noteSaved(path, as: conflict.file)
             tell(conflict.links)
             if store.isForItsRecipients(staged, at: path) { return }
             // Their list changed while it was encrypted.
@@ -174,6 +174,8 @@ extension MountedStore {
 
     private struct Placed {
         var folder: ChangedFolder
+        /// git may take it away before it is told.
+        var file: Stores.HeldFile?
         var keptAs: [FilePath]
         var links: [Change]
     }

@@ -20,7 +20,7 @@ public final class StagedSecret: Sendable {
         self.root = root
         self.list = list
         self.temporary = temporary
-        file = try root.open(temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        file = try root.open(temporary, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         try file.lock()
     }
 
@@ -33,6 +33,12 @@ public final class StagedSecret: Sendable {
             // By the descriptor: somebody else may already have replaced the file.
             return try file.status()
         }
+    }
+
+    /// What was written, whatever lies under its name; nil where there is no descriptor for it.
+    public func held() -> HeldFile? {
+        let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
+        return copy < 0 ? nil : try? HeldFile(OwnedDescriptor(copy))
     }
 
     /// The temporary name is no longer this one's to remove.

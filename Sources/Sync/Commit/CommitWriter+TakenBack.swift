@@ -72,11 +72,21 @@ extension CommitWriter {
         {
             // Whoever removes a secret means it, but for a stash, which takes seconds at most, and for a reset to where
             // the branch was, when we had put the secret into the index already.
-            guard let stash = try repository.stashes().first,
-                try repository.commitInfo(stash).committer.time >= saved.time - 5
-            else { return false }
+            guard try hasStash(since: saved.time - 5, repository) else { return false }
         }
         return try isNowhere(saved, bytes, at: path, tip, part)
+    }
+
+    /// Whether a stash was made, or popped, at a time or later. Of one that was popped only the time is left at which its
+    /// reference was removed from its folder.
+    private func hasStash(since time: Int64, _ repository: Repository) throws(GitError) -> Bool {
+        if let stash = try repository.stashes().first,
+            try repository.commitInfo(stash).committer.time >= time
+        {
+            return true
+        }
+        let references = repository.commonDirectory.appending("refs").facts()
+        return references.map { Int64($0.st_mtim.tv_sec) >= time } ?? false
     }
 
     /// Whether HEAD went since to a commit that was made elsewhere, or before, and that has this where the one before it had

@@ -5,8 +5,9 @@ import SystemPackage
 
 extension StoreState {
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
-    func note(_ change: Change) {
-        noteFound(change, saved(change))
+    /// - Parameter file: what was saved; nil where it is to be looked for at its path.
+    func note(_ change: Change, as file: HeldFile? = nil) {
+        noteFound(change, saved(change, as: file))
         if withLock({ $0.mustKeepAgain(change) }) { send(.keepPending) }
     }
 

@@ -6,12 +6,13 @@ import SystemPackage
 
 /// What git may take back although it was saved through the mount a moment before.
 extension StoreState {
-    /// What was saved at a path just now; nil for what is no secret, lies there no more, or is the first of a repository.
-    func saved(_ change: Change) -> SavedCiphertexts.Saved? {
+    /// What was saved at a path just now; nil for what is no secret, lies there no more where nobody holds it, or is the first of
+    /// a repository.
+    func saved(_ change: Change, as held: HeldFile?) -> SavedCiphertexts.Saved? {
         guard case .saved(let path) = change, path.isSecretName,
             let top = store.repositories.around(path), let part = try? repository(at: top),
             let head = try? part.repository.commit(at: "HEAD"),
-            let file = try? store.hold(path), file.status.kind == .regular
+            let file = try? held ?? store.hold(path), file.status.kind == .regular
         else { return nil }
         var content = SavedCiphertexts.Content.file(file)
         if file.status.identity.size <= SavedCiphertexts.Content.small,

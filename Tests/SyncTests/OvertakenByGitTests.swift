@@ -1,3 +1,6 @@
+import OpenPGP
+import Stores
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -44,6 +47,33 @@ import Testing
                 #expect(try machine.read(name) == String(name.prefix(1)))
             }
             #expect(try machine.dirt == "")
+        }
+    }
+}
+
+/// Secrets that `git stash -u` removes at its end, though it had listed what it takes before they were saved.
+@Suite struct StashedMeanwhileTests {
+    /// When the file is gone: before the save was noted, or after that; and whether the stash is popped before the commit.
+    @Test(arguments: [(true, false), (false, false), (true, true), (false, true)])
+    func whatIsSavedIsKept(isGoneBefore: Bool, isPopped: Bool) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.write("other", "stashed")
+            try machine.git("stash", "-u")
+            let path = FilePath("a.gpg")
+            let secret = try Array("saved".utf8).withUnsafeBytes { try SecretBytes(copying: $0) }
+            let staged = try machine.store.stage(secret, for: path)
+            _ = try staged.publish(as: path)
+            let held = staged.held()
+            if isGoneBefore { try machine.store.root.unlink(path) }
+            machine.committer.noteSaved(path, as: held)
+            if !isGoneBefore { try machine.store.root.unlink(path) }
+            if isPopped { try machine.git("stash", "pop") }
+            await machine.committer.commitPending()
+            try await machine.waitForConflicts(["a"])
+            let kept = try machine.names.filter { $0.contains(".conflict-") }
+            #expect(try kept.map { try machine.read($0) } == ["saved"])
         }
     }
 }
