@@ -124,16 +124,17 @@ import Testing
             let stopped = try home.onTerminal(
                 ["bash", "--norc", "-i"],
                 [
-                    TerminalStep(at: "bash-", type: "PS1='> '; \(run) sh -c 'echo rea\"\"dy; cat'\n"),
+                    TerminalStep(at: "bash-", type: "PS1='> '; \(run) sh -c 'echo rea\"\"dy; sed -u s/^/got:/'\n"),
                     // Once it reads: a key that comes while the shell hands the terminal over is lost.
-                    TerminalStep(at: "ready", type: "one\n"), TerminalStep(at: "one\r\none", type: "\u{1A}"),
+                    TerminalStep(at: "ready", type: "one\n"), TerminalStep(at: "got:one", type: "\u{1A}"),
+                    // What is typed once more, and comes late, is another line to the command, and does no harm.
                     TerminalStep(at: "> ", type: "jobs\n", insists: true),
-                    // At the prompt: what is typed before is in the queue without an echo when cat goes on.
+                    // At the prompt: what is typed before is in the queue without an echo when sed goes on.
                     TerminalStep(at: "Stopped", type: ""),
                     TerminalStep(at: "> ", type: "fg\n", insists: true),
                     TerminalStep(at: "fg\r\n", type: ""),
-                    TerminalStep(at: "cat'", type: "back\n"),
-                    TerminalStep(at: "back\r\nback", type: "\u{4}"),
+                    TerminalStep(at: "got:/'", type: "back\n"),
+                    TerminalStep(at: "got:back", type: "\u{4}"),
                     TerminalStep(at: "> ", type: "exit 5\n", insists: true),
                 ])
             #expect(stopped.exitCode == 5, "\(stopped)")

@@ -20,6 +20,23 @@ import Testing
         try machine.git("update-ref", "-m", "reset: moving to HEAD", "HEAD", commit)
     }
 
+    /// Who resets on purpose, and keeps the files, may not want them committed at once.
+    @Test func whatIsLeftByAResetIsCommittedBySync() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.save("a", "a")
+            try await machine.commit()
+            try machine.git("reset", "-q", "HEAD~1")
+            machine.committer.lookAtBranch()
+            try machine.save("b", "b")
+            try await machine.commit()
+            #expect(try machine.dirt == "?? a.gpg")
+            #expect(await machine.committer.synchronizeNow(looking: true) == nil)
+            #expect(try machine.dirt == "" && machine.names == ["a", "b"])
+        }
+    }
+
     @Test(arguments: Next.allCases) func whatItTookOutIsKept(before next: Next) async throws {
         try await TestHome.with { home in
             let machines = try home.machines(2)
