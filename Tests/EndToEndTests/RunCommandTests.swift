@@ -124,7 +124,8 @@ import Testing
             let stopped = try home.onTerminal(
                 ["bash", "--norc", "-i"],
                 [
-                    TerminalStep(at: "bash-", type: "PS1='> '; \(run) sh -c 'echo rea\"\"dy; sed -u s/^/got:/'\n"),
+                    TerminalStep(
+                        at: "bash-", type: "PS1='> '; \(run) sh -c 'echo rea\"\"dy; sed -u s/^/got:/'\n"),
                     // Once it reads: a key that comes while the shell hands the terminal over is lost.
                     TerminalStep(at: "ready", type: "one\n"), TerminalStep(at: "got:one", type: "\u{1A}"),
                     // What is typed once more, and comes late, is another line to the command, and does no harm.
@@ -134,7 +135,8 @@ import Testing
                     TerminalStep(at: "> ", type: "fg\n", insists: true),
                     TerminalStep(at: "fg\r\n", type: ""),
                     TerminalStep(at: "got:/'", type: "back\n"),
-                    TerminalStep(at: "got:back", type: "\u{4}"),
+                    // A key that the prompt lost may come first.
+                    TerminalStep(at: "got:", type: "\u{4}"),
                     TerminalStep(at: "> ", type: "exit 5\n", insists: true),
                 ])
             #expect(stopped.exitCode == 5, "\(stopped)")

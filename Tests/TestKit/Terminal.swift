@@ -8,7 +8,7 @@ public struct TerminalStep: Sendable {
     let script: String
     /// What is typed then.
     let typed: String
-    /// Whether it is typed again where nothing comes of it within five seconds.
+    /// Whether it is typed again, after five seconds in which nothing is shown, until the next step's text comes.
     let insists: Bool
 
     /// A step.
@@ -70,8 +70,8 @@ extension TestHome {
             if question and not steps and shown.find(question, seen) >= 0:
                 seen = len(shown)
                 os.write(terminal, b"\\x04")
+            # Until the next step's text comes: of what was typed a part may be lost, too.
             while again and not select.select([terminal], [], [], 5)[0]: os.write(terminal, again)
-            again = None
             # The master reads an error when the last program has closed the terminal.
             try: more = os.read(terminal, 4096)
             except OSError: break
