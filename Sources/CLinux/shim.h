@@ -115,8 +115,8 @@ static inline int passdir_accept(int socket) {
 }
 
 /// Has all threads share one heap, where glibc takes up to eight for each core. Memory at the end of a heap other than the
-/// first is not given back by malloc_trim(3): with two heaps they grew by 70 KB a minute of saves and commits, with one it
-/// stays.
+/// first is not given back by malloc_trim(3): in an hour of saves and commits two heaps made the process grow from 13 to 18 MB,
+/// and one does from 12.6 to 15.6.
 static inline void passdir_share_heap(void) {
     mallopt(M_ARENA_MAX, 1);
 }
