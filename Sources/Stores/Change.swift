@@ -22,14 +22,14 @@ public typealias RecipientChanger =
 /// Takes changes of a store and returns at once: called by threads that serve the file system.
 public protocol ChangeSink: Sendable {
     /// Notes a change that is already durable on disk.
-    func note(_ change: Change)
-    /// As `note(.saved(path))`, of what was written: another program may have put something else there since, or nothing.
-    func noteSaved(_ path: FilePath, as file: HeldFile?)
+    /// - Parameter file: what was saved, as another program may have put something else there since, or nothing; nil where it is to
+    ///   be looked for at its path.
+    func note(_ change: Change, as file: HeldFile?)
     /// Whether a file stays out of git because `.gitignore` matches it.
     func isIgnored(_ path: FilePath) -> Bool
 }
 
 extension ChangeSink {
-    /// As the protocol says, for who needs only the path.
-    public func noteSaved(_ path: FilePath, as file: HeldFile?) { note(.saved(path)) }
+    /// Notes a change of which nobody holds the file.
+    public func note(_ change: Change) { note(change, as: nil) }
 }

@@ -83,12 +83,7 @@ public actor Committer: ChangeSink {
     }
 
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
-    public nonisolated func note(_ change: Change) { note(change, as: nil) }
-
-    /// As the protocol says.
-    public nonisolated func noteSaved(_ path: FilePath, as file: HeldFile?) { note(.saved(path), as: file) }
-
-    private nonisolated func note(_ change: Change, as file: HeldFile?) {
+    public nonisolated func note(_ change: Change, as file: HeldFile?) {
         // A save that met another version has kept that one.
         if case .saved(let path) = change, ConflictList.original(of: path) != nil {
             ConflictList(store).add([path])

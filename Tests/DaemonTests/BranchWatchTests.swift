@@ -28,4 +28,23 @@ import Testing
             #expect(wasTold)
         }
     }
+
+    /// The reference of a stash that is popped at once is gone before anybody looks.
+    @Test(arguments: [("stash", true), ("index", false)]) func aStashIsTold(_ name: String, isStash: Bool)
+        throws
+    {
+        try TestHome.with { home in
+            let folder = home.path("git")
+            try home.succeed(["mkdir", folder.string])
+            let told = Mutex<[Bool]>([])
+            let watch = BranchWatch()
+            try withExtendedLifetime(watch) {
+                watch.follow([folder]) { said in told.withLock { $0.append(said) } }
+                try home.succeed(
+                    ["sh", "-c", "echo > \(name).lock; mv \(name).lock \(name); rm \(name)"], in: folder)
+                try home.waitUntil("it is told") { told.withLock { !$0.isEmpty } }
+            }
+            #expect(told.withLock { $0.contains(true) } == isStash)
+        }
+    }
 }

@@ -84,7 +84,7 @@ import Testing
             _ = try staged.publish(as: path)
             let held = staged.held()
             if isGoneBefore { try machine.store.root.unlink(path) }
-            machine.committer.noteSaved(path, as: held)
+            machine.committer.note(.saved(path), as: held)
             if !isGoneBefore { try machine.store.root.unlink(path) }
             if isPopped { try machine.git("stash", "pop") }
             await machine.committer.commitPending()

@@ -52,8 +52,12 @@ final class KnownReader: Sendable {
 
     /// As `isStillThere`, as far as a glance tells: false where a look is needed.
     var isThereAtAGlance: Bool {
-        hasOwnMemory && MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < Self.lookHolds
-            && memory?.isInUse() == true && process?.hasEnded == false
+        MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < Self.lookHolds && keepsItsMemory
+    }
+
+    /// Whether the process lives and has executed nothing, as far as its memory tells, which others may share by now.
+    var keepsItsMemory: Bool {
+        hasOwnMemory && memory?.isInUse() == true && process?.hasEnded == false
     }
 
     /// As `Program.fingerprint`, in numbers: each open compares them.

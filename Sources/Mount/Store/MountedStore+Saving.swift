@@ -102,7 +102,7 @@ extension MountedStore {
                 throw StoreError(error, "fsync the folder of", path)
             }
             for kept in conflict.keptAs { sink.note(.saved(kept)) }
-            sink.noteSaved(path, as: conflict.file)
+            sink.note(.saved(path), as: conflict.file)
             tell(conflict.links)
             if store.isForItsRecipients(staged, at: path) { return }
             // Their list changed while it was encrypted.

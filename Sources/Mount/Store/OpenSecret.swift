@@ -182,7 +182,7 @@ extension MountedStore {
     /// As `loadWithoutAsking`: the kernel holds the file, for which who renames or removes it waits with its folder held. EACCES
     /// where a person would have to be asked.
     private func loadToTruncate(_ node: Node, _ file: SecretFile) throws(Errno) {
-        guard !lock.isLocked || isRecipientFile(node) else { throw noteLocked(node) }
+        guard mayReadAtOnce(node) != nil else { throw noteLocked(node) }
         do throws(Errno) {
             try loadWithoutAsking(node, file)
         } catch .improperLink {

@@ -17,7 +17,7 @@ final class TestMount: Sendable {
     /// What was handed to the committer.
     private final class Sink: ChangeSink {
         let changes = Mutex<[Change]>([])
-        func note(_ change: Change) { changes.withLock { $0.append(change) } }
+        func note(_ change: Change, as file: Stores.HeldFile?) { changes.withLock { $0.append(change) } }
         func isIgnored(_ path: FilePath) -> Bool { path.string.hasPrefix("ignored") }
     }
 
