@@ -1,3 +1,4 @@
+import Glibc
 import Stores
 public import SystemPackage
 
@@ -42,6 +43,7 @@ extension Committer {
     /// As `lookAtBranch()`, after the work that is going on.
     /// - Parameter isStash: whether a stash was made or removed; what a popped one has brought back is committed.
     public func branchMayHaveMoved(isStash: Bool) async {
+        if isStash { state.withLock { $0.lastStash = Int64(time(nil)) } }
         state.lookAtBranch()
         if isStash { await lookAfterStash() }
     }

@@ -86,8 +86,17 @@ import Testing
             if isGoneBefore { try machine.store.root.unlink(path) }
             machine.committer.note(.saved(path), as: held)
             if !isGoneBefore { try machine.store.root.unlink(path) }
-            if isPopped { try machine.git("stash", "pop") }
+            var told: Task<Void, Never>?
+            if isPopped {
+                try machine.git("stash", "pop")
+                // As the watch over the branch tells.
+                told = Task { await machine.committer.branchMayHaveMoved(isStash: true) }
+                while machine.committer.state.withLock({ $0.lastStash == nil }) { await Task.yield() }
+            }
             await machine.committer.commitPending()
+            // What was brought back is looked for an hour later, else.
+            told?.cancel()
+            await told?.value
             try await machine.waitForConflicts(["a"])
             let kept = try machine.names.filter { $0.contains(".conflict-") }
             #expect(try kept.map { try machine.read($0) } == ["saved"])

@@ -77,16 +77,15 @@ extension CommitWriter {
         return try isNowhere(saved, bytes, at: path, tip, part)
     }
 
-    /// Whether a stash was made, or popped, at a time or later. Of one that was popped only the time is left at which its
-    /// reference was removed from its folder.
+    /// Whether a stash was made, or popped, at a time or later. Of one that was popped only that is left which the watch over the
+    /// branch has told.
     private func hasStash(since time: Int64, _ repository: Repository) throws(GitError) -> Bool {
         if let stash = try repository.stashes().first,
             try repository.commitInfo(stash).committer.time >= time
         {
             return true
         }
-        let references = repository.commonDirectory.appending("refs").facts()
-        return references.map { Int64($0.st_mtim.tv_sec) >= time } ?? false
+        return state.withLock { $0.lastStash ?? .min } >= time
     }
 
     /// Whether HEAD went since to a commit that was made elsewhere, or before, and that has this where the one before it had

@@ -59,6 +59,8 @@ final class StoreState: Sendable {
         /// The last commit of ours on the store's own branch, and the newest tip of it at which no reset had taken that out
         /// of the branch; nil where it cannot be taken back unseen any more.
         var lastOwn: (commit: ObjectID, seenAt: ObjectID)?
+        /// When a stash was last made or removed, in seconds since 1970; nil where nobody has told of one.
+        var lastStash: Int64?
         /// What `status` was read from; nil before anybody looked, or where there is no repository.
         var seen: SeenBranch?
         /// The repositories inside the store, by their tops below its folder: those found at the start, and those that
