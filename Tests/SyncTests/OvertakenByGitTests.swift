@@ -104,6 +104,23 @@ import Testing
     }
 }
 
+extension StashedMeanwhileTests {
+    /// git had listed our temporary file, and stashed it; nobody finds the secret under that name.
+    @Test func aStashedTemporaryIsNoCopy() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            #expect(await machine.committer.synchronizeNow() == nil)
+            try machine.save("a", "saved")
+            let temporary = "\(Store.temporaryPrefix)1-1.tmp"
+            try home.succeed(["cp", "a.gpg", temporary], in: machine.path)
+            try machine.git("stash", "-u", "--", temporary)
+            try machine.store.root.unlink("a.gpg")
+            await machine.committer.commitPending()
+            try await machine.waitForConflicts(["a"])
+        }
+    }
+}
+
 extension Machine {
     /// Waits until each of these secrets has one conflict file, and no other has one.
     fileprivate func waitForConflicts(_ originals: [String]) async throws {

@@ -68,7 +68,10 @@ extension CommitWriter {
     ) throws(GitError) -> Bool {
         let repository = part.repository
         for commit in commits
-        where try repository.differences(from: base, to: commit).contains(where: { $0.new?.id == saved.id }) {
+        where try repository.differences(from: base, to: commit).contains(where: {
+            // git may have stashed our temporary file, which nobody is ever shown.
+            $0.new?.id == saved.id && $0.path.lastComponent.map(VisibleName.isHidden) != true
+        }) {
             return true
         }
         guard let tip = commits.first else { return false }
