@@ -123,6 +123,9 @@ struct ChangeOptions: ParsableArguments {
         for key in planned.awaited {
             tell("+ \(key.key.title) was put in the list by someone else: this approves it")
         }
+        if change.isLossUnagreed {
+            tell("- your own key was taken out of the list by someone else: this approves it")
+        }
         if planned.removesList { tell("- the folder's own .gpg-id") }
         if !change.isEmpty {
             tell(

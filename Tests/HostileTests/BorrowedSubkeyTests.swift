@@ -20,12 +20,15 @@ import Testing
                     gpg --batch --export-secret-keys \(shared.ann.fingerprint) >own
                     export GNUPGHOME="$PWD/forge"
                     gpg --batch --quiet --import own
+                    # Bound in the second in which Ann's was made it would be her subkey itself.
+                    gpg() { command gpg --faked-system-time 20200101T000000! "$@"; }
                     gpg --batch --quiet --passphrase '' --quick-gen-key mal@example.org ed25519 cert never
                     mal=$(gpg --batch --with-colons --list-keys mal@example.org | awk -F: '/^fpr/ { print $10; exit }')
                     grip=$(gpg --batch --with-colons --with-keygrip --list-keys \(shared.ann.fingerprint) |
                         awk -F: '/^sub/ { isSub = 1 } isSub && /^grp/ { print $10; exit }')
                     printf 'addkey\\n13\\n%s\\nQ\\n0\\nsave\\n' "$grip" |
                         gpg --no-tty --quiet --expert --command-fd 0 --pinentry-mode loopback --passphrase '' --edit-key "$mal"
+                    unset -f gpg
                     gpg --batch --quiet --passphrase '' --quick-add-key "$mal" cv25519 encr never
                     [ \(expires) = never ] || gpg --batch --quiet --passphrase '' --quick-set-expire "$mal" \(expires)
                     gpg --batch --export "$mal" >mal.pub

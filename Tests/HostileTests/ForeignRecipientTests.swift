@@ -270,6 +270,31 @@ import Testing
         }
     }
 
+    /// Eve takes Ann out of the list and out of each secret: nothing is left to be changed, but Ann has not agreed.
+    @Test func whatIsDoneAlreadyIsAgreedTo() throws {
+        try SharedStore.with { shared in
+            let bob = shared.bob.fingerprint
+            try shared.succeed(["recipients", "add", "work", bob, "--yes"])
+            try shared.store.git("push", "--quiet")
+            try shared.push(
+                """
+                echo $BOB >.gpg-id
+                for file in a sub/b; do
+                    echo new | gpg --batch --yes --trust-model always -e -r $BOB -o $file.gpg
+                done
+                """)
+            let words = ["recipients", "set", "work", bob, "--yes"]
+            let refused = try shared.run(words)
+            #expect(refused.exitCode == 1 && refused.errors.contains("--lock-me-out"), "\(refused)")
+            #expect(try shared.run(["insert", "work/new"], input: "new\n").exitCode == 1)
+            let planned = try shared.succeed(words + ["--dry-run"])
+            #expect(planned.contains("taken out of the list by someone else"), "\(planned)")
+            try shared.succeed(words + ["--lock-me-out"])
+            #expect(try shared.run(["insert", "work/new"], input: "new\n").exitCode == 0)
+            #expect(try shared.succeed(words + ["--lock-me-out", "--dry-run"]).contains("nothing to change"))
+        }
+    }
+
     /// Eve takes Ann out, so that what Ann saves next is for others only.
     ///
     /// Holds:

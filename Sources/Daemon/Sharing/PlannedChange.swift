@@ -33,7 +33,9 @@ public struct PlannedChange: Sendable {
     }
 
     /// Whether there is nothing to do, and nothing to agree to.
-    public var isEmpty: Bool { change.isEmpty && change.unagreed.isEmpty && !removesList }
+    public var isEmpty: Bool {
+        change.isEmpty && change.unagreed.isEmpty && !change.isLossUnagreed && !removesList
+    }
 
     /// The keys that would be encrypted to although nobody here named or agreed to them: somebody else brought them.
     public var foreign: [Recipient] {

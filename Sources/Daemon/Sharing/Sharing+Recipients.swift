@@ -105,8 +105,7 @@ extension Sharing {
             let accepted = planned.named.union(consent.foreign)
             guard !planned.change.isEmpty else {
                 try planned.store.accept(
-                    planned.change.unagreed.map(\.recipient),
-                    in: planned.change.folder.appending(Store.recipientFileName), accepted)
+                    planned.change, in: planned.change.folder.appending(Store.recipientFileName), accepted)
                 if planned.removesList { try removeList(planned) }
                 return ChangeOutcome(place: planned.place)
             }

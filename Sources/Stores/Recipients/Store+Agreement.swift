@@ -66,6 +66,14 @@ extension Store {
         try agree(to: old + new.filter { !old.contains($0) }, in: file)
     }
 
+    /// Agrees to a change that leaves the file as it is: to the keys that it names, and to whom others took out of it.
+    public func accept(
+        _ change: RecipientChange, in file: FilePath, _ asked: Set<Fingerprint>
+    ) throws(StoreError) {
+        try accept(change.unagreed.map(\.recipient), in: file, asked)
+        if change.isLossUnagreed { try agree(to: change.after.map(\.key.fingerprint.description), in: file) }
+    }
+
     /// Agrees to keys of a file, all of which must be among those that the user was asked about.
     public func accept(
         _ recipients: [Recipient], in file: FilePath, _ asked: Set<Fingerprint>

@@ -204,17 +204,22 @@ extension Store {
     private func objection(to list: RecipientList, for secret: FilePath) -> StoreError? {
         guard let file = list.file.map({ agreedFile(for: secret, now: $0) }) else { return nil }
         if let first = unagreed(list.recipients, in: file).first { return unconfirmed(first, in: file) }
-        guard let agreed else { return nil }
-        let listed = list.recipients.map(\.key.fingerprint.description)
-        // Where nobody was taken out gpg-agent, which may not answer, need not be asked whose keys are yours.
-        let gone = Self.agreed(file, agreed).filter { !listed.contains($0) }
-        guard gone.contains(where: isOwn), !listed.contains(where: isOwn) else { return nil }
+        guard isLossUnagreed(list.recipients, in: file) else { return nil }
         return StoreError(
             .unconfirmedRecipients,
             "\(file.string) of the store \"\(name)\" no longer names a key of yours, and you have not approved "
                 + "that: you could not read what you save. Look at it with passdir recipients show "
                 + "\(ShellWord.quoted(name)), then run "
                 + "passdir recipients confirm \(ShellWord.quoted(name)).")
+    }
+
+    /// Whether a file that names these has lost all of your keys, and you have not agreed to that.
+    func isLossUnagreed(_ recipients: [Recipient], in file: FilePath) -> Bool {
+        guard let agreed else { return false }
+        let listed = recipients.map(\.key.fingerprint.description)
+        // Where nobody was taken out gpg-agent, which may not answer, need not be asked whose keys are yours.
+        let gone = Self.agreed(file, agreed).filter { !listed.contains($0) }
+        return gone.contains(where: isOwn) && !listed.contains(where: isOwn)
     }
 
     /// Whether the secret part of a key is here; remembered, as this is asked at saves.

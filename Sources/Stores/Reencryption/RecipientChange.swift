@@ -25,6 +25,8 @@ public struct RecipientChange: Sendable {
     public var changesFile: Bool
     /// Those of `after` that you have not agreed to for this folder.
     public var unagreed: [NewRecipient]
+    /// Whether somebody else took all of your keys out of the list, and you have not agreed to that.
+    public var isLossUnagreed: Bool
     /// What all of that was worked out from.
     var basis: ChangeBasis
 
@@ -107,7 +109,7 @@ extension Store {
                 !file.lines.contains($0) && ((try? resolve([$0])) ?? []).isEmpty
             }, secrets: different,
             total: secrets.count, unreadable: try unreadable(different), changesFile: old != file.bytes,
-            unagreed: unagreed,
+            unagreed: unagreed, isLossUnagreed: isLossUnagreed(after, in: place),
             basis: ChangeBasis(
                 list: applied,
                 contents: Dictionary(contents.map { ($0.secret, $0.content) }, uniquingKeysWith: { $1 })))
