@@ -8,6 +8,14 @@ public enum Change: Sendable, Hashable {
     case removed(FilePath)
     /// A file or a whole folder has another name.
     case renamed(from: FilePath, to: FilePath)
+
+    /// Where something is another now than it was.
+    public var paths: [FilePath] {
+        switch self {
+        case .saved(let path), .removed(let path): [path]
+        case .renamed(let from, let to): [from, to]
+        }
+    }
 }
 
 /// Gives a folder of a store the recipients that the bytes of a `.gpg-id` name: encrypts what is below anew, puts the

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Logging
+import Stores
 import System
 import SystemPackage
 
@@ -48,7 +49,14 @@ extension Committer {
         if let hasRepository { return hasRepository }
         do throws(GitError) {
             let own = try state.ownRepository()
-            if let own { state.refreshStatus(own) } else { state.noteMissingRepository() }
+            if let own {
+                state.refreshStatus(own)
+                // git add -A would commit a secret that is being saved, and git clean or stash take it away.
+                try? own.repository.exclude(
+                    "\(Store.temporaryPrefix)*.tmp", because: "passdir: secrets that are being saved")
+            } else {
+                state.noteMissingRepository()
+            }
             for part in state.repositories(own) {
                 try writer.mend(part)
                 part.repository.removeLeftReferenceLocks()

@@ -36,11 +36,10 @@ extension CommitWriter {
         tellOfTakenBack(kept)
     }
 
-    /// Commits the conflict files, and tells of them.
+    /// Tells of conflict files.
     func tellOfTakenBack(_ kept: [FilePath]) {
         guard !kept.isEmpty else { return }
         ConflictList(store).add(kept)
-        for path in kept { state.note(.saved(path)) }
         options.notify(
             store.name,
             "git reverted what was saved to \"\(store.name)\" before it was committed; it is kept as "
@@ -81,6 +80,7 @@ extension CommitWriter {
         return try repository.plannedTree(parent: tip, paths: paths).changes.contains { $0.new == saved.id }
     }
 
+    /// Puts back what was saved as a conflict file, which is committed soon.
     /// - Returns: the name that it got, relative to the store.
     func keep(
         _ saved: TreeItem, beside path: FilePath, _ part: RepositoryPart
@@ -89,8 +89,12 @@ extension CommitWriter {
             let name = ConflictName.path(beside: path, at: Int64(time(nil)), attempt: attempt)
             let update = try WorkingTreeUpdate(
                 [WorkingTreeUpdate.Step(path: name, old: nil, new: saved)], in: part.repository)
-            guard update.edited.isEmpty, try update.apply().isEmpty else { continue }
-            return part.inStore(name)
+            let inStore = part.inStore(name)
+            // The program that took the secret away may take this, too, as long as it runs.
+            guard update.edited.isEmpty, try update.apply().isEmpty, let file = try? store.hold(inStore)
+            else { continue }
+            state.note(.saved(inStore), as: file)
+            return inStore
         }
         throw GitError(code: .other, message: "there are too many conflicts of \(path)")
     }

@@ -13,6 +13,8 @@ struct PendingChanges: Sendable {
     private(set) var renames: [Rename] = []
     /// Those of the paths at which something was taken away, so that nothing is to be there.
     private(set) var removed: Set<FilePath> = []
+    /// Those of the paths that only a look at the working tree has told of: git may be what changed them.
+    private var found: Set<FilePath> = []
     /// The secrets among them that were saved through the mount, as they were saved.
     private(set) var saved = SavedCiphertexts()
     /// When the newest change came, in seconds since 1970; 0 while there is none.
@@ -32,8 +34,14 @@ struct PendingChanges: Sendable {
     /// - Parameters:
     ///   - time: in seconds since 1970; 0 for now.
     ///   - text: what was saved, where that is known.
-    mutating func add(_ change: Change, at time: Int64 = 0, text: SavedCiphertexts.Saved? = nil) {
+    ///   - isFound: whether a look at the working tree tells of it, not who made it.
+    mutating func add(
+        _ change: Change, at time: Int64 = 0, text: SavedCiphertexts.Saved? = nil, isFound: Bool = false
+    ) {
         self.time = time
+        for path in change.paths {
+            if !isFound { found.remove(path) } else if !paths.contains(path) { found.insert(path) }
+        }
         switch change {
         case .saved(let path):
             paths.append(path)
@@ -60,11 +68,11 @@ struct PendingChanges: Sendable {
         }
     }
 
-    /// Whether something was done at a path or above it.
+    /// Whether something was done through the mount at a path or above it.
     func touches(_ path: FilePath) -> Bool {
         var place = path
         while !place.isEmpty {
-            if paths.contains(place) { return true }
+            if paths.contains(place), !found.contains(place) { return true }
             place.removeLastComponent()
         }
         return false
@@ -77,6 +85,8 @@ struct PendingChanges: Sendable {
         second.paths = paths.filter { !isFirst($0) }
         first.removed = removed.filter(isFirst)
         second.removed = removed.filter { !isFirst($0) }
+        first.found = found.filter(isFirst)
+        second.found = found.filter { !isFirst($0) }
         first.saved.filter(isFirst)
         second.saved.filter { !isFirst($0) }
         first.renames = renames.filter { isFirst($0.from) }
@@ -88,7 +98,10 @@ struct PendingChanges: Sendable {
     mutating func putBack(_ earlier: PendingChanges) {
         var all = earlier
         all.saved = saved
-        all.saved.putBack(earlier.saved, unless: paths.contains)
+        all.saved.putBack(earlier.saved) { paths.contains($0) && !found.contains($0) }
+        all.found.formUnion(found)
+        all.found.subtract(earlier.paths.filter { !earlier.found.contains($0) })
+        all.found.subtract(paths.filter { !found.contains($0) })
         all.paths.append(contentsOf: paths)
         all.renames.append(contentsOf: renames)
         all.removed.subtract(paths)

@@ -7,19 +7,24 @@ extension StoreState {
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     /// - Parameter file: what was saved; nil where it is to be looked for at its path.
     func note(_ change: Change, as file: HeldFile? = nil) {
-        noteFound(change, saved(change, as: file))
+        add(change, saved(change, as: file))
         if withLock({ $0.mustKeepAgain(change) }) { send(.keepPending) }
     }
 
     /// As `note`, of what was found in the working tree: whoever has changed it may have been git.
     /// - Returns: whether nothing of its path was waiting.
     @discardableResult
-    func noteFound(_ change: Change, _ text: SavedCiphertexts.Saved? = nil) -> Bool {
+    func noteFound(_ change: Change) -> Bool {
+        add(change, nil, isFound: true)
+    }
+
+    @discardableResult
+    private func add(_ change: Change, _ text: SavedCiphertexts.Saved?, isFound: Bool = false) -> Bool {
         let now = FileTime.now.seconds
         setAsideWhatWasLeftBehind()
         let (mustSchedule, isNew) = withLock { values in
             let before = values.pending.count
-            values.pending.add(change, at: now, text: text)
+            values.pending.add(change, at: now, text: text, isFound: isFound)
             values.lastChange = .now
             return (values.mustSchedule(), values.pending.count > before)
         }
@@ -69,11 +74,7 @@ extension StoreState.Values {
     /// What was kept at these paths, and below them, is no longer what was last saved.
     /// - Returns: whether somebody must now keep it.
     mutating func mustKeepAgain(_ change: Change) -> Bool {
-        let paths =
-            switch change {
-            case .saved(let path), .removed(let path): [path]
-            case .renamed(let from, let to): [from, to]
-            }
+        let paths = change.paths
         for place in kept.keys {
             kept[place] = kept[place]?.filter { name in !paths.contains { name.starts(with: $0) } }
         }
