@@ -15,9 +15,9 @@ extension AccessGate {
             if asked.withdraw?(whenGone) != true { whenGone() }
         }
         pose(rule, asking, consent)
-        let note = ReadNote(asking) { [log] isLocked in
+        let note = ReadNote(asking) { [log] end in
             let asked = asking.state.withLock { $0 }
-            log.note(known.reader, name, asked.decision, isLocked ? .locked : asked.outcome)
+            log.note(known.reader, name, asked.decision, end.outcome(ofRead: asked.outcome))
         }
         switch consent.takeAnswer() {
         case true?: return .allowed(note)

@@ -95,7 +95,7 @@ public final class AccessGate: ReadJudge {
     }
 
     private func note(_ read: JudgedRead, _ outcome: AccessOutcome, _ inForce: InForce) -> ReadNote {
-        ReadNote(inForce) { [log] isLocked in log.note(read, isLocked ? .locked : outcome) }
+        ReadNote(inForce) { [log] end in log.note(read, end.outcome(ofRead: outcome)) }
     }
 
     enum Verdict {
@@ -140,7 +140,7 @@ public final class AccessGate: ReadJudge {
     /// As `judge`, but waits for the answer: for a command of passdir, which reads for a process.
     /// - Parameter waits: returns when a descriptor can be read, or false when the command waits no longer: the question is ended
     ///   then.
-    /// - Returns: the note of the read, which is written; nil where it is refused.
+    /// - Returns: the note of the read; nil where it is refused.
     public func judgeAndWait(
         _ process: Int32, through command: Int32, reading secret: String, _ waits: (_ answer: CInt) -> Bool
     ) -> ReadNote? {
@@ -156,9 +156,7 @@ public final class AccessGate: ReadJudge {
 
     private func wait(_ judgement: Judgement, _ waits: (_ answer: CInt) -> Bool) -> ReadNote? {
         switch judgement {
-        case .allowed(let note):
-            note.read()
-            return note
+        case .allowed(let note): return note
         case .refused, .unasked: return nil
         case .asked(let consent, let note):
             guard let answer = try? ReadableAnswer() else {
@@ -167,10 +165,19 @@ public final class AccessGate: ReadJudge {
             }
             consent.whenAnswered { answer.give($0) }
             if !waits(answer.descriptor) { consent.withdraw { answer.give(false) } }
-            guard answer.wait() else { return nil }
-            note.read()
-            return note
+            return answer.wait() ? note : nil
         }
+    }
+
+    /// Notes what became of a command's read that was judged by these rules, and let.
+    public func note(
+        _ process: Int32, through command: Int32, reading secret: String, by inForce: InForce, _ end: ReadEnd
+    ) {
+        guard isWatching, inForce.options.concerns(secret) else { return }
+        let read = Self.judged(readers.find(process, through: command), secret, inForce)
+        // Without a yes it would not have been let.
+        let isAgreed = if case .ask = read.decision.outcome { true } else { false }
+        log.note(read, end.outcome(ofRead: isAgreed ? .agreed : .allowed))
     }
 
     /// Forgets what people agreed to of the secrets of these stores, by their names.

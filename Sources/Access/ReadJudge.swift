@@ -70,7 +70,7 @@ public struct ReadNote: Sendable {
     private let basis: Basis?
     /// What a person was asked about the same read before.
     private var former: [AskedDeed] = []
-    private let write: (@Sendable (_ isLocked: Bool) -> Void)?
+    private let write: (@Sendable (ReadEnd) -> Void)?
 
     /// By what it was judged, with a question by what its answer was; nil where it was not.
     public var inForce: AccessGate.InForce? {
@@ -81,12 +81,12 @@ public struct ReadNote: Sendable {
         }
     }
 
-    init(_ inForce: AccessGate.InForce?, _ write: (@Sendable (_ isLocked: Bool) -> Void)? = nil) {
+    init(_ inForce: AccessGate.InForce?, _ write: (@Sendable (ReadEnd) -> Void)? = nil) {
         (basis, self.write) = (inForce.map { .rules($0) }, write)
     }
 
     /// Of a read that a person is asked about.
-    init(_ asking: AskedDeed, _ write: @escaping @Sendable (_ isLocked: Bool) -> Void) {
+    init(_ asking: AskedDeed, _ write: @escaping @Sendable (ReadEnd) -> Void) {
         (basis, self.write) = (.question(asking), write)
     }
 
@@ -110,9 +110,29 @@ public struct ReadNote: Sendable {
     /// Of a read that was not judged.
     public static let none = ReadNote(nil)
 
-    /// Says that the secret was read.
-    public func read() { write?(false) }
+    /// Says what became of the read.
+    public func ended(_ end: ReadEnd) { write?(end) }
 
-    /// Says that the store was locked.
-    public func refusedByLock() { write?(true) }
+    /// Says that the secret was read.
+    public func read() { ended(.read) }
+}
+
+/// What became of a read that might take place.
+public enum ReadEnd: String, Sendable, Codable {
+    /// The reader has the content.
+    case read
+    /// The store was locked.
+    case locked
+    /// There is no content that the reader could have.
+    case failed
+
+    /// What it is noted as.
+    /// - Parameter outcome: where the secret was read.
+    func outcome(ofRead outcome: AccessOutcome) -> AccessOutcome {
+        switch self {
+        case .read: outcome
+        case .locked: .locked
+        case .failed: outcome
+        }
+    }
 }

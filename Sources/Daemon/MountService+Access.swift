@@ -45,11 +45,11 @@ extension MountService {
     }
 
     func judge(
-        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+        _ secret: String, isChanged: Bool, judgedBy former: String?, end: ReadEnd?, for peer: ControlPeer
     ) -> ReadVerdict {
         guard isOfStore(secret) else { return ReadVerdict(isAllowed: false) }
         var verdict = gate.verdict(
-            on: secret, isChanged: isChanged, by: peer.process, judgedBy: former, peer.waits)
+            on: secret, isChanged: isChanged, by: peer.process, judgedBy: former, end: end, peer.waits)
         verdict.isLocked = stores.known.contains {
             secret.hasPrefix($0.name + "/") && locks.isLocked($0.definition.identifier)
         }

@@ -115,6 +115,28 @@ import Testing
         }
     }
 
+    /// What was removed is not what another secret is that one commit brought in its place, where the commit would tell of a rename.
+    /// Of a commit that was not made here, that is not known.
+    @Test func anotherSecretIsNoLaterName() throws {
+        try withAgent { home, store, agent in
+            let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
+            try home.succeed(["sh", "-c", "rm mnt/work/open/moved; echo other >mnt/work/aws/new"])
+            let restore = [agent, "-c", "passdir restore work/open/moved --at \(before); :"]
+            try home.waitUntil("both are committed") {
+                try store.git("log", "-1", "--format=%B").contains("Remove")
+            }
+            #expect(try store.git("log", "-1", "--format=%s").hasPrefix("Change 2 secrets."))
+            let restored = try home.run(restore)
+            #expect(try home.passdir("show", "work/open/moved").output == "MARK too\n", "\(restored.errors)")
+            #expect(try !home.passdir("access", "log").output.contains("aws/new"))
+
+            try home.succeed(["rm", "mnt/work/open/moved"])
+            try home.waitUntil("it is committed") { try store.git("status", "--porcelain") == "" }
+            try home.succeed(["sh", "-c", "rm -r .git/logs"], in: store.path)
+            #expect(try home.run(restore).errors.contains("work/aws/new"))
+        }
+    }
+
     /// Of a folder with a secret that may not be read nothing is moved or copied.
     @Test(.slow, arguments: ["mv", "cp"]) func aFolderIsMovedWholeOrNotAtAll(_ command: String) throws {
         try withAgent { home, store, agent in

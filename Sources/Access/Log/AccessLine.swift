@@ -16,6 +16,8 @@ public enum AccessOutcome: String, Sendable, Codable, CaseIterable {
     case interrupted
     /// It might have read, but the store was locked.
     case locked
+    /// It might have read, but had no content: the passphrase was not entered, say, or no key decrypts it.
+    case failed
 
     /// Whether the secret was read.
     public var isRead: Bool { self == .allowed || self == .agreed }

@@ -24,7 +24,7 @@ final class AccessNotices: Sendable {
                     ?? "it was removed, and may have been under any of the store's rules"
             case .unanswered: why = "nobody could be asked, or nobody answered"
             // Whoever refused or interrupted it knows.
-            case .declined, .interrupted, .locked, .allowed, .agreed: continue
+            case .declined, .interrupted, .locked, .failed, .allowed, .agreed: continue
             }
             tell(
                 "\(line.program) may not read \(line.secret): \(why)",

@@ -30,7 +30,7 @@ public enum CommandRead {
 
     /// Runs what decrypts secrets of a store, for whoever started this command: judged before, which waits while a person is
     /// asked, and once more behind it, as `decrypt` may have waited for a passphrase: rules that were set meanwhile count, and so
-    /// does a lock.
+    /// does a lock. What became of it is noted then.
     ///
     /// - Parameter paths: the names by which it is judged, as the mount shows them; asked for each time.
     /// - Throws: one sentence where it may not be shown, or nothing can be said; what `decrypt` throws.
@@ -43,20 +43,30 @@ public enum CommandRead {
         for path in try paths() {
             judgedBy[path] = try judge(path, ofStore: store, environment: environment)
         }
-        let value = try decrypt()
+        let value: Value
+        do {
+            value = try decrypt()
+        } catch {
+            for (path, rules) in judgedBy {
+                _ = try? verdict(
+                    on: "\(store)/\(path)", judgedBy: rules, end: .failed, environment: environment)
+            }
+            throw error
+        }
         let paths = try paths()
         // Where there are names, it is told with what is judged.
         if paths.isEmpty { try checkUnlocked(store, environment: environment) }
         for path in paths {
             let verdict = try verdict(
-                on: "\(store)/\(path)", judgedBy: judgedBy[path], environment: environment)
+                on: "\(store)/\(path)", judgedBy: judgedBy[path], end: .read, environment: environment)
             if verdict.isLocked == true { throw DaemonError(message: lockedSentence(store)) }
             guard verdict.isAllowed else { throw refusal(of: "\(store)/\(path)") }
         }
         return value
     }
 
-    /// Judges that whoever started this command may be shown a secret of a store that is not locked. Waits while a person is asked.
+    /// Judges that whoever started this command may be shown a secret of a store that is not locked; a read that takes place is to be
+    /// judged of its own. Waits while a person is asked.
     ///
     /// - Parameter path: as the mount shows it.
     /// - Throws: one sentence where it may not, or nothing can be said.
@@ -149,9 +159,10 @@ public enum CommandRead {
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - changes: whether it is a list of recipients, and is changed.
     ///   - former: what the same read was judged by before.
+    ///   - end: what became of the read, which is noted; nil where it has not begun, and for a change, which is noted at once.
     /// - Throws: why nothing can be said.
     private static func verdict(
-        on secret: String, changes: Bool = false, judgedBy former: String? = nil,
+        on secret: String, changes: Bool = false, judgedBy former: String? = nil, end: ReadEnd? = nil,
         environment: [String: String]
     ) throws -> ReadVerdict {
         try isEnding.withLock { isEnding in
@@ -160,7 +171,7 @@ public enum CommandRead {
             let signals = try HeldSignals(TerminationSignals.caught)
             var signal: CInt?
             let verdict = Result {
-                try Self.verdict(on: secret, changes, former, environment) { answer in
+                try Self.verdict(on: secret, changes, former, end, environment) { answer in
                     signal = try? signals.wait(for: answer)
                     return signal == nil
                 }
@@ -174,12 +185,13 @@ public enum CommandRead {
     }
 
     private static func verdict(
-        on secret: String, _ changes: Bool, _ former: String?, _ environment: [String: String],
+        on secret: String, _ changes: Bool, _ former: String?, _ end: ReadEnd?,
+        _ environment: [String: String],
         _ waits: (_ answer: CInt) -> Bool
     ) throws -> ReadVerdict {
         do throws(ControlError) {
             return try ControlClient(socket: Daemon.controlSocket(environment: environment))
-                .judge(reading: secret, changes: changes, judgedBy: former, waits)
+                .judge(reading: secret, changes: changes, judgedBy: former, end: end, waits)
         } catch {
             guard error.code == .noDaemon else { throw error }
         }
@@ -188,7 +200,7 @@ public enum CommandRead {
         gate.use(options)
         // The command may end right behind this.
         defer { gate.writeWholeLog() }
-        return gate.verdict(on: secret, isChanged: changes, by: own, judgedBy: former, waits)
+        return gate.verdict(on: secret, isChanged: changes, by: own, judgedBy: former, end: end, waits)
     }
 }
 
@@ -196,16 +208,27 @@ extension AccessGate {
     /// Judges a read, or the change of a list, for whoever started a command, where other rules than before are in force; waits
     /// while a person is asked, as long as `waits` says.
     func verdict(
-        on secret: String, isChanged: Bool, by command: Int32, judgedBy former: String?,
+        on secret: String, isChanged: Bool, by command: Int32, judgedBy former: String?, end: ReadEnd?,
         _ waits: (_ answer: CInt) -> Bool
     ) -> ReadVerdict {
-        if let former, former == inForce.id { return ReadVerdict(isAllowed: true, judgedBy: former) }
         let process = CommandRead.reader(of: command)
-        if isChanged {
-            return ReadVerdict(judgeAndWait(process, through: command, changing: secret, waits))
+        let inForce = inForce
+        if let former, former == inForce.id {
+            if let end, !isChanged {
+                let place = judgedPlace(of: secret, reader: process)
+                note(process, through: command, reading: place, by: inForce, end)
+            }
+            return ReadVerdict(isAllowed: true, judgedBy: former)
         }
-        let place = judgedPlace(of: secret, reader: process)
-        return ReadVerdict(judgeAndWait(process, through: command, reading: place, waits))
+        // By which rules it was let nobody knows any more, and nothing was read.
+        if end == .failed { return ReadVerdict(isAllowed: false) }
+        let note =
+            isChanged
+            ? judgeAndWait(process, through: command, changing: secret, waits)
+            : judgeAndWait(
+                process, through: command, reading: judgedPlace(of: secret, reader: process), waits)
+        if isChanged { note?.read() } else if let end { note?.ended(end) }
+        return ReadVerdict(note)
     }
 }
 

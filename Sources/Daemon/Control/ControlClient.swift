@@ -1,3 +1,4 @@
+public import Access
 import CLinux
 import Glibc
 public import Sync
@@ -154,21 +155,23 @@ public struct ControlClient: Sendable {
     /// - Parameters:
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - changes: whether it is a list of recipients that is to be changed, so that all below it could be read.
-    ///   - former: what the same read was judged by before: while it is in force still, nobody is asked, and nothing is noted.
+    ///   - former: what the same read was judged by before: while it is in force still, nobody is asked.
+    ///   - end: what became of the read, which is noted; nil where it has not begun, and for a change, which is noted at once.
     ///   - waits: returns when a descriptor can be read, or false when this command waits no longer: the question is ended then.
     /// - Throws: `noDaemon`; `timedOut`, `refused`, `failed`.
     public func judge(
-        reading secret: String, changes: Bool = false, judgedBy former: String? = nil,
+        reading secret: String, changes: Bool = false, judgedBy former: String? = nil, end: ReadEnd? = nil,
         limit: Duration = .seconds(3600), _ waits: (_ answer: Int32) -> Bool = { _ in true }
     ) throws(ControlError) -> ReadVerdict {
         struct Parameters: Encodable {
             var secret: String
             var changesRecipients: Bool?
             var judgedBy: String?
+            var end: ReadEnd?
         }
         return try call(
             ControlInterface.judgeRead,
-            Parameters(secret: secret, changesRecipients: changes ? true : nil, judgedBy: former),
+            Parameters(secret: secret, changesRecipients: changes ? true : nil, judgedBy: former, end: end),
             limit: limit, returning: ReadVerdict.self, waits)
     }
 

@@ -1,3 +1,4 @@
+import Access
 import Sync
 
 /// Answers one message of the control protocol; knows nothing of sockets.
@@ -143,6 +144,7 @@ struct ControlDispatch: Sendable {
             let secret: String
             let changesRecipients: Bool?
             let judgedBy: String?
+            let end: ReadEnd?
         }
         guard let call = VarlinkMessage.decode(VarlinkParameters<Parameters>.self, from: message) else {
             return error(ControlInterface.invalidParameter, ["parameter": "secret"])
@@ -152,7 +154,7 @@ struct ControlDispatch: Sendable {
         return result(
             service.judge(
                 parameters.secret, isChanged: parameters.changesRecipients == true,
-                judgedBy: parameters.judgedBy, for: peer))
+                judgedBy: parameters.judgedBy, end: parameters.end, for: peer))
     }
 
     private func holdFiles(_ message: [UInt8], _ peer: Int32) -> [UInt8]? {

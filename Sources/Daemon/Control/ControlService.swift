@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+public import Access
 public import Sync
 import System
 
@@ -76,8 +77,9 @@ public protocol ControlService: Sendable {
     ///   - secret: STORE/PATH, as the mount shows it.
     ///   - isChanged: whether it is a list of recipients that is to be changed, which is judged as a read of all below its folder.
     ///   - former: what it was judged by before; nil where it was not.
+    ///   - end: what became of the read, which is noted; nil where it has not begun.
     func judge(
-        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+        _ secret: String, isChanged: Bool, judgedBy former: String?, end: ReadEnd?, for peer: ControlPeer
     ) -> ReadVerdict
 
     /// Brings stores and their remotes together: fetches, merges, pushes. Returns when all are done or have failed.
@@ -114,7 +116,7 @@ extension ControlService {
     }
     /// A service without stores has no rules.
     public func judge(
-        _ secret: String, isChanged: Bool, judgedBy former: String?, for peer: ControlPeer
+        _ secret: String, isChanged: Bool, judgedBy former: String?, end: ReadEnd?, for peer: ControlPeer
     ) -> ReadVerdict { ReadVerdict(isAllowed: true) }
     /// A service without stores has nothing to do.
     public func synchronize(

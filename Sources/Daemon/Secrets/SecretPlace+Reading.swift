@@ -11,7 +11,7 @@ extension SecretPlace {
         try SecretReader(cancellation: cancellation, environment: environment).text(of: self)
     }
 
-    /// Makes sure that who started this command may be shown the secret; the read is noted. May wait for a person.
+    /// Makes sure that who started this command may be shown the secret, which is no read yet. May wait for a person.
     /// - Throws: one sentence where there is no secret, or it is not to be shown.
     func checkMayBeShown(environment: [String: String]) throws(DaemonError) {
         let place = try secret()

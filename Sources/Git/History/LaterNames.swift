@@ -10,9 +10,13 @@ extension Repository {
     /// A rename is told by the content that stayed, else by the last part of the name, or that one file went and one came: one
     /// that was encrypted anew has another content. So there may be too many names, and hardly ever too few. A merge is
     /// compared with each of its parents, as it may rename by itself, and on each line of the history a name has its own past.
-    /// - Parameter isOver: asked before each commit; true ends the walk with `.cancelled`.
+    /// - Parameters:
+    ///   - tellsNone: whether a commit is known to tell of each rename, and tells of none: only what kept its content or the last
+    ///     part of its name is taken for one. Asked where a file went and another one came.
+    ///   - isOver: asked before each commit; true ends the walk with `.cancelled`.
     public func laterNames(
-        since commit: ObjectID, at tip: ObjectID, until isOver: () -> Bool
+        since commit: ObjectID, at tip: ObjectID, tellingNone tellsNone: (CommitInfo) -> Bool,
+        until isOver: () -> Bool
     ) throws(GitError) -> [FilePath: Set<FilePath>] {
         // For each commit that the walk has not come to yet, as far as its children tell.
         var open: [ObjectID: Names] = [tip: [:]]
@@ -30,7 +34,7 @@ extension Repository {
                 var names = later
                 // The last one gets them without a copy.
                 if number == steps.count - 1 { later = [:] }
-                steps[number].takeBack(&names, madeHere: made)
+                steps[number].takeBack(&names, madeHere: made) { !tellsNone(step) }
                 open[parent] = open[parent].map { united($0, names) } ?? names
             }
         }
@@ -60,7 +64,10 @@ extension [TreeDifference] {
 
     /// From the later names of what there was after a step to those of what there was before it.
     /// - Parameter made: the files that no other step to the same commit brought.
-    fileprivate func takeBack(_ names: inout [FilePath: Set<FilePath>], madeHere made: Set<FilePath>) {
+    /// - Parameter mayGuess: whether the one that came may be the one that went.
+    fileprivate func takeBack(
+        _ names: inout [FilePath: Set<FilePath>], madeHere made: Set<FilePath>, mayGuess: () -> Bool
+    ) {
         let changed = filter { $0.old != nil && $0.old?.id != $0.new?.id }
         let byContent = Dictionary(grouping: changed) { $0.old?.id }
         let gone = changed.filter { $0.new == nil }
@@ -76,7 +83,7 @@ extension [TreeDifference] {
                 if older.isEmpty, made.contains(difference.path) {
                     older =
                         byName[difference.path.lastComponent]
-                        ?? (gone.count == 1 && made.count == 1 ? gone : [])
+                        ?? (gone.count == 1 && made.count == 1 && mayGuess() ? gone : [])
                 }
             }
             for one in older { found.append((one.path, one.new == nil ? later : later.union([one.path]))) }

@@ -83,7 +83,7 @@ extension MountedStore {
         let reply = PendingReply<any OpenFile>()
         @Sendable func refuse(_ error: Errno, _ note: ReadNote?) {
             endHandle(node, file)
-            if error == .permissionDenied, lock.isLocked { note?.refusedByLock() } else { note?.read() }
+            note?.ended(error == .permissionDenied && lock.isLocked ? .locked : .failed)
             reply.give(.failure(error))
         }
         mayRead(node, caller) { permission in

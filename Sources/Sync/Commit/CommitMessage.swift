@@ -55,6 +55,15 @@ struct CommitMessage: Equatable {
             ?? false
     }
 
+    /// Whether a message is about several changes, none of which is a rename.
+    static func tellsNoRename(_ message: String) -> Bool {
+        let lines = message.split(separator: "\n")
+        return lines.first.map(isOfSeveral) == true
+            && lines.dropFirst().allSatisfy { line in
+                ["- Add ", "- Edit ", "- Remove "].contains { line.hasPrefix($0) }
+            }
+    }
+
     /// Whether a commit, by what it says, has only re-encrypted what was there: as ours and those of pass begin.
     static func isReencryption(_ message: String) -> Bool { message.hasPrefix("Reencrypt password store ") }
 

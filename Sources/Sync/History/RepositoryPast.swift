@@ -113,9 +113,9 @@ public final class RepositoryPast: StorePast {
     ) throws(GitError) -> [FilePath: Set<FilePath>] {
         let place = Place(tip: tip, value: commit)
         if let known = kept.withLock({ $0.laterNames.find(place) }) { return known }
-        let found = try history.repository.laterNames(since: commit, at: tip.commit) {
-            cancellation.isCancelled
-        }
+        let found = try history.repository.laterNames(
+            since: commit, at: tip.commit, tellingNone: history.toldRenames()
+        ) { cancellation.isCancelled }
         kept.withLock { $0.laterNames.keep(found, for: place, weight: found.count + 1) }
         return found
     }

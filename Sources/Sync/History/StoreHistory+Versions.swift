@@ -196,9 +196,9 @@ extension StoreHistory {
         since version: Version, cancellation: Cancellation
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
         do throws(GitError) {
-            var names = try repository.laterNames(since: try commit(at: .named(version.commit)), at: tip) {
-                cancellation.isCancelled
-            }
+            var names = try repository.laterNames(
+                since: try commit(at: .named(version.commit)), at: tip, tellingNone: toldRenames()
+            ) { cancellation.isCancelled }
             let byContent = try repository.namesByContent(at: tip)
             for file in version.files {
                 names[file.path, default: []].formUnion(byContent[file.blob, default: []])

@@ -98,7 +98,7 @@ extension PastDirectory {
         let store = thing.store
         @Sendable func refuse(_ error: Errno, _ sentence: String?, _ note: ReadNote) {
             if let sentence { self.sentences.set(sentence, for: self.tree.visiblePath(of: node)) }
-            if error == .permissionDenied, store.lock.isLocked { note.refusedByLock() } else { note.read() }
+            note.ended(error == .permissionDenied && store.lock.isLocked ? .locked : .failed)
             reply.give(.failure(error))
         }
         store.mayRead(ciphertext, called: thing.path, caller) { permission in
