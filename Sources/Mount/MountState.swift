@@ -1,4 +1,3 @@
-import Dispatch
 import Fuse
 import Glibc
 import Stores
@@ -23,7 +22,7 @@ final class MountState: Sendable {
     /// Contents that nobody has open.
     let kept: KeptContents
     /// Notifies the kernel, and ends grace times.
-    let background = DispatchQueue(label: "passdir.background")
+    let background = TimedWork(named: "background")
     let userID = geteuid()
     let groupID = getegid()
     private let started = FileTime.now
@@ -33,7 +32,7 @@ final class MountState: Sendable {
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
         cacheTime = CacheTime(options.cacheTime)
-        kept = KeptContents(for: cacheTime, queue: background)
+        kept = KeptContents(for: cacheTime, by: background)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.
@@ -77,6 +76,6 @@ final class MountState: Sendable {
     func forgetPages(of node: Node) {
         guard let kernel = kernel.withLock({ $0 }) else { return }
         let inode = node.inode
-        background.async { kernel.invalidateInode(inode, offset: 0, length: 0) }
+        background.start { kernel.invalidateInode(inode, offset: 0, length: 0) }
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Fuse
 
 /// Decides when a signal ends a caller's wait for a decryption.
@@ -44,9 +43,8 @@ struct InterruptedWait: Sendable {
     }
 
     /// How long to wait before the next look.
-    var pause: DispatchTimeInterval {
+    var pause: Duration {
         let end = start + Self.patience - .now
-        let pause = isToEnd && end > .zero ? min(end, Self.interval) : Self.interval
-        return .nanoseconds(Int(pause / .nanoseconds(1)))
+        return isToEnd && end > .zero ? min(end, Self.interval) : Self.interval
     }
 }

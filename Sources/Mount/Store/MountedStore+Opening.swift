@@ -1,5 +1,4 @@
 import Access
-import Dispatch
 import Fuse
 import Glibc
 import Stores
