@@ -132,7 +132,7 @@ public enum ReadEnd: String, Sendable, Codable {
         switch self {
         case .read: outcome
         case .locked: .locked
-        case .failed: outcome
+        case .failed: .failed
         }
     }
 }

@@ -51,6 +51,32 @@ import Testing
         }
     }
 
+    /// Like reads are one line of the log, and each is shown once as it happens.
+    @Test func whatFollowsIsShownOnce() throws {
+        try with { home, _ in
+            try home.succeed(["cat", home.visible("work/a").string])
+            let none = try home.run(["passdir", "access", "log", "work/folder"])
+            #expect(none.output == "nothing like that has been logged\n", "\(none)")
+            let shown = try home.succeed(
+                [
+                    "bash", "-c",
+                    """
+                    exec 3< <(exec timeout 60 passdir access log --follow --json --since 1h)
+                    for n in 1 2 3; do
+                        read -r line <&3
+                        echo "$line"
+                        cat mnt/work/a >/dev/null
+                    done
+                    kill $!
+                    """,
+                ])
+            let lines = try shown.split(separator: 10).map {
+                try JSONDecoder().decode(Line.self, from: Data($0))
+            }
+            #expect(lines == .init(repeating: Line(secret: "work/a", outcome: "allowed", count: 1), count: 3))
+        }
+    }
+
     /// A folder is judged before anything of it is moved, which is no read.
     @Test(arguments: ["mv", "cp"]) func whatIsMovedIsReadOnce(_ command: String) throws {
         try with { home, _ in

@@ -469,7 +469,7 @@ import Testing
                 #expect(
                     refused.exitCode == 1 && refused.errors.split(separator: "\n").count == 1
                         && refused.errors.contains("\(script) is a script")
-                        && refused.errors.contains("/bin/bash -e"),
+                        && refused.errors.contains("interpreter, /bin/bash,"),
                     "\(refused)")
             }
             #expect(try home.passdir("access").output == before)

@@ -36,6 +36,36 @@ import Testing
         }
     }
 
+    /// What may not be meant is told, and done.
+    @Test func whatMayNotBeMeantIsTold() throws {
+        try withStore { home in
+            func warning(_ words: String...) throws -> String {
+                let result = try home.run(["passdir", "access"] + words)
+                #expect(result.exitCode == 0, "\(result)")
+                return result.errors
+            }
+            #expect(try warning("set", "work", "--deny-under", "claude,codex") == "")
+            #expect(
+                try warning("set", "work/one", "--allow", "/bin/cat").contains(
+                    "before 'deny under claude,codex' of work"))
+            // Where the longer place denies it, too, nothing is allowed that was not.
+            #expect(try warning("set", "work/one", "--deny-under", "codex,claude") == "")
+            #expect(try warning("set", "work/one", "--allow", "/bin/ls") == "")
+            #expect(try warning("unset", "work/one", "--deny-under", "claude,codex") == "")
+            #expect(
+                try warning("set", "work", "--deny", "/usr/bin/env bash").contains(
+                    "a rule names a program's file, /usr/bin/env, without arguments"))
+            #expect(
+                try warning("set", "work", "--deny", "/opt/none").contains("/opt/none does not exist yet"))
+            try home.write("#!/usr/bin/env -S bash -e\n", to: "agent", mode: [.ownerReadWriteExecute])
+            let refused = try home.run([
+                "passdir", "access", "set", "work", "--allow", home.path("agent").string,
+            ])
+            #expect(refused.exitCode == 1 && refused.errors.contains("interpreter, /"), "\(refused)")
+            #expect(refused.errors.contains("/bash, is what reads"), "\(refused)")
+        }
+    }
+
     /// What is empty is refused in one sentence, and the file stays as it is.
     @Test func emptyNamesAreWrongUsage() throws {
         try withStore { home in

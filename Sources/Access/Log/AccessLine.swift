@@ -24,7 +24,7 @@ public enum AccessOutcome: String, Sendable, Codable, CaseIterable {
 }
 
 /// A line of the log: reads of one secret by one program that are alike, within a minute.
-public struct AccessLine: Sendable, Equatable, Codable {
+public struct AccessLine: Sendable, Hashable, Codable {
     /// Rises with each change of the log: a line whose count rises gets another one.
     public var revision: Int64
     /// When it was read first, in seconds since 1970.

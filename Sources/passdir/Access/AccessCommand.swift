@@ -18,7 +18,7 @@ struct AccessCommand: ParsableCommand {
 
             Examples:
               passdir access set work/aws --ask
-              passdir access set work --deny-under claude,codex,cursor
+              passdir access set work/aws --deny-under claude,codex,cursor
               passdir access test work/aws/key --as /usr/bin/python3
               passdir access log --since 2h
             """,

@@ -75,13 +75,40 @@ struct AccessLogCommand: ParsableCommand {
         let database = try AccessDatabase(file: file)
         if follow, search.since == nil { search.after = try database.lines().last?.revision }
         if !follow { try Self.tell(database.droppedLines(), search) }
-        repeat {
+        guard follow else {
+            let lines = try database.lines(search)
+            if lines.isEmpty, !json { Output.notice("nothing like that has been logged") }
+            return lines.forEach(print)
+        }
+        var shown = ShownLines()
+        while true {
             for line in try database.lines(search) {
                 search.after = line.revision
-                if json { Output.print(json: Self.report(line)) } else { Output.print(Self.text(line)) }
+                print(shown.new(of: line))
             }
-            if follow { PosixThread.sleep(for: Self.interval) }
-        } while follow
+            PosixThread.sleep(for: Self.interval)
+        }
+    }
+
+    private func print(_ line: AccessLine) {
+        if json { Output.print(json: Self.report(line)) } else { Output.print(Self.text(line)) }
+    }
+
+    /// How often each line was shown that may still be counted on.
+    private struct ShownLines {
+        private var counts: [AccessLine: Int] = [:]
+
+        /// A line with the reads that were not shown yet.
+        mutating func new(of line: AccessLine) -> AccessLine {
+            // Like reads within a minute are one line.
+            counts = counts.filter { $0.key.first > line.last - 120 }
+            var key = line
+            (key.revision, key.last, key.count) = (0, 0, 0)
+            var new = line
+            new.count = max(1, line.count - (counts[key] ?? 0))
+            counts[key] = line.count
+            return new
+        }
     }
 
     /// That something is missing is said also to programs.

@@ -21,7 +21,7 @@ struct AccessSetCommand: ParsableCommand {
             Examples:
               passdir access set work/aws --ask
               passdir access set work/aws --allow /usr/bin/aws --when terminal
-              passdir access set work --deny-under claude,codex,cursor
+              passdir access set work/aws --deny-under claude,codex,cursor
               passdir access set private --ask --every-time
             """
     )
@@ -94,8 +94,28 @@ struct AccessSetCommand: ParsableCommand {
         }
         context.daemon.reload()
         for rule in rules { Output.success("\(place): \(rule.text)") }
+        for path in rules.compactMap(\.program) {
+            if let absence = ProgramArgument.absence(of: path) { StandardError.warn(absence) }
+        }
+        warnOfOverruled(rules, at: place, context.registry.configuration.accessSections)
         if finding == .nothing {
             StandardError.warn("\(place) does not exist yet; the rule applies once it does")
+        }
+    }
+
+    /// What a shorter place denies is allowed by a rule of a longer one that fits, as that is tried first.
+    private func warnOfOverruled(_ rules: [AccessRule], at place: String, _ sections: [AccessSection]) {
+        guard rules.contains(where: { $0.outcome == .allow }), let all = try? AccessRules(sections) else {
+            return
+        }
+        let own = all.rules(of: place).filter { $0.outcome == .deny }
+        for above in all.places where place.hasPrefix(above + "/") {
+            for rule in all.rules(of: above)
+            where rule.outcome == .deny && !own.contains(where: { $0.isForSameReaders(as: rule) }) {
+                StandardError.warn(
+                    "this rule is tried before '\(rule.text)' of \(above), and allows also what that denies: "
+                        + "repeat that rule for \(place) unless you want this")
+            }
         }
     }
 
@@ -132,9 +152,20 @@ struct AccessUnsetCommand: ParsableCommand {
 
     @OptionGroup var readers: RuleReaders
 
+    @Option(help: ArgumentHelp("The same as --under, as the rule was set.", valueName: "a,b"))
+    var denyUnder: String?
+
+    func validate() throws {
+        guard denyUnder == nil || readers.under == nil else {
+            throw ValidationError("--deny-under and --under cannot be used together")
+        }
+    }
+
     func run() throws {
         let context = try StoreContext()
         let place = try AccessPlace.named(self.place, environment: CallerEnvironment.variables())
+        var readers = readers
+        if let denyUnder { readers.under = denyUnder }
         let rules = try readers.rules(.deny)
         var removed = 0
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in

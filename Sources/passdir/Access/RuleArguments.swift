@@ -104,7 +104,7 @@ enum ProgramArgument {
             !words.isEmpty
         else { return }
         let reads =
-            "\(path) is a script: its interpreter, \(words.joined(separator: " ")), is what reads the secret"
+            "\(path) is a script: its interpreter, \(interpreter(words)), is what reads the secret"
         if rule.outcome == .allow {
             throw CommandFailure(
                 "\(reads), so name that; its rule applies to every script, so narrow it with --unit or --when"
@@ -117,26 +117,39 @@ enum ProgramArgument {
                 + "scripts by their names, or name the interpreter")
     }
 
+    /// That no program can be at a path now, for a warning; nil where one may be.
+    static func absence(of path: String) -> String? {
+        guard access(path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR else { return nil }
+        let file = path.prefix { $0 != " " }
+        guard file.count < path.count, access(String(file), F_OK) == 0 else {
+            return "\(path) does not exist yet; the rule applies once it does"
+        }
+        return "\(path) does not exist; a rule names a program's file, \(file), without arguments"
+    }
+
     /// Refuses a name of `--under` that only a script has. What is not here, or not to be read, may be installed later.
     static func checkCanBeAllowed(under name: String) throws {
         guard let path = inPath(name), let words = try? scriptWords(path), !words.isEmpty else { return }
         throw CommandFailure(
             "\(path) is a script, and a name that a script gives itself never allows: name its interpreter, "
-                + "\(words.joined(separator: " ")), with --under, and narrow it with --unit or --when, as that "
+                + "\(interpreter(words)), with --under, and narrow it with --unit or --when, as that "
                 + "runs every script")
     }
 
     /// What the kernel runs for a program: the file itself or, of a script, its interpreter, and the script's name.
     static func running(_ path: String) -> (program: String, script: String?) {
-        guard let words = try? scriptWords(path), let first = words.first else { return (path, nil) }
-        var interpreter = first
+        guard let words = try? scriptWords(path), !words.isEmpty else { return (path, nil) }
+        return (withoutLinks(interpreter(words)), FilePath(path).lastComponent?.string)
+    }
+
+    /// Which program the first line of a script means; empty where it has no words.
+    private static func interpreter(_ words: [String]) -> String {
+        let first = words.first ?? ""
+        guard FilePath(first).lastComponent?.string == "env" else { return first }
         // That looks for the one behind its options and variables, and runs it in its own place.
-        if FilePath(first).lastComponent?.string == "env" {
-            let behind = words.dropFirst().flatMap { $0.split(separator: " ").map(String.init) }
-            let name = behind.first { !$0.hasPrefix("-") && !$0.contains("=") }
-            interpreter = name.flatMap(inPath) ?? first
-        }
-        return (withoutLinks(interpreter), FilePath(path).lastComponent?.string)
+        let behind = words.dropFirst().flatMap { $0.split(separator: " ").map(String.init) }
+        let name = behind.first { !$0.hasPrefix("-") && !$0.contains("=") }
+        return name.flatMap(inPath) ?? first
     }
 
     /// As `running`, of a name of `--under`, which need be no file.
