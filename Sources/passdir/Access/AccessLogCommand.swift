@@ -78,19 +78,19 @@ struct AccessLogCommand: ParsableCommand {
         guard follow else {
             let lines = try database.lines(search)
             if lines.isEmpty, !json { Output.notice("nothing like that has been logged") }
-            return lines.forEach(print)
+            return lines.forEach(show)
         }
         var shown = ShownLines()
         while true {
             for line in try database.lines(search) {
                 search.after = line.revision
-                print(shown.new(of: line))
+                show(shown.new(of: line))
             }
             PosixThread.sleep(for: Self.interval)
         }
     }
 
-    private func print(_ line: AccessLine) {
+    private func show(_ line: AccessLine) {
         if json { Output.print(json: Self.report(line)) } else { Output.print(Self.text(line)) }
     }
 
