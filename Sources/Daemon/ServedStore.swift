@@ -110,6 +110,7 @@ final class ServedStore: Sendable {
         guard let store, let committer else { return }
         store.use(engine, options)
         var committing = committing
+        committing.packs = committer.options.packs
         committing.branchFolders = committer.options.branchFolders
         ActorCall { [committing] in await committer.use(committing) }
     }

@@ -65,6 +65,7 @@ final class StoreOpening: Sendable {
             return failed(settings, error.message)
         }
         var committing = Committer.Options(settings, credentials: credentials)
+        committing.packs = true
         committing.branchFolders = { [branches] folders in
             branches.follow(folders) { firstUse.branchMayHaveMoved(isStash: $0) }
         }

@@ -48,6 +48,9 @@ extension Committer {
         /// Whether what others left uncommitted in the store is looked for; a command that commits one change does not.
         public var recovers = true
 
+        /// Whether git is asked to pack the repositories when that is due: by who is there for as long as that takes.
+        public var packs = false
+
         /// Options from their values.
         public init(delay: Duration, pushTimeout: Duration, program: FilePath) {
             self.delay = delay

@@ -41,6 +41,16 @@ extension Committer {
         state.setActivity(nil)
         for waiting in sync.waiting { waiting.resume() }
         sync.waiting = []
+        packIfDue()
+    }
+
+    /// Has git pack what many commits have left, beside whatever else is done.
+    private func packIfDue() {
+        guard options.packs else { return }
+        for place in [FilePath()] + state.withLock({ $0.nestedTops }) {
+            guard let part = try? state.repository(at: place) else { continue }
+            packing.packIfDue(part.repository)
+        }
     }
 
     /// The store's own repository and those inside it, each with its own remote; one that cannot keeps no other from

@@ -15,6 +15,7 @@ public actor Committer: ChangeSink {
     nonisolated var log: Logger { state.log }
     let writer: CommitWriter
     let integrator: Integrator
+    nonisolated let packing: Packing
     /// What was learned of the remotes in exchanges before.
     let memory = RemoteMemory()
     var sync = SyncState()
@@ -47,6 +48,7 @@ public actor Committer: ChangeSink {
         executor = StoreExecutor(store: "\(store.name)")
         writer = CommitWriter(state)
         integrator = Integrator(state, writer: writer)
+        packing = Packing(log: state.log)
         // The one way from threads that serve others, and may not wait, to this actor.
         state.receive { [weak self] errand in
             guard let self else { return }
@@ -186,6 +188,7 @@ public actor Committer: ChangeSink {
     public nonisolated func finish(by end: ContinuousClock.Instant, pushing: Bool = true) async {
         // Seen by what keeps the actor busy.
         state.withLock { ($0.isFinishing, $0.end) = (true, end) }
+        packing.stop()
         await commitAndPush(by: end, pushing: pushing)
     }
 
