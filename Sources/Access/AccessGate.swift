@@ -170,14 +170,20 @@ public final class AccessGate: ReadJudge {
     }
 
     /// Notes what became of a command's read that was judged by these rules, and let.
+    /// - Returns: false where a rule denies it by now: whoever started the command has become another program.
     public func note(
         _ process: Int32, through command: Int32, reading secret: String, by inForce: InForce, _ end: ReadEnd
-    ) {
-        guard isWatching, inForce.options.concerns(secret) else { return }
+    ) -> Bool {
+        guard isWatching, inForce.options.concerns(secret) else { return true }
         let read = Self.judged(readers.find(process, through: command), secret, inForce)
+        if read.decision.outcome == .deny {
+            log.note(read, .denied)
+            return false
+        }
         // Without a yes it would not have been let.
         let isAgreed = if case .ask = read.decision.outcome { true } else { false }
         log.note(read, end.outcome(ofRead: isAgreed ? .agreed : .allowed))
+        return true
     }
 
     /// Forgets what people agreed to of the secrets of these stores, by their names.

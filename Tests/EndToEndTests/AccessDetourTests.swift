@@ -140,6 +140,77 @@ import Testing
         }
     }
 
+    /// A rename is followed that replaced another secret, that other changes were committed with, or whose old name was taken again; and
+    /// one of which nothing but its ends is left to be found.
+    @Test(arguments: [
+        "mv -f $M/open/moved $M/aws/key", "mv $M/open/moved $M/aws/new; rm $M/open/other",
+        "mv $M/open/moved $M/aws/new; mv $M/open/other $M/aws/too",
+        "mv $M/open/moved $M/aws/new; echo x >$M/open/more",
+        "mv $M/open/moved $M/aws/new; echo x >$M/open/moved",
+        "mv $M/open/moved $M/aws/new; kill -9 $DAEMON; fusermount3 -uz mnt; passdir mount mnt",
+    ])
+    func aRenameIsFollowed(_ change: String) throws {
+        try withAgent(["commit.delay": "1h"]) { home, store, agent in
+            try home.succeed(["sh", "-c", "echo other >mnt/work/open/other"])
+            // Where other recipients apply, a rename encrypts anew.
+            let other = try home.makeKey("b@example.org").fingerprint
+            try home.succeed(["passdir", "recipients", "add", "work/aws", other, "--yes"])
+            try home.succeed(["passdir", "sync"])
+            let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
+            let daemon = try #require(home.daemons().first)
+            try home.succeed(
+                ["bash", "-ec", change],
+                extra: ["M": home.mountPoint.appending("work").string, "DAEMON": "\(daemon)"])
+            try home.succeed(["passdir", "sync"])
+            let control = home.mountPoint.appending(".passdir").string
+            for command in [
+                "passdir show work/open/moved --at \(before)", "cat \(control)/at/\(before)/work/open/moved",
+            ] {
+                let result = try home.run([agent, "-c", "\(command); :"])
+                #expect(
+                    !result.output.contains("MARK"),
+                    "\(command): \(try? store.git("log", "-1", "--format=%B"))")
+                let free = try home.run(["sh", "-c", command])
+                #expect(free.output == "MARK too\n", "\(command): \(free.errors)")
+            }
+        }
+    }
+
+    /// Whoever started a command is judged as what they are when it has decrypted, too.
+    @Test func whoBecomesADeniedProgramGetsNothing() throws {
+        try TestHome.guarded { home in
+            let store = try home.makeStore(
+                "work", recipients: [try home.makeKey("a@example.org", passphrase: "secret")])
+            try store.insert("a", "MARK\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.succeed(["passdir", "access", "set", "work", "--deny", "sleep"])
+            try home.usePinentry(.block("secret"))
+            try home.write(
+                """
+                passdir show work/a >shown 2>said </dev/null &
+                while [ ! -e prompts ]; do sleep 0.05; done
+                exec sleep 100
+                """, to: "starter")
+            let script = """
+                bash starter &
+                for n in $(seq 400); do
+                    case $(readlink /proc/$!/exe) in */sleep) break ;; esac
+                    sleep 0.05
+                done
+                touch prompts.released
+                for n in $(seq 400); do [ -s said ] || [ -s shown ] || sleep 0.05; done
+                kill $!
+                cat shown said
+                """
+            let shown = String(decoding: try home.succeed(["bash", "-c", script]), as: UTF8.self)
+            #expect(shown.contains("access rules refuse") && !shown.contains("MARK"), "\(shown)")
+            let log = try home.passdir("access", "log").output
+            #expect(log.contains("denied") && !log.contains("allowed"), "\(log)")
+            try home.unmount()
+        }
+    }
+
     /// Of a folder with a secret that may not be read nothing is moved or copied.
     @Test(.slow, arguments: ["mv", "cp"]) func aFolderIsMovedWholeOrNotAtAll(_ command: String) throws {
         try withAgent { home, store, agent in

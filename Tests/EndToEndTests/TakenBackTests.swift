@@ -195,6 +195,35 @@ import Testing
         }
     }
 
+    /// The stashes of a linked worktree are the main repository's.
+    @Test func aStashInALinkedWorktreeIsSeen() throws {
+        try TestHome.guarded(limit: .seconds(120)) { home in
+            let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])
+            try store.insert("a", "a\n")
+            let linked = home.path("linked")
+            try store.git("worktree", "add", "-q", linked.string, "-b", "side")
+            try home.configure(["commit.delay": "1s", "sync.interval": "0s"])
+            try home.succeed(["passdir", "store", "add", "linked", "--path", linked.string])
+            try home.mount()
+            try home.succeed(["passdir", "sync"])
+            try home.succeed(
+                [
+                    "bash", "-ec",
+                    """
+                    cp a.gpg other.gpg
+                    git stash -q -u
+                    echo saved >"$0/new"
+                    git clean -fdq
+                    git stash pop -q
+                    """, home.mountPoint.appending("linked").string,
+                ], in: linked)
+            try home.waitUntil("what was saved is kept") {
+                try home.run(["sh", "-c", "cat mnt/linked/new.conflict-*"]).output == "saved\n"
+            }
+            try home.unmount()
+        }
+    }
+
     @Test func whatAStashBringsBackIsCommitted() throws {
         try TestHome.guarded(limit: .seconds(120)) { home in
             let store = try home.makeStore("work", recipients: [home.makeKey("a@example.org")])

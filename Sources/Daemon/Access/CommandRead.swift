@@ -216,7 +216,8 @@ extension AccessGate {
         if let former, former == inForce.id {
             if let end, !isChanged {
                 let place = judgedPlace(of: secret, reader: process)
-                note(process, through: command, reading: place, by: inForce, end)
+                let isLet = note(process, through: command, reading: place, by: inForce, end)
+                return ReadVerdict(isAllowed: isLet, judgedBy: former)
             }
             return ReadVerdict(isAllowed: true, judgedBy: former)
         }

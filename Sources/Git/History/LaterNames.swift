@@ -1,5 +1,20 @@
 public import SystemPackage
 
+/// The renames that a commit tells of.
+public struct ToldRenames {
+    /// What a file of the commit may have been called before, by what is told, in its own order.
+    let former: (FilePath) -> [FilePath]
+    /// Whether each rename in it is told.
+    let areAll: Bool
+
+    /// - Parameters:
+    ///   - former: what a file may have been called before; none where nothing is told of it.
+    ///   - areAll: whether each rename in the commit is told.
+    public init(areAll: Bool = false, former: @escaping (FilePath) -> [FilePath] = { _ in [] }) {
+        (self.former, self.areAll) = (former, areAll)
+    }
+}
+
 /// What files are called at the tip, by what they are called elsewhere. One that is missing has kept its name, or is gone.
 private typealias Names = [FilePath: Set<FilePath>]
 
@@ -11,11 +26,10 @@ extension Repository {
     /// that was encrypted anew has another content. So there may be too many names, and hardly ever too few. A merge is
     /// compared with each of its parents, as it may rename by itself, and on each line of the history a name has its own past.
     /// - Parameters:
-    ///   - tellsNone: whether a commit is known to tell of each rename, and tells of none: only what kept its content or the last
-    ///     part of its name is taken for one. Asked where a file went and another one came.
+    ///   - told: what a commit tells of renames in it.
     ///   - isOver: asked before each commit; true ends the walk with `.cancelled`.
     public func laterNames(
-        since commit: ObjectID, at tip: ObjectID, tellingNone tellsNone: (CommitInfo) -> Bool,
+        since commit: ObjectID, at tip: ObjectID, told: (CommitInfo) -> ToldRenames,
         until isOver: () -> Bool
     ) throws(GitError) -> [FilePath: Set<FilePath>] {
         // For each commit that the walk has not come to yet, as far as its children tell.
@@ -34,7 +48,7 @@ extension Repository {
                 var names = later
                 // The last one gets them without a copy.
                 if number == steps.count - 1 { later = [:] }
-                steps[number].takeBack(&names, madeHere: made) { !tellsNone(step) }
+                steps[number].takeBack(&names, madeHere: made, told(step))
                 open[parent] = open[parent].map { united($0, names) } ?? names
             }
         }
@@ -64,9 +78,8 @@ extension [TreeDifference] {
 
     /// From the later names of what there was after a step to those of what there was before it.
     /// - Parameter made: the files that no other step to the same commit brought.
-    /// - Parameter mayGuess: whether the one that came may be the one that went.
     fileprivate func takeBack(
-        _ names: inout [FilePath: Set<FilePath>], madeHere made: Set<FilePath>, mayGuess: () -> Bool
+        _ names: inout [FilePath: Set<FilePath>], madeHere made: Set<FilePath>, _ told: ToldRenames
     ) {
         let changed = filter { $0.old != nil && $0.old?.id != $0.new?.id }
         let byContent = Dictionary(grouping: changed) { $0.old?.id }
@@ -83,10 +96,11 @@ extension [TreeDifference] {
                 if older.isEmpty, made.contains(difference.path) {
                     older =
                         byName[difference.path.lastComponent]
-                        ?? (gone.count == 1 && made.count == 1 && mayGuess() ? gone : [])
+                        ?? (gone.count == 1 && made.count == 1 && !told.areAll ? gone : [])
                 }
             }
             for one in older { found.append((one.path, one.new == nil ? later : later.union([one.path]))) }
+            for path in told.former(difference.path) { found.append((path, later.union([path]))) }
         }
         // Only now: a file may have taken the name of another that went.
         for (older, later) in found { names[older, default: []].formUnion(later) }

@@ -7,17 +7,30 @@ import SystemPackage
 struct CommitMessage: Equatable {
     /// One sentence a change, in the order of the changes.
     let lines: [String]
+    /// Whether each rename is told.
+    let tellsAll: Bool
 
     /// The message for changes of a tree. Paths are relative to the store, as pass names secrets.
     init(_ changes: [(path: FilePath, kind: TreeChange.Kind)], renames: [PendingChanges.Rename]) {
         var open = changes
         var lines: [String] = []
+        var tellsAll = true
         for rename in renames {
-            let isGone = open.contains { $0.kind == .removed && $0.path.starts(with: rename.from) }
+            // What has its former name now may be another one, unless that was renamed to it.
+            let isTaken = renames.contains { $0.to == rename.from }
+            let isGone = open.contains {
+                ($0.kind == .removed || $0.kind == .modified && !isTaken) && $0.path.starts(with: rename.from)
+            }
             let isThere = open.contains { $0.kind != .removed && $0.path.starts(with: rename.to) }
-            guard isGone, isThere else { continue }
-            open.removeAll {
-                $0.kind == .removed ? $0.path.starts(with: rename.from) : $0.path.starts(with: rename.to)
+            guard isGone, isThere else {
+                tellsAll = false
+                continue
+            }
+            open = open.compactMap { change in
+                if change.path.starts(with: rename.from) {
+                    return change.kind == .removed ? nil : (change.path, .added)
+                }
+                return change.kind != .removed && change.path.starts(with: rename.to) ? nil : change
             }
             lines.append("Rename \(Self.name(rename.from)) to \(Self.name(rename.to)).")
         }
@@ -34,11 +47,12 @@ struct CommitMessage: Equatable {
             }
         }
         self.lines = lines
+        self.tellsAll = tellsAll
     }
 
     /// A message of one sentence.
     init(line: String) {
-        lines = [line]
+        (lines, tellsAll) = ([line], true)
     }
 
     /// One change: its sentence. Several: their number, then a list.
@@ -55,13 +69,18 @@ struct CommitMessage: Equatable {
             ?? false
     }
 
-    /// Whether a message is about several changes, none of which is a rename.
-    static func tellsNoRename(_ message: String) -> Bool {
+    /// What the log of HEAD says of a commit all of whose changes came through the mount or a command, so that it tells of each rename.
+    static let toldReason = "commit: "
+    /// What it says of another one: a look at the working tree has found a part of its changes, or a rename left no trace.
+    static let foundReason = "commit (found): "
+
+    /// Whether a message is of changes, as made here.
+    static func isOfChanges(_ message: String) -> Bool {
         let lines = message.split(separator: "\n")
-        return lines.first.map(isOfSeveral) == true
-            && lines.dropFirst().allSatisfy { line in
-                ["- Add ", "- Edit ", "- Remove "].contains { line.hasPrefix($0) }
-            }
+        guard let subject = lines.first, isOfSeveral(subject) else { return false }
+        return lines.dropFirst().allSatisfy { line in
+            ["- Add ", "- Edit ", "- Remove ", "- Rename "].contains { line.hasPrefix($0) }
+        }
     }
 
     /// Whether a commit, by what it says, has only re-encrypted what was there: as ours and those of pass begin.

@@ -105,6 +105,8 @@ final class CommitWriter {
         var changes: [TreeChange]
         var who: Signature
         var subject: String
+        /// What the log of HEAD says before that.
+        var reason: String
     }
 
     /// One try, which waits for a quiet moment: all together as long as one may.
@@ -156,7 +158,7 @@ final class CommitWriter {
             try objects.ensure(collecting: GitTraffic.isCollecting)
             let move = try repository.preparedMove(
                 ref, from: parent, to: last.id, as: last.who,
-                (parent == nil ? "commit (initial): " : "commit: ") + last.subject)
+                (parent == nil ? "commit (initial): " : last.reason) + last.subject)
             // Written only now: while a file of 10 MB is, each fsync of a small one takes several times as long.
             if let draft = draft?.value(until: MonotonicTime(secondsFromNow: 60)) ?? nil, draft.isCurrent {
                 return BranchStep(index: try draft.written(), move: move)
@@ -250,16 +252,17 @@ final class CommitWriter {
         onto parent: ObjectID?
     ) throws(GitError) -> Prepared {
         let repository = part.repository
-        let message =
-            batch.message
-            ?? CommitMessage(changes.map { (part.inStore($0.path), $0.kind) }, renames: batch.renames).text
+        let told = CommitMessage(changes.map { (part.inStore($0.path), $0.kind) }, renames: batch.renames)
+        let message = batch.message ?? told.text
         let (author, committer) = try repository.signatures(
             changed: batch.time, given: options.identity)
         let id = try repository.makeCommit(
             tree: tree, parents: parent.map { [$0] } ?? [], message: message, author: author,
             committer: committer, sign: try state.signer(of: repository, as: committer))
         let subject = String(message.prefix { !$0.isNewline })
-        return Prepared(id: id, changes: changes, who: committer, subject: subject)
+        let reason =
+            told.tellsAll && !batch.hasFound ? CommitMessage.toldReason : CommitMessage.foundReason
+        return Prepared(id: id, changes: changes, who: committer, subject: subject, reason: reason)
     }
 
     /// One group of paths for each change: a rename is one, with all that lies in a renamed folder.

@@ -54,9 +54,11 @@ final class Packing: Sendable {
     private func pack(_ directory: FilePath) {
         var environment = ProcessEnvironment.forGit
         environment["LC_ALL"] = "C"
-        // Here, not behind us: it is ended with us. One thread leaves the others to who works here.
+        // Here, not behind us: it is ended with us. One thread leaves the others to who works here. What others pushed and took back
+        // stays in a pack: as files of their own its objects could take a hundred times as much room.
         let words = [
-            "git", "-c", "gc.autoDetach=false", "-c", "pack.threads=1", "--git-dir",
+            "git", "-c", "gc.autoDetach=false", "-c", "pack.threads=1", "-c", "gc.cruftPacks=true",
+            "--git-dir",
             directory.string, "gc", "--auto", "--quiet",
         ]
         let child: ChildProcess?

@@ -114,7 +114,7 @@ public final class RepositoryPast: StorePast {
         let place = Place(tip: tip, value: commit)
         if let known = kept.withLock({ $0.laterNames.find(place) }) { return known }
         let found = try history.repository.laterNames(
-            since: commit, at: tip.commit, tellingNone: history.toldRenames()
+            since: commit, at: tip.commit, told: history.toldRenames()
         ) { cancellation.isCancelled }
         kept.withLock { $0.laterNames.keep(found, for: place, weight: found.count + 1) }
         return found

@@ -197,7 +197,7 @@ extension StoreHistory {
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
         do throws(GitError) {
             var names = try repository.laterNames(
-                since: try commit(at: .named(version.commit)), at: tip, tellingNone: toldRenames()
+                since: try commit(at: .named(version.commit)), at: tip, told: toldRenames()
             ) { cancellation.isCancelled }
             let byContent = try repository.namesByContent(at: tip)
             for file in version.files {

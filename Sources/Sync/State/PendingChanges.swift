@@ -30,6 +30,8 @@ struct PendingChanges: Sendable {
 
     var isEmpty: Bool { paths.isEmpty }
     var count: Int { paths.count }
+    /// Whether a look has found a part of it, which may have been renames.
+    var hasFound: Bool { !found.isEmpty }
 
     /// - Parameters:
     ///   - time: in seconds since 1970; 0 for now.

@@ -168,8 +168,10 @@ extension StoreState {
         guard before?.gitDirectory != seen.gitDirectory, let branchFolders = options.branchFolders else {
             return
         }
-        // The reference of the stashes lies in the last one.
-        branchFolders([seen.gitDirectory] + ["logs", "refs"].map { seen.gitDirectory.appending($0) })
+        // The reference of the stashes lies in the last one; of a linked worktree in the main repository's.
+        let own = [seen.gitDirectory, repository.commonDirectory]
+        let folders = own[0] == own[1] ? Array(own[..<1]) : own
+        branchFolders(folders + ["logs", "refs"].flatMap { name in folders.map { $0.appending(name) } })
         // Nothing tells of what happened between the look above and the beginning of the watch.
         lookAtBranch()
     }
