@@ -1,13 +1,13 @@
+import Dispatch
 import Synchronization
-import System
 import SystemPackage
 
 /// A request that waits for a worker. Either a worker takes it, or its caller, who is being killed, leaves the queue.
 final class QueuedRequest: Sendable {
     /// How often a caller is looked at that was interrupted and still waits: the kernel tells of its first signal only.
-    private static let interval = Duration.milliseconds(100)
+    private static let interval = DispatchTimeInterval.milliseconds(100)
     /// Looking is short, so that one thread does for all.
-    private static let looks = TimedWork(named: "queued")
+    private static let looks = DispatchQueue(label: "passdir.queued")
 
     private let caller: Caller
     private let leave: @Sendable () -> Void
@@ -31,7 +31,7 @@ final class QueuedRequest: Sendable {
     private func look() {
         guard !isTaken.load(ordering: .acquiring) else { return }
         guard caller.pendingSignals == .fatal else {
-            return Self.looks.start(after: Self.interval) { [weak self] in self?.look() }
+            return Self.looks.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.look() }
         }
         if take() { leave() }
     }

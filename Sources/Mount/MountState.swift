@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 import Glibc
 import Stores
@@ -22,7 +23,7 @@ final class MountState: Sendable {
     /// Contents that nobody has open.
     let kept: KeptContents
     /// Notifies the kernel, and ends grace times.
-    let background = TimedWork(named: "background")
+    let background = DispatchQueue(label: "passdir.background")
     let userID = geteuid()
     let groupID = getegid()
     private let started = FileTime.now
@@ -32,7 +33,7 @@ final class MountState: Sendable {
         scratchNames = ScratchNames(additional: options.scratchPatterns)
         scratchMemory = ScratchMemory(limit: options.scratchLimit)
         cacheTime = CacheTime(options.cacheTime)
-        kept = KeptContents(for: cacheTime, by: background)
+        kept = KeptContents(for: cacheTime, queue: background)
     }
 
     /// What stat(2) tells of a node. `times` are those of a file on disk; without it, the mount's.
@@ -76,6 +77,6 @@ final class MountState: Sendable {
     func forgetPages(of node: Node) {
         guard let kernel = kernel.withLock({ $0 }) else { return }
         let inode = node.inode
-        background.start { kernel.invalidateInode(inode, offset: 0, length: 0) }
+        background.async { kernel.invalidateInode(inode, offset: 0, length: 0) }
     }
 }

@@ -1,9 +1,9 @@
 public import Access
+import Dispatch
 import Fuse
 import OpenPGP
 public import Stores
 import Synchronization
-import System
 import SystemPackage
 
 /// Stores that are locked: nothing of them is read until they are unlocked; looking and saving go on.
@@ -42,7 +42,7 @@ extension StoreFilesystem {
         where locked.contains(where: { $0 === version.content.store }) { kernelForgets(version.node) }
         // Who has just read a page from before has it put away first: the kernel waits for that.
         for (_, nodes) in nodes { for node in nodes { kernelForgets(node) } }
-        mount.background.wait()
+        mount.background.sync {}
         for store in locked { store.waitForDecryptions(atMost: Self.patience) }
     }
 

@@ -1,6 +1,6 @@
+import Dispatch
 public import Stores
 import Synchronization
-import System
 import SystemPackage
 
 /// What a person may want to know, and do, about what the mount holds that is not on disk; by the names of stores.
@@ -75,7 +75,7 @@ extension StoreFilesystem {
             kernel?.invalidateInode(secret.node.inode, offset: 0, length: 0)
         }
         // What was kept is told on this queue.
-        mount.background.wait()
+        mount.background.sync {}
     }
 
     /// Gives up the texts of a store that could not be saved: each file is again what lies on disk, or is gone where nothing

@@ -1,7 +1,7 @@
+import Dispatch
 import Fuse
 import Glibc
 import Synchronization
-import System
 
 /// The contents that nobody has open any more and that stay in secret memory for `cache.time`, so that who opens them again
 /// waits for no decryption. They take a bounded part of what a process may lock.
@@ -38,13 +38,13 @@ final class KeptContents: Sendable {
     private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
     private let cacheTime: CacheTime
-    private let work: TimedWork
+    private let queue: DispatchQueue
     private let state = Mutex(State())
 
-    /// - Parameter work: what forgets contents.
-    init(for time: CacheTime, by work: TimedWork) {
+    /// - Parameter queue: where contents are forgotten.
+    init(for time: CacheTime, queue: DispatchQueue) {
         cacheTime = time
-        self.work = work
+        self.queue = queue
     }
 
     /// Keeps the content of a node from now on, in place of what was closed first where there is no room.
@@ -74,7 +74,9 @@ final class KeptContents: Sendable {
     }
 
     private func expire(after pause: Duration) {
-        work.start(after: max(pause, .milliseconds(10))) { [weak self] in self?.expire() }
+        let (seconds, attoseconds) = max(pause, .milliseconds(10)).components
+        let nanoseconds = Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in self?.expire() }
     }
 
     private func expire() {

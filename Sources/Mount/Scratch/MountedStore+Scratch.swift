@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 import Stores
 import Synchronization
@@ -34,7 +35,9 @@ extension MountedStore {
 
     /// Ends grace times after a while.
     func scheduleExpiry() {
-        mount.background.start(after: mount.options.grace + .milliseconds(50)) { [weak self] in
+        let grace = mount.options.grace.components
+        let pause = Double(grace.seconds) + Double(grace.attoseconds) * 1e-18
+        mount.background.asyncAfter(deadline: .now() + pause + 0.05) { [weak self] in
             self.map { $0.expire($0.parked.takeExpired()) }
         }
     }

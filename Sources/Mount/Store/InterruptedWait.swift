@@ -1,3 +1,4 @@
+import Dispatch
 import Fuse
 
 /// Decides when a signal ends a caller's wait for a decryption.
@@ -43,8 +44,9 @@ struct InterruptedWait: Sendable {
     }
 
     /// How long to wait before the next look.
-    var pause: Duration {
+    var pause: DispatchTimeInterval {
         let end = start + Self.patience - .now
-        return isToEnd && end > .zero ? min(end, Self.interval) : Self.interval
+        let pause = isToEnd && end > .zero ? min(end, Self.interval) : Self.interval
+        return .nanoseconds(Int(pause / .nanoseconds(1)))
     }
 }

@@ -1,11 +1,11 @@
+import Dispatch
 import Fuse
-import System
 
 /// Ends a caller's wait that is on no thread when a signal is to end it: Ctrl-C ends the wait for a person's agreement, or for a
 /// turn, as it ends the wait for a passphrase.
 struct InterruptionWatch: Sendable {
     /// Looks at callers that were interrupted and wait on, which is short.
-    private static let looks = TimedWork(named: "interruptions")
+    private static let looks = DispatchQueue(label: "passdir.interruptions")
 
     private let caller: Caller
     private let isAwaited: @Sendable () -> Bool
@@ -27,6 +27,6 @@ struct InterruptionWatch: Sendable {
         if wait.isOver() { return end() }
         guard isAwaited() else { return }
         let next = wait
-        Self.looks.start(after: next.pause) { look(next) }
+        Self.looks.asyncAfter(deadline: .now() + next.pause) { look(next) }
     }
 }

@@ -1,4 +1,5 @@
 import Access
+import Dispatch
 import Fuse
 import Glibc
 import Stores

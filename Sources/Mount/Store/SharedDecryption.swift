@@ -1,8 +1,8 @@
+import Dispatch
 import Fuse
 import OpenPGP
 import Stores
 import Synchronization
-import System
 import SystemPackage
 
 /// One decryption, or one question to a person before it, that any number of opens wait for, none of them on a thread: each leaves behind what is to be done
@@ -35,7 +35,7 @@ final class SharedDecryption: Sendable {
     }
 
     /// Looks at callers that were interrupted and wait on, which is short.
-    private static let looks = TimedWork(named: "interrupted")
+    private static let looks = DispatchQueue(label: "passdir.interrupted")
 
     /// Ends the decryption when nobody waits any more.
     let cancellation = Cancellation()
@@ -46,8 +46,8 @@ final class SharedDecryption: Sendable {
     /// Whether it may open a prompt, and finishes when that is gone.
     private let mayPrompt: Bool
 
-    /// The longest that a prompt which is being closed is waited for.
-    private static let patience = Duration.seconds(2)
+    /// The longest that a prompt which is being closed is waited for, in seconds.
+    private static let patience = 2.0
 
     /// - Parameter mayPrompt: what is begun finishes by itself soon after it was cancelled.
     init(of ciphertext: FileStatus? = nil, mayPrompt: Bool = false) {
@@ -96,7 +96,7 @@ final class SharedDecryption: Sendable {
         guard state.withLock({ $0.waiters[waiter] != nil }) else { return }
         if wait.isOver() { return giveUp(waiter) }
         let next = wait
-        Self.looks.start(after: next.pause) { self.look(next, of: waiter) }
+        Self.looks.asyncAfter(deadline: .now() + next.pause) { self.look(next, of: waiter) }
     }
 
     private func giveUp(_ waiter: Int) {
@@ -123,7 +123,7 @@ final class SharedDecryption: Sendable {
     private func cancel() {
         cancellation.cancel()
         guard mayPrompt else { return }
-        Self.looks.start(after: Self.patience) {
+        Self.looks.asyncAfter(deadline: .now() + Self.patience) {
             self.finish(.failure(StoreError(.openPGP(.canceled), "the wait was given up.")))
         }
     }

@@ -1,5 +1,6 @@
 import Access
 import Contents
+import Dispatch
 import Fuse
 import Stores
 import Synchronization
@@ -38,7 +39,7 @@ extension ControlDirectory {
                 }
                 self.sentences.set(nil, for: shown)
                 if value.delay == 0 { return give(.success(file)) }
-                self.mount.background.start(after: .seconds(value.delay)) { give(.success(file)) }
+                self.mount.background.asyncAfter(deadline: .now() + value.delay) { give(.success(file)) }
             } catch {
                 self.sentences.set(error.sentence, for: shown)
                 give(.failure(error.errno))

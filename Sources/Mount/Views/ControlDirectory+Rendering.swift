@@ -1,5 +1,6 @@
 import Access
 import Contents
+import Dispatch
 import Fuse
 import Stores
 import Synchronization
@@ -150,7 +151,7 @@ private final class Rendering: Sendable {
         node.noteTold(opened.size)
         note(.success(RenderedTemplates.Made(size: opened.size, modified: modified)))
         guard made.delay > 0 else { return give(.success(opened)) }
-        mount.background.start(after: .seconds(made.delay)) { self.give(.success(opened)) }
+        mount.background.asyncAfter(deadline: .now() + made.delay) { self.give(.success(opened)) }
     }
 
     private func checkUnlocked(_ secret: ReferencedSecret) throws(ValueError) {

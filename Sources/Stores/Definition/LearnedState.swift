@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import GRDB
 import Synchronization
@@ -32,8 +33,8 @@ public final class LearnedState: Sendable {
     /// As `ls -l` asks for very many at once.
     private let memory: Mutex<Memory>
     /// Writes what a listing has made known in few transactions, and not while it runs.
-    private let writing = TimedWork(named: "learned")
-    private static let pause = Duration.milliseconds(300)
+    private let writing = DispatchQueue(label: "passdir.learned")
+    private static let pause = DispatchTimeInterval.milliseconds(300)
 
     /// Opens or creates the database.
     public init(file: FilePath) throws {
@@ -143,7 +144,7 @@ public final class LearnedState: Sendable {
             memory.unwritten.append(change)
             return memory.unwritten.count == 1
         }
-        if isFirst { writing.start(after: Self.pause) { [self] in writeSizes(opened) } }
+        if isFirst { writing.asyncAfter(deadline: .now() + Self.pause) { [self] in writeSizes(opened) } }
     }
 
     private func writeSizes(_ database: DatabaseQueue?) {

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import OpenPGP
 import Stores
@@ -63,11 +64,11 @@ final class PastContents: Sendable {
     private static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
     private let cacheTime: CacheTime
-    private let work: TimedWork
+    private let queue: DispatchQueue
     private let known = Mutex<[Key: Known]>([:])
 
-    /// - Parameter work: what forgets texts.
-    init(for time: CacheTime, by work: TimedWork) { (cacheTime, self.work) = (time, work) }
+    /// - Parameter queue: where texts are forgotten.
+    init(for time: CacheTime, queue: DispatchQueue) { (cacheTime, self.queue) = (time, queue) }
 
     /// The content of a version, with one more user.
     func beginUse(of blob: PastBlob, _ store: MountedStore) -> PastContent {
@@ -101,7 +102,9 @@ final class PastContents: Sendable {
             return true
         }
         guard isKept else { return }
-        work.start(after: time) { [weak self] in
+        let (seconds, attoseconds) = time.components
+        let nanoseconds = Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in
             let now = ContinuousClock.now
             self?.forget { $0.kept.map { $0.until <= now } ?? false }
         }

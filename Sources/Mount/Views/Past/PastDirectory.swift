@@ -25,7 +25,7 @@ final class PastDirectory: ReadOnlySubtree {
 
     init(_ top: Top, in mount: MountState) {
         (self.top, self.mount) = (top, mount)
-        contents = PastContents(for: mount.cacheTime, by: mount.background)
+        contents = PastContents(for: mount.cacheTime, queue: mount.background)
     }
 
     var tree: Tree { mount.tree }
