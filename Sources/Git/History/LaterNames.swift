@@ -40,6 +40,7 @@ extension Repository {
             let steps = try step.parents.map { (parent) throws(GitError) in
                 try differences(from: parent, to: step.id)
             }
+            let renames = told(step)
             // What a merge took from one side was named there.
             let made = steps.dropFirst().reduce(steps.first?.addedPaths ?? []) {
                 $0.intersection($1.addedPaths)
@@ -48,7 +49,7 @@ extension Repository {
                 var names = later
                 // The last one gets them without a copy.
                 if number == steps.count - 1 { later = [:] }
-                steps[number].takeBack(&names, madeHere: made, told(step))
+                steps[number].takeBack(&names, madeHere: made, renames)
                 open[parent] = open[parent].map { united($0, names) } ?? names
             }
         }

@@ -21,36 +21,55 @@ extension StoreHistory {
                 made = here
                 areAll = here.contains(commit.id)
             }
-            let renames = CommitMessage.renames(commit.message)
-            return ToldRenames(areAll: areAll) { path in renames.compactMap { $0.former(path) } }
+            let told = CommitMessage.TellingRenames(commit.message)
+            return ToldRenames(areAll: areAll && told.isWhole) { told.former($0) }
         }
     }
 }
 
 extension CommitMessage {
-    /// A rename as it is told: of a secret or a folder, without suffix.
-    struct ToldRename {
-        var from: String
-        var to: String
+    /// The renames that a message tells, of secrets and folders without their suffix. Anybody may have written it: what is looked up
+    /// takes as long for many as for one.
+    struct TellingRenames {
+        /// Longer than two paths, nothing is told by a line.
+        private static let longestLine = 2 * 4096
+        /// A name may have " to " in it: so many places are tried where one may end.
+        private static let mostEnds = 16
 
-        /// What a file was called before; nil where it has nothing to do with it.
-        func former(_ path: FilePath) -> FilePath? {
-            let name = path.withoutSuffix.string
-            if name == to { return FilePath(from + path.string.dropFirst(name.count)) }
-            guard path.string.hasPrefix(to + "/") else { return nil }
-            return FilePath(from + path.string.dropFirst(to.count))
-        }
-    }
+        /// The names before, by those behind.
+        private var former: [Substring: [Substring]] = [:]
+        /// Whether all that is told is known.
+        private(set) var isWhole = true
 
-    /// All that a message may tell of renames: a name may have " to " in it.
-    static func renames(_ message: String) -> [ToldRename] {
-        message.split(separator: "\n").flatMap { line -> [ToldRename] in
-            let line = line.hasPrefix("- ") ? line.dropFirst(2) : line
-            guard line.hasPrefix("Rename "), line.hasSuffix(".") else { return [] }
-            let words = line.dropFirst(7).dropLast()
-            return words.ranges(of: " to ").map {
-                ToldRename(from: String(words[..<$0.lowerBound]), to: String(words[$0.upperBound...]))
+        init(_ message: String) {
+            for line in message.split(separator: "\n") {
+                let line = line.hasPrefix("- ") ? line.dropFirst(2) : line
+                guard line.hasPrefix("Rename "), line.hasSuffix(".") else { continue }
+                let words = line.dropFirst(7).dropLast()
+                let ends = words.utf8.count <= Self.longestLine ? words.ranges(of: " to ") : []
+                guard 1...Self.mostEnds ~= ends.count else {
+                    isWhole = false
+                    continue
+                }
+                for end in ends {
+                    former[words[end.upperBound...], default: []].append(words[..<end.lowerBound])
+                }
             }
+        }
+
+        /// What a file may have been called before: by its own name, and by those of the folders that it lies in.
+        func former(_ path: FilePath) -> [FilePath] {
+            guard !former.isEmpty else { return [] }
+            let text = path.string
+            var place = path.withoutSuffix
+            var found: [FilePath] = []
+            while !place.isEmpty {
+                let name = place.string
+                let rest = String(text.dropFirst(name.count))
+                found += (former[name[...]] ?? []).map { FilePath(String($0) + rest) }
+                place.removeLastComponent()
+            }
+            return found
         }
     }
 }
