@@ -169,20 +169,20 @@ public final class AccessGate: ReadJudge {
         }
     }
 
-    /// Notes what became of a command's read that was judged by these rules, and let.
-    /// - Returns: false where a rule denies it by now: whoever started the command has become another program.
+    /// Notes what became of a command's read that was let by these rules.
+    /// - Parameter isAgreed: whether a person was asked about it.
+    /// - Returns: false where they do not let it now, and nothing is noted: whoever started the command is another program by now.
     public func note(
-        _ process: Int32, through command: Int32, reading secret: String, by inForce: InForce, _ end: ReadEnd
+        _ process: Int32, through command: Int32, reading secret: String, by inForce: InForce, isAgreed: Bool,
+        _ end: ReadEnd
     ) -> Bool {
         guard isWatching, inForce.options.concerns(secret) else { return true }
         let read = Self.judged(readers.find(process, through: command), secret, inForce)
-        if read.decision.outcome == .deny {
-            log.note(read, .denied)
-            return false
+        switch read.decision.outcome {
+        case .allow: log.note(read, end.outcome(ofRead: .allowed))
+        case .ask where isAgreed: log.note(read, end.outcome(ofRead: .agreed))
+        case .ask, .deny: return false
         }
-        // Without a yes it would not have been let.
-        let isAgreed = if case .ask = read.decision.outcome { true } else { false }
-        log.note(read, end.outcome(ofRead: isAgreed ? .agreed : .allowed))
         return true
     }
 

@@ -94,6 +94,9 @@ public struct ReadNote: Sendable {
         if case .question(let asking) = basis { former + [asking] } else { former }
     }
 
+    /// Whether a person was asked about this very read.
+    public var wasAsked: Bool { !questions.isEmpty }
+
     /// The rules whose questions a person has answered with yes for this very read, by the program that makes it still.
     var agreed: Set<PlacedRule> {
         questions.filter { $0.known.reader.isUnknown || $0.known.isStillThere }

@@ -177,15 +177,19 @@ import Testing
     }
 
     /// Whoever started a command is judged as what they are when it has decrypted, too.
-    @Test func whoBecomesADeniedProgramGetsNothing() throws {
+    @Test(arguments: ["--deny", "--ask"]) func whoBecomesAnotherProgramGetsNothing(_ outcome: String) throws {
         try TestHome.guarded { home in
             let store = try home.makeStore(
                 "work", recipients: [try home.makeKey("a@example.org", passphrase: "secret")])
             try store.insert("a", "MARK\n")
             try home.addStores([store])
             try home.mount()
-            try home.succeed(["passdir", "access", "set", "work", "--deny", "sleep"])
+            try home.succeed(["passdir", "access", "set", "work", outcome, "sleep"])
             try home.usePinentry(.block("secret"))
+            // Whoever is asked about the other program says no.
+            try home.succeed([
+                "sed", "-i", "s/^    BYE)/    CONFIRM) echo 'ERR 83886179 no' ;;\\n&/", "pinentry",
+            ])
             try home.write(
                 """
                 passdir show work/a >shown 2>said </dev/null &
@@ -206,7 +210,8 @@ import Testing
             let shown = String(decoding: try home.succeed(["bash", "-c", script]), as: UTF8.self)
             #expect(shown.contains("access rules refuse") && !shown.contains("MARK"), "\(shown)")
             let log = try home.passdir("access", "log").output
-            #expect(log.contains("denied") && !log.contains("allowed"), "\(log)")
+            #expect(log.contains(outcome == "--deny" ? "denied" : "declined"), "\(log)")
+            #expect(!log.contains("allowed") && !log.contains("agreed"), "\(log)")
             try home.unmount()
         }
     }

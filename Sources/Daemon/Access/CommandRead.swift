@@ -213,15 +213,15 @@ extension AccessGate {
     ) -> ReadVerdict {
         let process = CommandRead.reader(of: command)
         let inForce = inForce
-        if let former, former == inForce.id {
-            if let end, !isChanged {
-                let place = judgedPlace(of: secret, reader: process)
-                let isLet = note(process, through: command, reading: place, by: inForce, end)
-                return ReadVerdict(isAllowed: isLet, judgedBy: former)
-            }
-            return ReadVerdict(isAllowed: true, judgedBy: former)
+        if let former, former.hasPrefix(inForce.id) {
+            let isKnown = ReadVerdict(isAllowed: true, judgedBy: former)
+            guard !isChanged, let end else { return isKnown }
+            let isLet = note(
+                process, through: command, reading: judgedPlace(of: secret, reader: process), by: inForce,
+                isAgreed: former.hasSuffix(ReadVerdict.agreedMark), end)
+            if isLet { return isKnown }
         }
-        // By which rules it was let nobody knows any more, and nothing was read.
+        // Why it was let nobody knows any more, and nothing was read.
         if end == .failed { return ReadVerdict(isAllowed: false) }
         let note =
             isChanged
@@ -235,7 +235,13 @@ extension AccessGate {
 
 extension ReadVerdict {
     /// - Parameter note: of the read; nil where it is refused.
-    init(_ note: ReadNote?) { self.init(isAllowed: note != nil, judgedBy: note?.inForce?.id) }
+    init(_ note: ReadNote?) {
+        let mark = note?.wasAsked == true ? Self.agreedMark : ""
+        self.init(isAllowed: note != nil, judgedBy: (note?.inForce?.id).map { $0 + mark })
+    }
+
+    /// Behind the rules where a person has agreed to this very read.
+    static let agreedMark = "+"
 }
 
 extension Daemon {

@@ -1,6 +1,6 @@
+public import Access
 import CLinux
 import Glibc
-public import Access
 public import Sync
 import System
 
