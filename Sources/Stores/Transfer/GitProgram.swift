@@ -86,8 +86,8 @@ enum GitProgram {
         environment["GIT_DIR"] = repository.string
         environment.merge(extra) { _, new in new }
         do throws(Errno) {
-            // Whoever started us bounds the time, and ends the group. Packing has its own time (`Packing`). A redirect would take headers of the configuration, and what a helper says without asking for
-            // whom, to another server.
+            // Whoever started us bounds the time, and ends the group. Packing has its own time (`Packing`). A redirect
+            // would take headers of the configuration, and what a helper says without asking for whom, to another server.
             return try ChildProcess.run(
                 [
                     "git", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c",

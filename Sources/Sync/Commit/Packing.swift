@@ -8,8 +8,7 @@ import SystemPackage
 /// Has git pack a repository in which as much lies loose, or in as many packs, as git packs at by itself.
 ///
 /// `git commit` does that behind itself (git-maintenance(1), `--auto`), so that pass never has many; where only passdir commits nobody
-/// would, and each opening of the repository takes longer, and more memory, with each pack. Whether and how is git's to decide, by the
-/// user's configuration (`gc.auto`, `gc.autoPackLimit`).
+/// would. Whether and how is git's to decide, by the user's configuration (`gc.auto`, `gc.autoPackLimit`).
 final class Packing: Sendable {
     private struct State {
         /// When git was last asked to, by the git directory: it may not want to.
@@ -58,8 +57,7 @@ final class Packing: Sendable {
         // stays in a pack: as files of their own its objects could take a hundred times as much room.
         let words = [
             "git", "-c", "gc.autoDetach=false", "-c", "pack.threads=1", "-c", "gc.cruftPacks=true",
-            "--git-dir",
-            directory.string, "gc", "--auto", "--quiet",
+            "--git-dir", directory.string, "gc", "--auto", "--quiet",
         ]
         let child: ChildProcess?
         do throws(Errno) {

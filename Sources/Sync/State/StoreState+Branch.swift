@@ -169,8 +169,8 @@ extension StoreState {
             return
         }
         // The reference of the stashes lies in the last one; of a linked worktree in the main repository's.
-        let own = [seen.gitDirectory, repository.commonDirectory]
-        let folders = own[0] == own[1] ? Array(own[..<1]) : own
+        let common = repository.commonDirectory
+        let folders = [seen.gitDirectory] + (common == seen.gitDirectory ? [] : [common])
         branchFolders(folders + ["logs", "refs"].flatMap { name in folders.map { $0.appending(name) } })
         // Nothing tells of what happened between the look above and the beginning of the watch.
         lookAtBranch()
