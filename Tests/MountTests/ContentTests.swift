@@ -1,6 +1,8 @@
 import Fuse
 import Glibc
 import Stores
+import Synchronization
+import System
 import SystemPackage
 import TestKit
 import Testing
@@ -262,6 +264,32 @@ import Testing
             #expect(names.count == 2 && names.first == "a" && names.last?.hasPrefix("a.conflict-") == true)
             #expect(try mount.read("work/a") == "mine")
             #expect(try mount.read("work/" + (names.last ?? "")) == "theirs")
+        }
+    }
+
+    /// Who opens a secret while it is saved, and others have it open, gets the old text or the new one: nothing but the mount has
+    /// touched it.
+    @Test func whatIsSavedMeanwhileIsNotStale() throws {
+        try TestMount.with { mount in
+            try mount.save("0", "work/a")
+            let open = try mount.open("work/a", O_RDONLY)
+            let failures = Mutex<[Errno]>([])
+            let isOver = Atomic(false)
+            let readers = try (0..<4).map { _ in
+                try PosixThread(named: "reader") {
+                    while !isOver.load(ordering: .relaxed) {
+                        do throws(Errno) { _ = try mount.read("work/a") } catch {
+                            failures.withLock { $0.append(error) }
+                        }
+                    }
+                }
+            }
+            for number in 1...300 { try mount.save("\(number)", "work/a") }
+            isOver.store(true, ordering: .relaxed)
+            for reader in readers { reader.join() }
+            #expect(failures.withLock { $0 } == [])
+            #expect(try open.text == "300")
+            try open.close()
         }
     }
 }

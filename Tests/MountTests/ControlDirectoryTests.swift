@@ -136,17 +136,45 @@ import Testing
             let codes = Mutex<[String]>([])
             let threads = try (0..<8).map { _ in
                 try PosixThread(named: "reader") {
-                    guard let code = try? mount.read(".passdir/otp/work/s") else { return }
-                    codes.withLock { $0.append(code) }
+                    do throws(Errno) {
+                        let code = try mount.read(".passdir/otp/work/s")
+                        codes.withLock { $0.append(code) }
+                    } catch {
+                        codes.withLock { $0.append("\(error)") }
+                    }
                 }
             }
             for thread in threads { thread.join() }
             let given = codes.withLock { $0 }
-            #expect(given.count == 8 && Set(given).count == 8)
+            #expect(given.count == 8 && Set(given).count == 8, "\(given)")
             // RFC 4226, appendix D, has the codes of 8 and 9.
             #expect(given.contains("399871\n") && given.contains("520489\n"))
-            #expect(try mount.decrypt("work/s.gpg").contains("counter=16\nlast"))
+            let left = try mount.decrypt("work/s.gpg")
+            #expect(left.contains("counter=16\nlast"), "\(left)")
             #expect(mount.changes.contains(.saved("s.gpg")))
+        }
+    }
+
+    /// Who looks up a name at the same time is told of the same file. The one that was told of another had "Stale file handle".
+    @Test func whoLooksAtOnceFindsTheSame() throws {
+        try TestMount.withHistory { mount in
+            try mount.encrypt("x", "work/s.gpg")
+            for path in [".passdir/first/work/s", ".passdir/at"] {
+                for _ in 0..<500 {
+                    let found = Mutex<[Entry]>([])
+                    let threads = try (0..<4).map { _ in
+                        try PosixThread(named: "reader") {
+                            guard let entry = try? mount.look(path) else { return }
+                            found.withLock { $0.append(entry) }
+                        }
+                    }
+                    for thread in threads { thread.join() }
+                    let entries = found.withLock { $0 }
+                    let inodes = Set(entries.map(\.inode))
+                    try #require(entries.count == 4 && inodes.count == 1, "\(entries.count), \(inodes)")
+                    for entry in entries { mount.forget(entry) }
+                }
+            }
         }
     }
 

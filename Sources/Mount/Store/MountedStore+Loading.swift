@@ -91,8 +91,7 @@ extension MountedStore {
     /// As `load`, but asks nobody for a passphrase and waits for nobody who was asked: EXDEV where that would be needed.
     /// For what the kernel does under locks that everybody needs; mv(1) copies then.
     func loadWithoutAsking(_ node: Node, _ file: SecretFile) throws(Errno) {
-        let disk = try diskStatusIfNamed(node)
-        if let step = file.state.withLock({ $0.loadedStep(disk) }) {
+        if let step = try step(node, file, { $0.loadedStep($1) }) {
             if case .outdated = step { throw .staleNFSFileHandle }
             return
         }
@@ -123,17 +122,15 @@ extension MountedStore {
     private func loadingStep(
         _ node: Node, _ file: SecretFile, _ permit: ReadPermit, _ onlyReads: Bool, _ seen: FileStatus?
     ) throws(Errno) -> LoadingStep {
-        let disk = try diskStatusIfNamed(node)
-        let isNamed = tree.backingPath(of: node) != nil
-        let isLost = tree.lostPlace(of: node) != nil
-        let step = try file.state.withLock { (state) throws(Errno) -> LoadingStep? in
+        let step = try step(node, file) { (state, disk) throws(Errno) -> LoadingStep? in
+            let isLost = tree.lostPlace(of: node) != nil
             if let step = state.loadedStep(disk, seen: seen, mayBeGone: onlyReads, isLost: isLost) {
                 return holds(permit) ? step : nil
             }
             guard holds(permit, forDecryption: true) else { return nil }
             guard disk != nil else {
                 // Without a name here, another file may have it: the kernel looks it up again.
-                throw isNamed ? .noSuchFileOrDirectory : .staleNFSFileHandle
+                throw tree.backingPath(of: node) != nil ? .noSuchFileOrDirectory : .staleNFSFileHandle
             }
             if let decryption = state.decryption, !decryption.isAbandoned {
                 if let disk, let awaited = decryption.ciphertext, !disk.isUnchanged(since: awaited) {
@@ -149,6 +146,22 @@ extension MountedStore {
         }
         guard let step else { throw noteLocked(node) }
         return step
+    }
+
+    /// What `body` says is to be done, of the content and of what lies on disk.
+    private func step(
+        _ node: Node, _ file: SecretFile,
+        _ body: (inout SecretFile.State, FileStatus?) throws(Errno) -> LoadingStep?
+    ) throws(Errno) -> LoadingStep? {
+        var disk = try diskStatusIfNamed(node)
+        while true {
+            let step = try file.state.withLock { (state) throws(Errno) in try body(&state, disk) }
+            guard case .outdated = step else { return step }
+            // A save of our own may have come between the two looks: then the content is what lies there now.
+            let current = try diskStatusIfNamed(node)
+            if current?.identity == disk?.identity { return step }
+            disk = current
+        }
     }
 
     /// A decryption has ended that `runningDecryptions` counts.

@@ -154,21 +154,28 @@ final class Tree: Sendable {
     }
 
     /// A new node under a name, in place of any other; the kernel is told of it, so a lookup is counted.
-    /// - Parameter subtree: what answers for it; nil: what answers for its folder.
     func insert(
-        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil,
-        subtree: (any Subtree)? = nil, past: PastItem? = nil
+        _ kind: Node.Kind, name: Name, backing: Name, in parent: Node, file: SecretFile? = nil
     ) -> Node {
-        state.withLock { state in
-            let place = NodePlace(parent: parent, name: name, backing: backing)
-            if let old = state.child(place) { state.lose(old) }
-            let node = Node(
-                inode: state.freeNumber(place), kind: kind, subtree: subtree ?? parent.subtree, file: file,
-                past: past)
-            node.record.lookups = 1
-            state.nodes[node.inode] = node
-            state.link(node, place)
-            return node
+        let place = NodePlace(parent: parent, name: name, backing: backing)
+        return state.withLock { $0.insert(kind, place, parent.subtree, file: file) }
+    }
+
+    /// The node of a name of a view, with a lookup counted: the one that is known, or a new one in place of any other. In one
+    /// step, as no lock of a store keeps two apart who look up the same name.
+    /// - Parameters:
+    ///   - subtree: what answers for it.
+    ///   - past: what it stands for of a history; nil elsewhere.
+    func shown(
+        _ kind: Node.Kind, name: Name, in parent: Node, _ subtree: (any Subtree)?, past: PastItem? = nil
+    ) -> Node {
+        let place = NodePlace(parent: parent, name: name, backing: name)
+        return state.withLock { state in
+            guard let known = state.child(place), known.kind == kind, known.past == past else {
+                return state.insert(kind, place, subtree, past: past)
+            }
+            known.record.lookups += 1
+            return known
         }
     }
 

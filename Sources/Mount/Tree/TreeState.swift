@@ -38,6 +38,19 @@ extension Tree.State {
         return candidate
     }
 
+    /// A new node in place of any other, with one lookup.
+    mutating func insert(
+        _ kind: Node.Kind, _ place: NodePlace, _ subtree: (any Subtree)?, file: SecretFile? = nil,
+        past: PastItem? = nil
+    ) -> Node {
+        if let old = child(place) { lose(old) }
+        let node = Node(inode: freeNumber(place), kind: kind, subtree: subtree, file: file, past: past)
+        node.record.lookups = 1
+        nodes[node.inode] = node
+        link(node, place)
+        return node
+    }
+
     mutating func link(_ node: Node, _ place: NodePlace) {
         forgetLost(node)
         node.record.place = place

@@ -48,7 +48,7 @@ final class ControlDirectory: ReadOnlySubtree {
             if case .versions(let store, let secret) = thing {
                 return try versions(of: secret, in: store, name, folder)
             }
-            let node = node(name, thing.kind, in: folder)
+            let node = tree.shown(thing.kind, name: name, in: folder, self)
             do throws(Errno) {
                 return Entry(inode: node.inode, attributes: try attributes(of: node, thing))
             } catch {
@@ -56,14 +56,6 @@ final class ControlDirectory: ReadOnlySubtree {
                 throw error
             }
         }
-    }
-
-    /// The node of a name, with a lookup counted.
-    private func node(_ name: Name, _ kind: Node.Kind, in folder: Node) -> Node {
-        if let known = tree.child(name, of: folder), known.kind == kind, tree.countLookup(of: known) {
-            return known
-        }
-        return tree.insert(kind, name: name, backing: name, in: folder)
     }
 
     /// The entries whose names can be told without a look into a secret.

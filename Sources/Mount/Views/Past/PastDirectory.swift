@@ -130,13 +130,7 @@ final class PastDirectory: ReadOnlySubtree {
 
     /// The entry of a name, with a look-up of its node counted.
     func entry(_ name: Name, _ item: PastItem, in folder: Node) -> Entry {
-        let node: Node
-        if let known = tree.child(name, of: folder), known.past == item, tree.countLookup(of: known) {
-            node = known
-        } else {
-            node = tree.insert(
-                item.kind, name: name, backing: name, in: folder, subtree: self, past: item)
-        }
+        let node = tree.shown(item.kind, name: name, in: folder, self, past: item)
         // As in a store: a folder's name is not looked up again at once.
         return Entry(
             inode: node.inode, attributes: attributes(of: node),
