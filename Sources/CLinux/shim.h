@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -127,6 +128,11 @@ static inline void passdir_share_heap(void) {
 /// from 16 to 21 MB.
 static inline void passdir_map_large_blocks(void) {
     mallopt(M_MMAP_THRESHOLD, 8 << 10);
+}
+
+/// Whether the program gave us rights that who started us has not: getauxval(3). The loader takes variables away then.
+static inline int passdir_is_privileged(void) {
+    return getauxval(AT_SECURE) != 0;
 }
 
 /// malloc_trim(3): gives memory that was freed back to the system; Swift's Glibc module does not show malloc.h.

@@ -56,7 +56,7 @@ public enum Detached {
             let ready = try Pipe()
             let given = try Pipe()
             child = try ChildProcess(
-                words, program: executable?.string ?? ownExecutable, environment: environment,
+                words, program: executable?.string ?? OwnProgram.path, environment: environment,
                 descriptors: [input == nil ? nil : given.reading.raw, log.raw, log.raw, ready.writing.raw],
                 group: .newSession)
             let writing = given.takeWriting()
@@ -105,15 +105,6 @@ public enum Detached {
             throw Failure(code: .reported, message: sentence)
         }
         return child.pid
-    }
-
-    /// The path of this program; its link in /proc when the file was replaced since we started. The path is
-    /// preferred, as the last part of it becomes the name in `ps`.
-    private static var ownExecutable: String {
-        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-        return count > 0 && access(path, X_OK) == 0 ? path : "/proc/self/exe"
     }
 
     private static func words(for end: ChildProcess.End) -> String {
