@@ -176,6 +176,37 @@ import Testing
         }
     }
 
+    /// A rename that is not committed yet counts, too.
+    @Test(arguments: [
+        "mv $M/open/moved $M/aws/new", "mv $M/open/moved $M/aws/moved; echo x >$M/open/moved",
+        "mv -f $M/open/moved $M/aws/key", "mv $M/open/moved $M/aws/new; echo x >$M/open/moved",
+        "mv $M/open $M/aws/folder",
+    ])
+    func anUncommittedRenameIsFollowed(_ change: String) throws {
+        try withAgent(["commit.delay": "1h"]) { home, store, agent in
+            try home.succeed(["sh", "-c", "echo x >mnt/work/open/other"])
+            // Where other recipients apply, a rename encrypts anew.
+            let other = try home.makeKey("b@example.org").fingerprint
+            try home.succeed(["passdir", "recipients", "add", "work/aws", other, "--yes"])
+            try home.succeed(["passdir", "sync"])
+            let before = try store.git("rev-parse", "HEAD").filter(\.isHexDigit)
+            try home.succeed(
+                ["bash", "-ec", change], extra: ["M": home.mountPoint.appending("work").string])
+            #expect(try store.git("rev-parse", "HEAD").filter(\.isHexDigit) == before, "it is not committed")
+            let control = home.mountPoint.appending(".passdir").string
+            for command in [
+                "passdir show work/open/moved --at HEAD", "cat \(control)/at/HEAD/work/open/moved",
+            ] {
+                let result = try home.run([agent, "-c", "\(command); :"])
+                #expect(!result.output.contains("MARK"), "\(command): \(result.output)")
+                #expect(try home.run(["sh", "-c", command]).output == "MARK too\n", "\(command)")
+            }
+            let isMoved = change.contains("$M/open ")
+            let kept = try home.run([agent, "-c", "passdir show work/open/other --at HEAD; :"])
+            #expect(kept.output == (isMoved ? "" : "x\n"), "\(kept.errors)")
+        }
+    }
+
     /// Whoever started a command is judged as what they are when it has decrypted, too.
     @Test(arguments: ["--deny", "--ask"]) func whoBecomesAnotherProgramGetsNothing(_ outcome: String) throws {
         try TestHome.guarded { home in

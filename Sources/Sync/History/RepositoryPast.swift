@@ -95,7 +95,8 @@ public final class RepositoryPast: StorePast {
         }
     }
 
-    /// What a file of a commit was renamed to since, and all other files of today that hold the same.
+    /// What a file of a commit was renamed to since, and all other files of today that hold the same; also where no commit tells of
+    /// it yet.
     public func laterNames(
         of path: FilePath, holding blob: PastBlob, since commit: PastCommit, in store: Store,
         cancellation: Cancellation
@@ -104,7 +105,10 @@ public final class RepositoryPast: StorePast {
             let tip = Tip(store: store.identifier, commit: history.tip)
             let renamed = try renamed(since: commit.id, tip, history, cancellation)[path] ?? []
             let alike = try namesByContent(tip, history)[blob.id, default: []]
-            return Array(renamed.union(alike).subtracting([path]))
+            let later = renamed.union(alike)
+            // Never kept: it changes without a commit.
+            let uncommitted = try history.uncommittedNames(of: later.union([path]))
+            return Array(later.union(uncommitted).subtracting([path]))
         }
     }
 

@@ -191,7 +191,7 @@ extension StoreHistory {
 
 extension StoreHistory {
     /// What files that a version's commit had were renamed to since, by their paths on disk then; of those of the version also
-    /// all other files of today that hold the same, by where they belong now.
+    /// all other files of today that hold the same, by where they belong now, and what no commit tells of yet.
     public func laterNames(
         since version: Version, cancellation: Cancellation
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
@@ -201,8 +201,9 @@ extension StoreHistory {
             ) { cancellation.isCancelled }
             let byContent = try repository.namesByContent(at: tip)
             for file in version.files {
-                names[file.path, default: []].formUnion(byContent[file.blob, default: []])
-                names[file.path]?.remove(file.path)
+                var later = names[file.path, default: []].union(byContent[file.blob, default: []])
+                later.formUnion(try uncommittedNames(of: later.union([file.path])))
+                names[file.path] = later.subtracting([file.path])
             }
             return names
         } catch {
