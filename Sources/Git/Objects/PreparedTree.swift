@@ -27,12 +27,13 @@ public struct TreeChange: Sendable, Equatable {
 extension Repository {
     /// Writes the tree of `parent` with the named paths as they are in the working tree now: `plannedTree` and `write`
     /// in one.
+    /// - Parameter contents: as of `plannedTree`.
     /// - Returns: the tree, and what differs from the parent's; nothing differs when `changes` is empty.
     /// - Throws: as `plannedTree`.
     public func preparedTree(
-        parent: ObjectID?, paths: [FilePath]
+        parent: ObjectID?, paths: [FilePath], holding contents: [FilePath: [UInt8]] = [:]
     ) throws(GitError) -> (tree: ObjectID, changes: [TreeChange]) {
-        let plan = try plannedTree(parent: parent, paths: paths)
+        let plan = try plannedTree(parent: parent, paths: paths, holding: contents)
         return (try write(plan), plan.changes)
     }
 
@@ -41,9 +42,13 @@ extension Repository {
     /// A ciphertext or symbolic link is stored as it is, other files as `git add` does (`converted`); what is absent is removed unless its index entry
     /// excuses that (sparse checkout), and folders left empty vanish. What lies in the folder of a submodule is left out. A named folder means every file that the parent has in it; name the files that are new there.
     /// Costs grow with the named paths, what the parent has below them, and their depth, not with the repository.
-    /// - Parameter parent: the commit to build on; nil for the first one.
+    /// - Parameters:
+    ///   - parent: the commit to build on; nil for the first one.
+    ///   - contents: what counts as the file at some of these paths, whatever lies there.
     /// - Throws: `.invalid` for a path outside the repository or in `.git`, `.unsupported` without working tree.
-    public func plannedTree(parent: ObjectID?, paths: [FilePath]) throws(GitError) -> TreePlan {
+    public func plannedTree(
+        parent: ObjectID?, paths: [FilePath], holding contents: [FilePath: [UInt8]] = [:]
+    ) throws(GitError) -> TreePlan {
         guard let top = workingDirectory else {
             throw GitError(code: .unsupported, message: "a bare repository has no working tree")
         }
@@ -54,12 +59,13 @@ extension Repository {
         if let parent {
             let base = try tree(of: parent)
             var excused = excusedAbsences
-            for path in paths { try gather(path, root, base, &excused, &plan) }
+            for path in paths { try gather(path, root, base, contents, &excused, &plan) }
         } else {
             for path in paths {
                 try checkedPath(path)
                 let readAt = IndexTime.clock()
-                try store(try WorkingFile.read(path, in: root), readAt, at: path, replacing: nil, &plan)
+                let file = try read(path, root, contents)
+                try store(file, readAt, at: path, replacing: nil, &plan)
             }
         }
         return plan
@@ -78,12 +84,12 @@ extension Repository {
 
     private func gather(
         _ path: FilePath, _ root: borrowing WorkingRoot, _ base: borrowing Owned,
-        _ excused: inout ExcusedAbsences, _ plan: inout TreePlan
+        _ contents: [FilePath: [UInt8]], _ excused: inout ExcusedAbsences, _ plan: inout TreePlan
     ) throws(GitError) {
         try checkedPath(path)
         let old = try entry(path, in: base)
         let readAt = IndexTime.clock()
-        let file = try WorkingFile.read(path, in: root)
+        let file = try read(path, root, contents)
         switch file {
         case .absent:
             guard let old else { return }
@@ -103,7 +109,7 @@ extension Repository {
             }
             // Another folder may have taken the name of the one that the parent has.
             for leaf in try leaves(of: path, old.id) where leaf.entry.mode != GIT_FILEMODE_COMMIT {
-                try gather(leaf.path, root, base, &excused, &plan)
+                try gather(leaf.path, root, base, contents, &excused, &plan)
             }
         case .file, .link:
             if let old, old.isTree || old.mode == GIT_FILEMODE_COMMIT {
@@ -113,6 +119,13 @@ extension Repository {
             if old == nil, try !removeFileAbove(path, base, &plan) { return }
             try store(file, readAt, at: path, replacing: old.flatMap { $0.isTree ? nil : $0 }, &plan)
         }
+    }
+
+    private func read(
+        _ path: FilePath, _ root: borrowing WorkingRoot, _ contents: [FilePath: [UInt8]]
+    ) throws(GitError) -> WorkingFile {
+        if let bytes = contents[path] { return .file(bytes: bytes, executable: false, stat: nil) }
+        return try WorkingFile.read(path, in: root)
     }
 
     /// `a/b` is there now, so a file `a` of the parent cannot be there any more.

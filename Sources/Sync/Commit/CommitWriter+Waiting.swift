@@ -41,7 +41,7 @@ extension CommitWriter {
         for part in parts where unfinished(part) != nil { keepWaiting(part, pending) }
     }
 
-    /// Keeps what lies in the working tree at these paths.
+    /// Keeps what was saved at these paths; what is not held any more, as it lies in the working tree.
     ///
     /// Only what was saved or taken away through the mount since it was last kept is looked at: anything else that
     /// happens to a file meanwhile, or is missing, is git's doing.
@@ -66,14 +66,21 @@ extension CommitWriter {
         let paths = part.paths.filter { path in
             let name = part.inStore(path)
             guard !kept.contains(name) else { return false }
-            return batch.removed.contains(name) || part.top.pushing(path).kindOnDisk != nil
+            return batch.removed.contains(name) || batch.saved[name] != nil
+                || part.top.pushing(path).kindOnDisk != nil
         }
         guard !paths.isEmpty else { return }
         var part = part
         part.paths = paths
         let names = part.paths.map(part.inStore)
         // Before they are read: what is saved from now on is looked at again.
-        state.withLock { $0.kept[part.nested, default: []].formUnion(names) }
+        let saved = state.withLock { values in
+            values.kept[part.nested, default: []].formUnion(names)
+            return names.reduce(into: [FilePath: SavedCiphertexts.Saved]()) { saved, name in
+                let newest = values.pending.touches(name) ? values.pending : batch
+                saved.merge(newest.saved.all(below: name)) { first, _ in first }
+            }
+        }
         do throws(GitError) {
             let old = try repository.commit(at: Self.waitingRef)
             let head = try repository.commit(at: "HEAD")
@@ -81,8 +88,12 @@ extension CommitWriter {
                 let base = try old.map({ (id) throws(GitError) in try repository.commitInfo(id) })?.parents
                     .first ?? head
             else { return }
-            let part = try committable(part, onto: base, exactly: false)
-            let (tree, changes) = try repository.preparedTree(parent: old ?? base, paths: part.paths)
+            // git may have taken a file back, or be writing another one, right behind the save.
+            let contents = contents(of: saved, in: part)
+            part.paths += contents.keys.filter { !paths.contains($0) }
+            part = try committable(part, onto: base, exactly: false)
+            let (tree, changes) = try repository.preparedTree(
+                parent: old ?? base, paths: part.paths, holding: contents)
             guard !changes.isEmpty else { return }
             Fault.point("waiting.tree")
             let (author, committer) = try repository.signatures()
@@ -100,6 +111,18 @@ extension CommitWriter {
         } catch {
             state.withLock { $0.kept[part.nested]?.subtract(names) }
             throw error
+        }
+    }
+
+    /// By their paths in the repository; without what can be read no more, or lies in another one.
+    private func contents(
+        of saved: [FilePath: SavedCiphertexts.Saved], in part: RepositoryPart
+    ) -> [FilePath: [UInt8]] {
+        saved.reduce(into: [:]) { contents, file in
+            guard store.repositories.around(file.key) == part.nested,
+                let path = file.key.relative(to: part.nested)
+            else { return }
+            contents[path] = file.value.content.bytes(limit: store.options.ciphertextLimit)
         }
     }
 

@@ -53,6 +53,12 @@ struct SavedCiphertexts: Sendable {
     /// By its path, relative to the store.
     subscript(path: FilePath) -> Saved? { saved[path] }
 
+    /// The one at a path, and those below it.
+    func all(below path: FilePath) -> [FilePath: Saved] {
+        guard !path.isSecretName else { return saved[path].map { [path: $0] } ?? [:] }
+        return saved.filter { $0.key.starts(with: path) }
+    }
+
     mutating func hold(_ text: Saved, at path: FilePath) {
         drop(path)
         guard count.bytes + text.content.count <= Self.limit.bytes,
