@@ -203,12 +203,25 @@ public final class Repository {
     /// How a user ends `operation` where files lie changed that it has nothing to do with, as a part of a sentence: git goes
     /// on with no rebase before these are committed.
     public var wayOut: String {
-        switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
+        if isRebaseUnbegun {
+            return "git stopped before it began: run git rebase --quit, "
+                + "which puts what was stashed in git stash list"
+        }
+        return switch git_repository_state_t(UInt32(git_repository_state(pointer))) {
         case GIT_REPOSITORY_STATE_REBASE_INTERACTIVE, GIT_REPOSITORY_STATE_REBASE_MERGE:
             "resolve its conflicts, if any, then run git commit -a to include what was saved, and git rebase --continue"
         default:
             "finish it with git; if git refuses because of a file that was saved in the meantime, git checkout "
                 + "of that file lets it continue, and what was saved is kept as a conflict"
+        }
+    }
+
+    /// Whether `git rebase --autostash` has stashed and no more: neither `--continue` nor `--abort` know what to do with it.
+    private var isRebaseUnbegun: Bool {
+        ["rebase-merge", "rebase-apply"].contains { name in
+            let folder = gitDirectory.appending(name)
+            return folder.appending("autostash").facts() != nil
+                && folder.appending("head-name").facts() == nil
         }
     }
 }

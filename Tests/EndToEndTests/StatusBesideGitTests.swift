@@ -209,4 +209,25 @@ import Testing
             try home.unmount()
         }
     }
+
+    /// Of a rebase that stopped when it had stashed neither `--continue` nor `--abort` knows anything.
+    @Test func aRebaseThatOnlyStashedHasAWayOut() throws {
+        try withStore { home, store in
+            try home.succeed(
+                [
+                    "sh", "-ec",
+                    """
+                    mkdir .git/rebase-merge; echo x >notes; git add notes
+                    git stash create autostash >.git/rebase-merge/autostash; git reset -q --hard
+                    """,
+                ], in: store.path)
+            try FileCalls.save(Array("new\n".utf8), to: home.visible("work/a"))
+            try home.waitUntil("it waits") { try error(home).contains("changes wait because ") }
+            #expect(try error(home).contains(": git stopped before it began: run git rebase --quit, which "))
+            try store.git("rebase", "--quit")
+            try home.waitUntil("nothing waits") { try home.status().store("work").state == "ready" }
+            #expect(try store.show("a") == Array("new\n".utf8))
+            #expect(try store.git("stash", "list").contains("autostash"))
+        }
+    }
 }
