@@ -96,12 +96,15 @@ import Testing
 
     /// Holds:
     /// - Without a display, or a program for it, one sentence says so, and nothing is left running.
+    ///
+    /// Nor is anything decrypted for it, or noted as read.
     @Test func withoutAClipboardItIsSaid() throws {
         try TestHome.with { home in
             let key = try home.makeKey("a@example.org")
             let store = try home.makeStore("work", recipients: [key])
             try store.insert("one", "MARKER\n")
             try home.addStores([store])
+            try home.configure(["access.log": "true"])
             func said(
                 _ extra: [String: String], _ words: String..., status: Int32 = 1
             ) throws -> String {
@@ -110,10 +113,14 @@ import Testing
                 return done.errors
             }
             #expect(try said([:]).contains("neither WAYLAND_DISPLAY nor DISPLAY is set"))
-            #expect(try said(["DISPLAY": ":4711"]).contains("is the display reachable?"))
+            #expect(try said(["DISPLAY": ":4711"]).contains("does not reach the display"))
             #expect(
                 try said(["DISPLAY": ":1", "PASSWORD_STORE_CLIP_TIME": "soon"]).contains("must be a time"))
             #expect(try said(["DISPLAY": ":1"], "--for", "0", status: 64).contains("45s or 2m"))
+            let log = ["passdir", "access", "log", "--json"]
+            #expect(try !home.run(log).output.contains("one"))
+            try home.succeed(["passdir", "show", "one"])
+            #expect(try home.run(log).output.contains("one"), "the log is on")
         }
     }
 }

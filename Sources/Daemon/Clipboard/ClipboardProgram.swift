@@ -109,7 +109,7 @@ struct ClipboardProgram: Sendable {
         let said = outcome?.errors.lowercased() ?? ""
         guard outcome == nil || outcome?.status == 124 || said.contains("display") || said.contains("connect")
         else { return }
-        throw DaemonError(message: "nothing was changed: \(words[0]) does not reach the display")
+        throw DaemonError(message: "nothing was done: \(words[0]) does not reach the display")
     }
 
     /// Puts a text on the clipboard. The program goes on in the background and serves it.

@@ -55,14 +55,14 @@ struct ShowCommand: ParsableCommand {
     func run() throws {
         let environment = CallerEnvironment.variables()
         guard let path else { return try ListCommand.parse([]).run() }
+        // Where it cannot be copied, nothing is decrypted, and no code is used up.
+        try clipboard.check(environment)
         if let at { return try put(try version(of: path, at, environment), path, environment) }
         let place = try SecretSearch(environment: environment).existing(path, for: .reading)
         if place.kind == .folder, isWhole {
             return try ListCommand.parse(["--", place.name]).run()
         }
         if part.otp {
-            // Where it cannot be copied, no code is used up.
-            try clipboard.check(environment)
             let code = try LockedStore.during(reading: place, environment: environment) {
                 try OneTimeCode.next(of: place, cancellation: $0, environment: environment)
             }
