@@ -53,6 +53,10 @@ public struct ProcessReplacement: Sendable {
         }
     }
 
+    /// Runs this program once more in the place of this process, with our own arguments and the environment as it is now. Comes
+    /// back only where that cannot be done.
+    static func startAnew() { execv(OwnProgram.path, CommandLine.unsafeArgv) }
+
     private static func openDescriptors() -> [CInt] {
         DirectoryStream.names(in: "/proc/self/fd").compactMap { CInt($0) }
     }

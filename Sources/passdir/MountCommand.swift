@@ -39,7 +39,7 @@ struct MountCommand: ParsableCommand {
     }
 
     func run() throws {
-        if foreground { ThreadCaches.leaveOut() }
+        if foreground { ThreadCaches.keepSmall() }
         var environment = CallerEnvironment.variables()
         // Where the daemon's gpg asks for passphrases: it has no terminal of its own.
         if environment["GPG_TTY"]?.isEmpty ?? true { environment["GPG_TTY"] = Terminal.path }
