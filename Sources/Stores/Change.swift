@@ -33,11 +33,20 @@ public protocol ChangeSink: Sendable {
     /// - Parameter file: what was saved, as another program may have put something else there since, or nothing; nil where it is to
     ///   be looked for at its path.
     func note(_ change: Change, as file: HeldFile?)
+    /// Names on disk are about to change by a rename, which is noted before `endRename` if it succeeds: nobody is to commit one
+    /// half of it.
+    func beginRename()
+    /// Ends what `beginRename` began.
+    func endRename()
     /// Whether a file stays out of git because `.gitignore` matches it.
     func isIgnored(_ path: FilePath) -> Bool
 }
 
 extension ChangeSink {
+    /// For who commits nothing.
+    public func beginRename() {}
+    /// For who commits nothing.
+    public func endRename() {}
     /// Notes a change of which nobody holds the file.
     public func note(_ change: Change) { note(change, as: nil) }
 }

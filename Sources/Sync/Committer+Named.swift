@@ -6,6 +6,8 @@ public import SystemPackage
 public struct CommitError: Error, Sendable, Equatable {
     /// One sentence.
     public let message: String
+    /// Whether secrets were renamed while they were read: what waits is to be looked at anew.
+    var isOvertaken = false
 }
 
 extension Committer {

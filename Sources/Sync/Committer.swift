@@ -84,6 +84,12 @@ public actor Committer: ChangeSink {
         await synchronize(options.interval == nil ? .push : .everything)
     }
 
+    /// A commit waits until a rename is noted. Returns at once.
+    public nonisolated func beginRename() { state.renames.begin() }
+
+    /// The rename is noted, or has failed.
+    public nonisolated func endRename() { state.renames.end() }
+
     /// Notes a change that is durable on disk; it is committed after a while. Returns at once.
     public nonisolated func note(_ change: Change, as file: HeldFile?) {
         // A save that met another version has kept that one.
@@ -130,9 +136,19 @@ public actor Committer: ChangeSink {
         if isCurrent { await commitAndPush() }
     }
 
+    /// How often what waits is looked at anew while secrets are renamed one after another.
+    private static let mostOvertaken = 16
+
     /// Commits what waits; what cannot be committed now waits on.
     func commitPending() {
+        for _ in 0..<Self.mostOvertaken where commitPending(unlessOvertaken: true) { return }
+        _ = commitPending(unlessOvertaken: false)
+    }
+
+    /// - Returns: false where secrets were renamed meanwhile: what waits is another batch by now.
+    private func commitPending(unlessOvertaken: Bool) -> Bool {
         state.followFolder()
+        let moment = unlessOvertaken ? state.renames.awaitNone() : nil
         let (all, generation) = state.withLock { values in
             defer {
                 values.inWork = values.pending
@@ -140,11 +156,14 @@ public actor Committer: ChangeSink {
             }
             return (values.pending, values.generation)
         }
-        guard !all.isEmpty else { return }
+        guard !all.isEmpty else { return true }
         let batch = withoutHeld(all)
-        guard !batch.isEmpty else { return state.withLock { $0.inWork = PendingChanges() } }
+        guard !batch.isEmpty else {
+            state.withLock { $0.inWork = PendingChanges() }
+            return true
+        }
         do throws(CommitError) {
-            try writer.commit(batch)
+            try writer.commit(batch, since: moment)
             let hadFailed = failedCommits > 0
             failedCommits = 0
             let mustSchedule = state.withLock { values in
@@ -157,6 +176,17 @@ public actor Committer: ChangeSink {
             }
             if mustSchedule { state.schedule(after: options.delay) }
             FreedMemory.giveBackNowAndThen()
+        } catch  where error.isOvertaken {
+            return state.withLock { values in
+                values.inWork = PendingChanges()
+                guard values.generation == generation else {
+                    values.leftBehind.append(
+                        StoreState.LeftBehind(generation: generation, paths: Array(batch.paths)))
+                    return true
+                }
+                values.pending.putBack(batch)
+                return false
+            }
         } catch {
             log.warning("\(error.message)")
             failedCommits += 1
@@ -175,6 +205,7 @@ public actor Committer: ChangeSink {
             let wait = Duration.seconds(min(1 << min(failedCommits - 1, 9), 300))
             if mustSchedule { state.schedule(after: max(options.delay, wait)) }
         }
+        return true
     }
 
     /// As `finish(by:)`, within `timeout`.

@@ -1,6 +1,7 @@
 import Git
 import Glibc
 import Stores
+import Synchronization
 import System
 import SystemPackage
 import TestKit
@@ -38,6 +39,42 @@ import Testing
             #expect(String(decoding: accessed, as: UTF8.self) == "1000000000\n")
             // git itself reads what is as new as its index.
             #expect(try machine.dirt == "")
+        }
+    }
+
+    /// A commit that has begun tells of no half of a rename, whether it is noted at that moment or a little later.
+    @Test(arguments: [true, false], [true, false])
+    func noCommitComesBetweenTheHalvesOfARename(_ isNoted: Bool, _ isEach: Bool) async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1) { $0.commitsEach = isEach }[0]
+            for name in ["a", "b"] { try machine.save(name, "old\n") }
+            try await machine.commit()
+            let before = try machine.git("rev-parse", "HEAD")
+            for name in ["a", "b"] { try machine.save(name, "new\n") }
+            let isRenamed = Mutex(false)
+            let noting = Mutex<[PosixThread]>([])
+            await Fault.$onPoint.withValue({ point in
+                guard point == "commit.objects", !isRenamed.withLock({ $0 }) else { return }
+                isRenamed.withLock { $0 = true }
+                machine.committer.beginRename()
+                try? machine.store.root.rename("a.gpg", to: "c.gpg")
+                let note = { @Sendable in
+                    machine.committer.note(.renamed(from: "a.gpg", to: "c.gpg"))
+                    machine.committer.endRename()
+                }
+                if isNoted { return note() }
+                guard let thread = try? PosixThread(named: "note", note) else { return note() }
+                noting.withLock { $0.append(thread) }
+            }) {
+                await machine.committer.commitPending()
+            }
+            for thread in noting.withLock({ $0 }) { thread.join() }
+            #expect(isRenamed.withLock { $0 })
+            try await machine.commit()
+            let changes = try machine.git(
+                "log", "--no-renames", "--format=%x00", "--name-status", "\(before)..HEAD")
+            let removing = changes.split(separator: "\0").filter { $0.contains("D\ta.gpg") }
+            #expect(removing.count == 1 && removing[0].contains("A\tc.gpg"), "\(changes)")
         }
     }
 

@@ -11,6 +11,8 @@ extension MountedStore {
         _ oldName: Name, in source: Node, to newName: Name, in destination: Node, flags: RenameFlags
     ) throws(Errno) {
         guard !VisibleName.isHidden(newName) else { throw .notPermitted }
+        sink.beginRename()
+        defer { sink.endRename() }
         // What was looked at may change before the names are: look again.
         for _ in 0..<16 {
             if flags.contains(.exchange) {

@@ -21,12 +21,14 @@ final class CommitWriter {
     }
 
     /// Commits a batch, in each repository its part. A store that is no repository has nothing to do.
-    func commit(_ batch: PendingChanges) throws(CommitError) {
+    /// - Parameter moment: when the batch had all that was renamed; nil where that does not count.
+    /// - Throws: also where something was renamed since: one name may have been read before that, and the other behind it.
+    func commit(_ batch: PendingChanges, since moment: RenamesUnderWay.Moment? = nil) throws(CommitError) {
         var first: CommitError?
         try state.checkFolder()
         for part in try state.parts(of: batch) {
             do throws(CommitError) {
-                try commit(part, batch)
+                try commit(part, batch, moment)
             } catch {
                 // What was committed is no change any more when the batch comes again.
                 first = first ?? error
@@ -35,7 +37,9 @@ final class CommitWriter {
         if let first { throw first }
     }
 
-    private func commit(_ part: RepositoryPart, _ batch: PendingChanges) throws(CommitError) {
+    private func commit(
+        _ part: RepositoryPart, _ batch: PendingChanges, _ moment: RenamesUnderWay.Moment?
+    ) throws(CommitError) {
         if let reason = unfinished(part) {
             keepWaiting(part, batch)
             throw CommitError(message: reason)
@@ -59,11 +63,12 @@ final class CommitWriter {
         // Others may move the branch or work on the index meanwhile: build again on the new tip.
         for attempt in 0..<256 {
             do throws(GitError) {
-                try commitOnce(part, batch, since: start)
-                // Now, as git may have been at it while the commit was made.
-                try keepWhatWasTakenBack(part, batch, wasDisturbed: wasDisturbed)
-                lockHeld = nil
-                return state.refreshStatus(part)
+                if try commitOnce(part, batch, moment, since: start) {
+                    // Now, as git may have been at it while the commit was made.
+                    try keepWhatWasTakenBack(part, batch, wasDisturbed: wasDisturbed)
+                    lockHeld = nil
+                    return state.refreshStatus(part)
+                }
             } catch {
                 guard error.code != .modified else {
                     wasDisturbed = true
@@ -86,7 +91,9 @@ final class CommitWriter {
                     }
                 }
                 PosixThread.sleep(for: .milliseconds(min(1 + attempt * 2, 50)))
+                continue
             }
+            throw CommitError(message: "secrets were renamed meanwhile.", isOvertaken: true)
         }
         throw CommitError(message: "changes wait because another program keeps moving the branch.")
     }
@@ -110,9 +117,11 @@ final class CommitWriter {
     }
 
     /// One try, which waits for a quiet moment: all together as long as one may.
+    /// - Returns: false where something was renamed since `moment`; nothing was done then.
     private func commitOnce(
-        _ part: RepositoryPart, _ batch: PendingChanges, since start: ContinuousClock.Instant
-    ) throws(GitError) {
+        _ part: RepositoryPart, _ batch: PendingChanges, _ moment: RenamesUnderWay.Moment?,
+        since start: ContinuousClock.Instant
+    ) throws(GitError) -> Bool {
         let repository = part.repository
         let head = try repository.head()
         guard case .branch(let name, let ref, let parent) = head else {
@@ -129,13 +138,15 @@ final class CommitWriter {
         var draft: Attempt<IndexDraft?>?
         if options.commitsEach, batch.message == nil {
             let prepared = try prepareEach(part, batch, onto: parent)
-            guard let newest = prepared.last else { return }
+            if isOvertaken(since: moment) { return false }
+            guard let newest = prepared.last else { return true }
             last = newest
             paths = prepared.flatMap { $0.changes.map(\.path) }
             journal = try note(paths, part)
         } else {
             let plan = try repository.plannedTree(parent: parent, paths: part.paths)
-            guard !plan.changes.isEmpty else { return }
+            if isOvertaken(since: moment) { return false }
+            guard !plan.changes.isEmpty else { return true }
             paths = plan.changes.map(\.path)
             journal = try note(paths, part)
             // For a large store the index takes as long as all the rest: it is put together meanwhile. What fails here is
@@ -192,6 +203,11 @@ final class CommitWriter {
             log.error("\(error.message)")
         }
         log.info("committed \(paths.count.counted("change")) as \(last.id) on \(name)")
+        return true
+    }
+
+    private func isOvertaken(since moment: RenamesUnderWay.Moment?) -> Bool {
+        moment.map { !state.renames.isNone(since: $0) } ?? false
     }
 
     /// The note that a commit of these paths is on its way. What another process has left there meanwhile is mended first,

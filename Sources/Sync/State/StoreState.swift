@@ -82,6 +82,8 @@ final class StoreState: Sendable {
 
     let store: Store
     let log: Logger
+    /// What a commit must not come between.
+    let renames = RenamesUnderWay()
     /// When this process began to work on the store, in seconds since 1970: older locks are none of its own.
     let started = time(nil)
     private let settings: Mutex<Committer.Options>
