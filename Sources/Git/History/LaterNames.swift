@@ -85,6 +85,7 @@ extension [TreeDifference] {
         let changed = filter { $0.old != nil && $0.old?.id != $0.new?.id }
         let byContent = Dictionary(grouping: changed) { $0.old?.id }
         let gone = changed.filter { $0.new == nil }
+        let goneNames = Set(gone.map(\.path))
         let byName = Dictionary(grouping: gone) { $0.path.lastComponent }
         var found: [(older: FilePath, later: Set<FilePath>)] = []
         for difference in self {
@@ -101,7 +102,9 @@ extension [TreeDifference] {
                 }
             }
             for one in older { found.append((one.path, one.new == nil ? later : later.union([one.path]))) }
-            for path in told.former(difference.path) { found.append((path, later.union([path]))) }
+            for path in told.former(difference.path) {
+                found.append((path, goneNames.contains(path) ? later : later.union([path])))
+            }
         }
         // Only now: a file may have taken the name of another that went.
         for (older, later) in found { names[older, default: []].formUnion(later) }

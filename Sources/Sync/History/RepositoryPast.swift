@@ -27,6 +27,8 @@ public final class RepositoryPast: StorePast {
         /// Weighed by their number.
         var versions = RecentlyUsed<Place<FilePath>, [PastVersion]>(limit: 20_000)
         var laterNames = RecentlyUsed<Place<ObjectID>, [FilePath: Set<FilePath>]>(limit: 50_000)
+        /// And when that was, in nanoseconds.
+        var strays = RecentlyUsed<Tip, (time: UInt64, paths: [FilePath])>(limit: 8)
         /// As many as a tip may have: with less room, each version of a larger store that is opened would need all names anew.
         var namesByContent = RecentlyUsed<Tip, [ObjectID: [FilePath]]>(limit: 500_000)
     }
@@ -106,8 +108,8 @@ public final class RepositoryPast: StorePast {
             let renamed = try renamed(since: commit.id, tip, history, cancellation)[path] ?? []
             let alike = try namesByContent(tip, history)[blob.id, default: []]
             let later = renamed.union(alike)
-            // Never kept: it changes without a commit.
-            let uncommitted = try history.uncommittedNames(of: later.union([path]))
+            let uncommitted = try history.uncommittedNames(
+                holding: blob.id, of: later.union([path]), among: try strays(tip, history))
             return Array(later.union(uncommitted).subtracting([path]))
         }
     }
@@ -121,6 +123,19 @@ public final class RepositoryPast: StorePast {
             since: commit, at: tip.commit, told: history.toldRenames()
         ) { cancellation.isCancelled }
         kept.withLock { $0.laterNames.keep(found, for: place, weight: found.count + 1) }
+        return found
+    }
+
+    /// What the tip does not have, as it was within the last second: of many versions that are read one after another the store is not
+    /// walked through for each.
+    private func strays(_ tip: Tip, _ history: StoreHistory) throws(GitError) -> [FilePath] {
+        let now = MonotonicTime.nanoseconds
+        if let known = kept.withLock({ $0.strays.find(tip) }), now < known.time + 1_000_000_000 {
+            return known.paths
+        }
+        let committed = try namesByContent(tip, history).values.joined()
+        let found = history.strays(besides: Set(committed))
+        kept.withLock { $0.strays.keep((now, found), for: tip, weight: 1) }
         return found
     }
 

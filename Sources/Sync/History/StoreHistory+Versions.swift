@@ -25,6 +25,8 @@ extension StoreHistory {
         public struct File: Sendable, Equatable {
             /// Where it belongs now, on disk and relative to the store.
             public var path: FilePath
+            /// Where it was at the commit.
+            let former: FilePath
             let blob: ObjectID
         }
 
@@ -68,7 +70,7 @@ extension StoreHistory {
                     guard item.kind != .link else {
                         throw GitError(code: .invalid, message: "it was a symbolic link at \(point.typed)")
                     }
-                    version.files = [Version.File(path: secret, blob: item.id)]
+                    version.files = [Version.File(path: secret, former: then, blob: item.id)]
                     return version
                 }
                 guard try repository.isFolder(place, in: commit) else {
@@ -80,7 +82,7 @@ extension StoreHistory {
                 // What came with a history was not looked at as a tree that is taken in is.
                 let item = path.hasForbiddenName ? nil : try repository.item(at: path, in: commit)
                 if let item, item.kind != .link, item.kind != .submodule, path.isSecretName {
-                    version.files.append(Version.File(path: path, blob: item.id))
+                    version.files.append(Version.File(path: path, former: path, blob: item.id))
                 } else {
                     let now = item == nil ? nil : try repository.item(at: path, in: tip)
                     if item == nil || now != item { version.others.append(path) }
@@ -190,20 +192,25 @@ extension StoreHistory {
 }
 
 extension StoreHistory {
-    /// What files that a version's commit had were renamed to since, by their paths on disk then; of those of the version also
-    /// all other files of today that hold the same, by where they belong now, and what no commit tells of yet.
+    /// The other names of each file of a version, by where it belongs now: the one that it had then, those that it was renamed to
+    /// since, those of all files of today that hold the same, and those of which no commit tells yet.
     public func laterNames(
         since version: Version, cancellation: Cancellation
     ) throws(Failure) -> [FilePath: Set<FilePath>] {
         do throws(GitError) {
-            var names = try repository.laterNames(
+            let renamed = try repository.laterNames(
                 since: try commit(at: .named(version.commit)), at: tip, told: toldRenames()
             ) { cancellation.isCancelled }
             let byContent = try repository.namesByContent(at: tip)
+            let strays = strays(besides: Set(byContent.values.joined()))
+            var names: [FilePath: Set<FilePath>] = [:]
             for file in version.files {
-                var later = names[file.path, default: []].union(byContent[file.blob, default: []])
-                later.formUnion(try uncommittedNames(of: later.union([file.path])))
-                names[file.path] = later.subtracting([file.path])
+                var all = renamed[file.former, default: []].union(byContent[file.blob, default: []])
+                all.insert(file.former)
+                all.formUnion(
+                    try uncommittedNames(
+                        holding: file.blob, of: all.union([file.path]), among: strays))
+                names[file.path] = all.subtracting([file.path])
             }
             return names
         } catch {
