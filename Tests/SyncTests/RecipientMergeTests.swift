@@ -190,6 +190,29 @@ import Testing
         }
     }
 
+    /// A list that others have added somebody to counts from when its user has agreed to it, and so does what it leaves behind.
+    @Test func whatIsNotForWhomWasAgreedToLaterIsTold() async throws {
+        try await TestHome.with { home in
+            let (mine, other) = try await machines(home, trust: .always)
+            #expect(await mine.committer.synchronizeNow() == nil)
+            let bob = try home.makeKey("bob@example.org")
+            try mine.save("late", "new\n")
+            try await mine.commit()
+            try home.append(bob.fingerprint + "\n", to: "m0/.gpg-id")
+            try other.save("a", Self.text)
+            try await other.commit()
+            try other.git("commit", "--quiet", "-am", "Bob reads.")
+            try other.git("push", "--quiet")
+            #expect(await mine.committer.synchronizeNow() == nil)
+            #expect(mine.driftSentence == nil, "nobody has agreed yet")
+            try mine.store.agree(to: mine.store.snapshot())
+            let sentence = "not encrypted to exactly its recipients since a merge: late; "
+            #expect(mine.driftSentence?.hasPrefix(sentence) == true)
+            try mine.save("late", "newer\n")
+            #expect(mine.driftSentence == nil && DriftList(mine.store).review().isEmpty)
+        }
+    }
+
     /// Whoever pushes what nobody here can read, or what is no message at all, is no reason to encrypt anything anew.
     @Test func whatNobodyHereReadsIsNoDrift() async throws {
         try await TestHome.with { home in

@@ -41,9 +41,11 @@ public struct DriftList: Sendable {
         }
         let noted = Set(noted)
         let unknown = candidates.subtracting(noted).sorted { $0.string < $1.string }
-        let new = readable(zip(unknown, findings(unknown)).filter { $1 == .drifted }.map(\.0))
+        let findings = Dictionary(zip(unknown, findings(unknown)), uniquingKeysWith: { first, _ in first })
+        let new = readable(unknown.filter { [.drifted, .unagreed].contains(findings[$0]) })
         if !new.isEmpty { note(noted.sorted { $0.string < $1.string } + new) }
-        return new
+        // Until their user has agreed, `status` asks for that; from then on these are named.
+        return new.filter { findings[$0] == .drifted }
     }
 
     private var noted: [FilePath] {
@@ -57,27 +59,30 @@ public struct DriftList: Sendable {
 
     private enum Finding {
         case drifted
+        /// The list names others, and its user has not agreed to it: `status` asks for that first.
+        case unagreed
         /// It is for whom its list names, or gone.
         case fine
-        /// Nobody can say, or their user has not agreed to the list: `status` asks for that first.
+        /// Nobody can say.
         case unknown
     }
 
     private func findings(_ secrets: [FilePath]) -> [Finding] {
-        var lists: [FilePath: KnownReaders?] = [:]
+        var lists: [FilePath: (readers: KnownReaders, isAgreed: Bool)?] = [:]
         // Others may push any number of lists that cannot be used, and for each a gpg may be started.
         var unusable = 0
         return secrets.map { secret in
             let folder = secret.removingLastComponent()
             if lists[folder] == nil, unusable < Store.mostUnknownNames {
-                let list = agreedList(for: secret)
+                let list = list(for: secret)
                 lists[folder] = .some(list)
                 if list == nil { unusable += 1 }
             }
             do throws(StoreError) {
                 let ids = try store.recipientKeyIDs(of: secret)
                 guard let list = lists[folder] ?? nil else { return .unknown }
-                return list.isDrift(ids, of: secret, in: store) ? .drifted : .fine
+                guard list.readers.isDrift(ids, of: secret, in: store) else { return .fine }
+                return list.isAgreed ? .drifted : .unagreed
             } catch {
                 return error.code == .system(.noSuchFileOrDirectory) ? .fine : .unknown
             }
@@ -92,11 +97,10 @@ public struct DriftList: Sendable {
         }
     }
 
-    private func agreedList(for secret: FilePath) -> KnownReaders? {
-        guard let (list, isWhole) = try? store.knownList(for: secret), list.file != nil,
-            (try? store.checkAgreed(list, for: secret)) != nil
-        else { return nil }
-        return KnownReaders(recipients: list.recipients, isWhole: isWhole)
+    private func list(for secret: FilePath) -> (readers: KnownReaders, isAgreed: Bool)? {
+        guard let (list, isWhole) = try? store.knownList(for: secret), list.file != nil else { return nil }
+        let isAgreed = (try? store.checkAgreed(list, for: secret)) != nil
+        return (KnownReaders(recipients: list.recipients, isWhole: isWhole), isAgreed)
     }
 
     /// What is said of such secrets; no full stop.
