@@ -151,7 +151,8 @@ final class MountService: Sendable {
             throw DaemonError(
                 message:
                     "the mount at \(report.mount.path) is gone, but its process \(report.mount.pid) is still "
-                    + "running: programs still work in it or have files in it open; close them, or make "
+                    + "running: programs still work in it or have files in it open, which passdir unmount names; what "
+                    + "an editor can no longer save, passdir insert --multiline --force takes; close them, or make "
                     + "them leave it, then mount again"
             )
         }

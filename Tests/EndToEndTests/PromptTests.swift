@@ -119,6 +119,28 @@ import Testing
         }
     }
 
+    /// Who just presses Enter has declined.
+    @Test func nothingEnteredIsSaid() throws {
+        try TestHome.guarded { home in
+            let key = try home.makeKey("a@example.org", passphrase: "sesame")
+            let store = try home.makeStore("work", recipients: [key])
+            try store.insert("one", "text\n")
+            try home.addStores([store])
+            try home.mount()
+            try home.usePinentry(.answer(""))
+            try home.succeed(["gpgconf", "--kill", "gpg-agent"])
+            let read = try home.run(["cat", home.visible("work/one").string])
+            #expect(read.exitCode == 1 && read.errors.contains("Permission denied"), "\(read)")
+            let told = try home.passdir("status").output
+            #expect(told.contains("one: no passphrase was entered"), "\(told)")
+            for words in [["unlock", "work"], ["show", "work/one"]] {
+                let said = try home.run(["passdir"] + words)
+                #expect(said.exitCode == 1 && said.errors.contains("no passphrase was entered"), "\(said)")
+            }
+            try home.unmount()
+        }
+    }
+
     /// Holds:
     /// - A passphrase is asked for once for all who wait for a secret; when the one who is asked gives up, the next is.
     @Test(.slow, arguments: ["work/one", ".passdir/first/work/one", ".passdir/at/HEAD/work/one"])

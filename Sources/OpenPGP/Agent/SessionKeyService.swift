@@ -155,10 +155,9 @@ final class SessionKeyService: Sendable {
 
     /// What a person, or the want of one, answered; nil for what gpg is to judge.
     private static func error(_ code: UInt32) -> OpenPGPError? {
-        let code = gpgme_err_code_t(code)
-        switch EngineFailure.code(code) {
+        switch EngineFailure.code(gpgme_err_code_t(code)) {
         case let kind? where [.badPassphrase, .declined, .timedOut, .noPinentry].contains(kind):
-            return GnuPG.sentence(kind)
+            return GnuPG.sentence(kind, code)
         default: return nil
         }
     }

@@ -8,9 +8,9 @@ enum EngineFailure {
         switch code {
         case GPG_ERR_NO_SECKEY: .noSecretKey
         case GPG_ERR_BAD_PASSPHRASE, GPG_ERR_BAD_PIN: .badPassphrase
-        case GPG_ERR_CANCELED, GPG_ERR_FULLY_CANCELED: .declined
+        case GPG_ERR_CANCELED, GPG_ERR_FULLY_CANCELED, GPG_ERR_NO_PASSPHRASE: .declined
         case GPG_ERR_TIMEOUT: .timedOut
-        case GPG_ERR_NO_PIN_ENTRY, GPG_ERR_PIN_ENTRY, GPG_ERR_ENOTTY, GPG_ERR_NO_PASSPHRASE: .noPinentry
+        case GPG_ERR_NO_PIN_ENTRY, GPG_ERR_PIN_ENTRY, GPG_ERR_ENOTTY: .noPinentry
         case GPG_ERR_NO_AGENT, GPG_ERR_AGENT, GPG_ERR_ASS_CONNECT_FAILED, GPG_ERR_NOT_LOCKED:
             .agentUnavailable
         case GPG_ERR_ENOMEM: .outOfMemory
@@ -32,6 +32,11 @@ enum EngineFailure {
         if isFailedStart(error) { return nil }
         let known = code(gpgme_err_code(error))
         return known ?? (gpgme_err_source(error) == GPG_ERR_SOURCE_PINENTRY ? .noPinentry : nil)
+    }
+
+    /// Whether a prompt was answered with an empty passphrase.
+    static func isOfNothingEntered(_ error: gpgme_error_t) -> Bool {
+        gpgme_err_code(error) == GPG_ERR_NO_PASSPHRASE
     }
 
     /// Whether gpgme could not start gpg, as the system allows no more processes. It tells what errno held last: EAGAIN, or what

@@ -171,6 +171,8 @@ extension GnuPG {
         switch code {
         case .noSecretKey: OpenPGPError(code, "you have none of the secret keys it needs")
         case .badPassphrase: OpenPGPError(code, "the passphrase was wrong")
+        case .declined where EngineFailure.isOfNothingEntered(error):
+            OpenPGPError(code, "no passphrase was entered")
         case .declined: OpenPGPError(code, "the passphrase prompt was closed")
         case .timedOut: OpenPGPError(code, "nobody answered the passphrase prompt")
         case .noPinentry:

@@ -52,7 +52,7 @@ struct OTPCodeCommand: ParsableCommand {
         commandName: "code", abstract: "Print the present code of a secret.",
         discussion: """
             The secret needs a line with an otpauth:// URI. If it counts its codes (HOTP), the next number is saved before the \
-            code is printed, so that no code is printed twice.
+            code is printed, so that no code is printed twice on one machine.
 
             Example: passdir otp work/mail/imap
             """)
