@@ -89,7 +89,8 @@ import Testing
             #expect(mount.exitCode == 1 && mount.errors.contains("still work in it"), "\(mount)")
             #expect(mount.errors.contains("passdir insert --multiline --force takes"), "\(mount)")
             try home.succeed(
-                ["passdir", "insert", "--multiline", "--force", "work/mail/a"], input: Array("rescued\n".utf8))
+                ["passdir", "insert", "--multiline", "--force", "work/mail/a"], input: Array("rescued\n".utf8)
+            )
             #expect(try store.show("mail/a") == Array("rescued\n".utf8))
             let unmount = try home.passdir("unmount")
             #expect(unmount.exitCode == 1 && unmount.errors.contains("is already unmounted"), "\(unmount)")
