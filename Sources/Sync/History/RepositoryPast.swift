@@ -107,10 +107,9 @@ public final class RepositoryPast: StorePast {
             let tip = Tip(store: store.identifier, commit: history.tip)
             let renamed = try renamed(since: commit.id, tip, history, cancellation)[path] ?? []
             let alike = try namesByContent(tip, history)[blob.id, default: []]
-            let later = renamed.union(alike)
             let uncommitted = try history.uncommittedNames(
-                holding: blob.id, of: later.union([path]), among: try strays(tip, history))
-            return Array(later.union(uncommitted).subtracting([path]))
+                holding: blob.id, of: renamed.union([path]), among: try strays(tip, history))
+            return Array(renamed.union(alike).union(uncommitted).subtracting([path]))
         }
     }
 

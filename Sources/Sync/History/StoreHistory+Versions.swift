@@ -205,12 +205,10 @@ extension StoreHistory {
             let strays = strays(besides: Set(byContent.values.joined()))
             var names: [FilePath: Set<FilePath>] = [:]
             for file in version.files {
-                var all = renamed[file.former, default: []].union(byContent[file.blob, default: []])
-                all.insert(file.former)
-                all.formUnion(
-                    try uncommittedNames(
-                        holding: file.blob, of: all.union([file.path]), among: strays))
-                names[file.path] = all.subtracting([file.path])
+                let moved = renamed[file.former, default: []].union([file.former, file.path])
+                let uncommitted = try uncommittedNames(holding: file.blob, of: moved, among: strays)
+                names[file.path] = moved.union(uncommitted).union(byContent[file.blob, default: []])
+                    .subtracting([file.path])
             }
             return names
         } catch {
