@@ -85,4 +85,17 @@ import Testing
             #expect(try mounted.bash("\(times) d/f g") == mounted.bash("\(times) $S/d/f.gpg $S/g.gpg"))
         }
     }
+
+    /// Nor does what passdir keeps of a save for itself count as a read of it.
+    @Test func aSaveIsNoRead() throws {
+        try Mounted.with { mounted in
+            let told = try mounted.bash(
+                """
+                echo one >f; touch -a -d @1000000000 f
+                for n in $(seq 20); do echo $n >f; stat -c %X f; echo more >>f; stat -c %X f; done
+                truncate -s 2 f; stat -c %X f; sleep 0.2; stat -c %X f
+                """)
+            #expect(Set(told.split(separator: "\n")) == ["1000000000"], "\(told)")
+        }
+    }
 }

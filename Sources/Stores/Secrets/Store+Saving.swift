@@ -20,7 +20,10 @@ public final class StagedSecret: Sendable {
         self.root = root
         self.list = list
         self.temporary = temporary
-        file = try root.open(temporary, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        // What was saved is read once more for those who keep it from git: that is nobody's read.
+        file = try OwnedDescriptor.leavingAccessTime { (flag) throws(Errno) in
+            try root.open(temporary, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | flag, mode: 0o600)
+        }
         try file.lock()
     }
 
