@@ -82,4 +82,22 @@ import Testing
             #expect(texts == "in d" + "one" + "in e" + "one")
         }
     }
+
+    /// A program that makes the file if it is missing has one, however lately others removed it on disk; who only reads finds none.
+    @Test func whatOthersHaveJustRemovedIsMadeAnew() throws {
+        try Mounted.with { mounted in
+            let disk = mounted.store.path.string
+            let made = try mounted.bash(
+                """
+                for n in $(seq 30); do
+                    echo old >s; cat s >/dev/null; rm \(disk)/s.gpg; echo "new $n" >s; cat s
+                    rm \(disk)/s.gpg; ! cat s 2>>errors || echo there
+                done
+                rm -f s; sort errors | uniq -c
+                """)
+            let lines = made.split(separator: "\n")
+            #expect(lines.dropLast().map(String.init) == (1...30).map { "new \($0)" }, "\(made)")
+            #expect(lines.last?.contains("30 cat: s: No such file or directory") == true, "\(made)")
+        }
+    }
 }

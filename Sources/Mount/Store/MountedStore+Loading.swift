@@ -128,10 +128,8 @@ extension MountedStore {
                 return holds(permit) ? step : nil
             }
             guard holds(permit, forDecryption: true) else { return nil }
-            guard disk != nil else {
-                // Without a name here, another file may have it: the kernel looks it up again.
-                throw tree.backingPath(of: node) != nil ? .noSuchFileOrDirectory : .staleNFSFileHandle
-            }
+            // Another file may have the name, or none: the kernel looks it up again.
+            guard disk != nil else { throw .staleNFSFileHandle }
             if let decryption = state.decryption, !decryption.isAbandoned {
                 if let disk, let awaited = decryption.ciphertext, !disk.isUnchanged(since: awaited) {
                     return .outdated

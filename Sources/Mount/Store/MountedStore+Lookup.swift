@@ -106,9 +106,14 @@ extension MountedStore {
 
     /// Refuses to open what its name does not stand for any more.
     /// - Parameter onlyReads: what is written to a file without a name is lost, what is read of one is as old as the name.
+    /// - Throws: ESTALE also where the name stands for nothing: the kernel looks it up again, and makes a file for who asks for
+    ///   that (O_CREAT), where ENOENT would end the open.
     func checkName(of node: Node, onlyReads: Bool) throws(Errno) {
-        guard node.fileKind == .regular, !node.isOnlyInMemory, try statusByName(of: node) == nil else {
-            return
+        guard node.fileKind == .regular, !node.isOnlyInMemory else { return }
+        do throws(Errno) {
+            guard try statusByName(of: node) == nil else { return }
+        } catch {
+            throw error == .noSuchFileOrDirectory ? .staleNFSFileHandle : error
         }
         // What was unlinked and is open still is opened again through /proc. Whoever has just found it, and meets a rename that
         // takes the name, reads what it had found, as on a disk. After what others did on disk the kernel may go on with the
