@@ -165,6 +165,32 @@ import Testing
         }
     }
 
+    /// Nor where what is kept has not heard of it when a branch is checked out again.
+    @Test func whatWasRemovedDoesNotComeBackAsAConflict() async throws {
+        try await withMachine { machine in
+            try shell("git checkout -q --detach", machine)
+            for name in ["a", "b", "d/e", "f/g"] { try machine.save(name, "during\n") }
+            await machine.committer.commitPending()
+            try machine.store.root.unlink("a.gpg")
+            try machine.store.root.rename("b.gpg", to: "c.gpg")
+            try machine.store.root.rename("d", to: "d2")
+            try machine.store.root.rename("f", to: "f2")
+            // As if each was noted right before the branch came back: nothing was kept since.
+            machine.committer.state.withLock { values in
+                values.isKeeping = true
+                for change in [
+                    Change.removed("a.gpg"), .renamed(from: "b.gpg", to: "c.gpg"),
+                    .renamed(from: "d", to: "d2"),
+                    .renamed(from: "f", to: "f2"),
+                ] { values.pending.add(change) }
+            }
+            try machine.save("f/h", "again\n")
+            try shell("git switch -q main", machine)
+            try await expectAllCommitted(machine)
+            #expect(try machine.names == ["c", "d2/e", "f/h", "f2/g", "s", "t"])
+        }
+    }
+
     /// Also before what is kept has lost it.
     @Test func whatIsTakenAwayAgainWaitsNoMore() async throws {
         try await withMachine { machine in

@@ -5,7 +5,8 @@ import SystemPackage
 
 /// What becomes of what was kept beside the working tree (`keepWaiting`) once commits are possible again.
 extension CommitWriter {
-    /// What git has taken out of the working tree, and no commit holds, becomes a conflict file.
+    /// What git has taken out of the working tree, and no commit holds, becomes a conflict file; not what was removed or got
+    /// another name through the mount, which may not have reached what is kept.
     func takeUpWaiting(_ part: RepositoryPart) throws(GitError) {
         let repository = part.repository
         guard try repository.commit(at: Self.waitingRef) != nil, unfinished(part) == nil,
@@ -19,10 +20,11 @@ extension CommitWriter {
         else { return }
         let since = try repository.log(from: tip, hiding: [base], limit: 1000).map(\.id)
         let stashes = try repository.stashes()
+        let removed = state.removed(in: part)
         var mustStay = false
         var kept: [FilePath] = []
         for change in try repository.differences(from: base, to: waiting) {
-            guard let saved = change.new,
+            guard let saved = change.new, !removed.contains(where: { change.path.starts(with: $0) }),
                 try isTakenBack(change.path, saved, waiting, base, [tip] + since, part)
             else { continue }
             // The user's to bring back, or to drop.

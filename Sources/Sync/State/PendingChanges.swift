@@ -47,7 +47,7 @@ struct PendingChanges: Sendable {
         switch change {
         case .saved(let path):
             paths.append(path)
-            removed.remove(path)
+            isThere(path)
             if let text { saved.hold(text, at: path) }
             // A folder, exchanged with another one.
             if !path.isSecretName { saved.dropAll(below: path) }
@@ -59,7 +59,7 @@ struct PendingChanges: Sendable {
             paths.append(from)
             paths.append(to)
             removed.insert(from)
-            removed.remove(to)
+            isThere(to)
             saved.rename(from, to: to)
             // a to b, then b to c: a to c.
             if let index = renames.firstIndex(where: { $0.to == from }) {
@@ -67,6 +67,15 @@ struct PendingChanges: Sendable {
             } else {
                 renames.append(Rename(from: from, to: to))
             }
+        }
+    }
+
+    /// Something has a name again, and so have the folders that it lies in.
+    private mutating func isThere(_ path: FilePath) {
+        var place = path
+        while !place.isEmpty, !removed.isEmpty {
+            removed.remove(place)
+            place.removeLastComponent()
         }
     }
 

@@ -32,6 +32,14 @@ extension StoreState {
         return isNew
     }
 
+    /// What was removed, or got another name, and is not committed: files and folders of a repository, by their paths in it.
+    func removed(in part: RepositoryPart) -> [FilePath] {
+        let all = withLock { $0.pending.removed.union($0.inWork.removed.subtracting($0.pending.paths)) }
+        return all.compactMap { path in
+            store.repositories.around(path) == part.nested ? path.relative(to: part.nested) : nil
+        }
+    }
+
     /// Plans a commit, for who was told by `mustSchedule`.
     func schedule(after delay: Duration) {
         send(.commit(after: delay, by: withLock { $0.settingsNumber }))
