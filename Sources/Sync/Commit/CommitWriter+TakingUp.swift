@@ -24,7 +24,7 @@ extension CommitWriter {
         var mustStay = false
         var kept: [FilePath] = []
         for change in try repository.differences(from: base, to: waiting) {
-            guard let saved = change.new, !removed.contains(where: { change.path.starts(with: $0) }),
+            guard let saved = change.new, !change.path.andFolders.contains(where: removed.contains),
                 try isTakenBack(change.path, saved, waiting, base, [tip] + since, part)
             else { continue }
             // The user's to bring back, or to drop.

@@ -72,21 +72,13 @@ struct PendingChanges: Sendable {
 
     /// Something has a name again, and so have the folders that it lies in.
     private mutating func isThere(_ path: FilePath) {
-        var place = path
-        while !place.isEmpty, !removed.isEmpty {
-            removed.remove(place)
-            place.removeLastComponent()
-        }
+        guard !removed.isEmpty else { return }
+        removed.subtract(path.andFolders)
     }
 
     /// Whether something was done through the mount at a path or above it.
     func touches(_ path: FilePath) -> Bool {
-        var place = path
-        while !place.isEmpty {
-            if paths.contains(place), !found.contains(place) { return true }
-            place.removeLastComponent()
-        }
-        return false
+        path.andFolders.contains { paths.contains($0) && !found.contains($0) }
     }
 
     /// Parts it by paths; a rename goes with its ends.
@@ -119,5 +111,12 @@ struct PendingChanges: Sendable {
         all.removed.formUnion(removed)
         all.time = max(time, earlier.time)
         self = all
+    }
+}
+
+extension FilePath {
+    /// A relative path and those of the folders that it lies in, the path first.
+    var andFolders: some Sequence<FilePath> {
+        sequence(first: self) { $0.removingLastComponent() }.prefix { !$0.isEmpty }
     }
 }

@@ -33,11 +33,12 @@ extension StoreState {
     }
 
     /// What was removed, or got another name, and is not committed: files and folders of a repository, by their paths in it.
-    func removed(in part: RepositoryPart) -> [FilePath] {
+    func removed(in part: RepositoryPart) -> Set<FilePath> {
         let all = withLock { $0.pending.removed.union($0.inWork.removed.subtracting($0.pending.paths)) }
-        return all.compactMap { path in
-            store.repositories.around(path) == part.nested ? path.relative(to: part.nested) : nil
-        }
+        return Set(
+            all.compactMap { path in
+                store.repositories.around(path) == part.nested ? path.relative(to: part.nested) : nil
+            })
     }
 
     /// Plans a commit, for who was told by `mustSchedule`.
