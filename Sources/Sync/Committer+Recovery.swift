@@ -136,7 +136,8 @@ extension Committer {
         var wait = Duration.seconds(1)
         while !state.withLock({ $0.isFinishing }) {
             try? await Task.sleep(for: wait)
-            guard !state.withLock({ $0.isFinishing }) else { return }
+            // A sync may have looked meanwhile.
+            guard !hasLooked, !state.withLock({ $0.isFinishing }) else { return }
             if await lookForUncommitted() { return await synchronize(.push) }
             wait = min(wait * 2, .seconds(10))
         }

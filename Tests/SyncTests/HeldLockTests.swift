@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    /// A look that git disturbed is made again, but not where another one has told meanwhile what lies there: what is saved since then
+    /// has its time.
+    @Test func whatIsSavedBehindALookIsNotCommittedByTheNext() async throws {
+        try await TestHome.with { home in
+            let machine = try home.machines(1)[0]
+            try machine.save("a", "1\n")
+            #expect(await machine.committer.synchronizeNow(looking: true) == nil)
+            try machine.save("b", "1\n")
+            await machine.committer.lookAgain()
+            #expect(machine.committer.status.pendingChanges == 1)
+        }
+    }
+
     /// A lock that lies there after a crash of ours, and who made it.
     private struct LeftLock {
         var name: String
