@@ -15,10 +15,7 @@ extension AccessGate {
             if asked.withdraw?(whenGone) != true { whenGone() }
         }
         pose(rule, asking, consent)
-        let note = ReadNote(asking) { [log] end in
-            let asked = asking.state.withLock { $0 }
-            log.note(known.reader, name, asked.decision, end.outcome(ofRead: asked.outcome))
-        }
+        let note = ReadNote(asking, in: log)
         switch consent.takeAnswer() {
         case true?: return .allowed(note)
         case false?: return .refused

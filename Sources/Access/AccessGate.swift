@@ -80,7 +80,7 @@ public final class AccessGate: ReadJudge {
         switch verdict(on: known, deed, inForce, agreed: agreed) {
         case .allowed(let decision, let outcome):
             let read = JudgedRead(known.reader, deed.name, decision)
-            return .allowed(note(read, outcome, inForce).keepingAgreements(of: former))
+            return .allowed(ReadNote(read, outcome, by: inForce, in: log).keepingAgreements(of: former))
         case .refused(let decision, let outcome):
             log.note(known.reader, deed.name, decision, outcome)
             return .refused
@@ -92,10 +92,6 @@ public final class AccessGate: ReadJudge {
             log.note(known.reader, deed.name, decision, .unanswered)
             return .unasked
         }
-    }
-
-    private func note(_ read: JudgedRead, _ outcome: AccessOutcome, _ inForce: InForce) -> ReadNote {
-        ReadNote(inForce) { [log] end in log.note(read, end.outcome(ofRead: outcome)) }
     }
 
     enum Verdict {
@@ -209,7 +205,7 @@ public final class AccessGate: ReadJudge {
         guard isWatching, inForce.options.concerns(secret) else { return ReadNote(inForce) }
         let known = readers.find(thread)
         let read = Self.judged(known, secret, inForce)
-        return outcomeAtOnce(read).map { note(read, $0, inForce) }
+        return outcomeAtOnce(read).map { ReadNote(read, $0, by: inForce, in: log) }
     }
 
     /// The places with rules below a folder, or a store.

@@ -63,32 +63,38 @@ public enum Judgement: Sendable {
 /// A line of the log that waits for what becomes of a read which may take place.
 public struct ReadNote: Sendable {
     private enum Basis {
-        case rules(AccessGate.InForce)
+        /// What the rules let, and as what it is noted.
+        case rules(AccessGate.InForce, JudgedRead?, AccessOutcome)
         case question(AskedDeed)
     }
 
     private let basis: Basis?
     /// What a person was asked about the same read before.
     private var former: [AskedDeed] = []
-    private let write: (@Sendable (ReadEnd) -> Void)?
+    private let log: AccessLog?
 
     /// By what it was judged, with a question by what its answer was; nil where it was not.
     public var inForce: AccessGate.InForce? {
         switch basis {
-        case .rules(let inForce): inForce
+        case .rules(let inForce, _, _): inForce
         case .question(let asking): asking.state.withLock { $0.inForce }
         case nil: nil
         }
     }
 
-    init(_ inForce: AccessGate.InForce?, _ write: (@Sendable (ReadEnd) -> Void)? = nil) {
-        (basis, self.write) = (inForce.map { .rules($0) }, write)
+    /// Of a read that no rule is for, and that is not noted.
+    init(_ inForce: AccessGate.InForce) { (basis, log) = (.rules(inForce, nil, .allowed), nil) }
+
+    /// Of a read that the rules let.
+    /// - Parameter outcome: what it is noted as when the secret was read.
+    init(_ read: JudgedRead, _ outcome: AccessOutcome, by inForce: AccessGate.InForce, in log: AccessLog) {
+        (basis, self.log) = (.rules(inForce, read, outcome), log)
     }
 
     /// Of a read that a person is asked about.
-    init(_ asking: AskedDeed, _ write: @escaping @Sendable (ReadEnd) -> Void) {
-        (basis, self.write) = (.question(asking), write)
-    }
+    init(_ asking: AskedDeed, in log: AccessLog) { (basis, self.log) = (.question(asking), log) }
+
+    private init() { (basis, log) = (nil, nil) }
 
     private var questions: [AskedDeed] {
         if case .question(let asking) = basis { former + [asking] } else { former }
@@ -111,10 +117,19 @@ public struct ReadNote: Sendable {
     }
 
     /// Of a read that was not judged.
-    public static let none = ReadNote(nil)
+    public static let none = ReadNote()
 
     /// Says what became of the read.
-    public func ended(_ end: ReadEnd) { write?(end) }
+    public func ended(_ end: ReadEnd) {
+        switch basis {
+        case .rules(_, let read?, let outcome): log?.note(read, end.outcome(ofRead: outcome))
+        case .question(let asking):
+            let asked = asking.state.withLock { $0 }
+            log?.note(
+                asking.known.reader, asking.deed.name, asked.decision, end.outcome(ofRead: asked.outcome))
+        case .rules(_, nil, _), nil: break
+        }
+    }
 
     /// Says that the secret was read.
     public func read() { ended(.read) }

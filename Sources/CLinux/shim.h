@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/auxv.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -162,6 +163,23 @@ static inline void *passdir_mremap(void *address, size_t old_size, size_t new_si
 /// pidfd_open(2) without flags: glibc 2.36 has the function, but Swift's Glibc module does not show it.
 static inline int passdir_pidfd_open(int process) {
     return (int)syscall(SYS_pidfd_open, process, 0U);
+}
+
+/// epoll_ctl(2), whose struct is packed on some systems: watches whether a descriptor can be read, for as long as it is open.
+static inline int passdir_epoll_add(int epoll, int descriptor, int number) {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = number}};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+/// How many numbers passdir_epoll_ready() gives at most.
+enum { PASSDIR_EPOLL_MOST = 16 };
+
+/// epoll_wait(2) that waits for nothing: the numbers of descriptors that can be read, and how many they are.
+static inline int passdir_epoll_ready(int epoll, int *numbers) {
+    struct epoll_event events[PASSDIR_EPOLL_MOST];
+    int count = epoll_wait(epoll, events, PASSDIR_EPOLL_MOST, 0);
+    for (int index = 0; index < count; index++) numbers[index] = events[index].data.fd;
+    return count;
 }
 
 /// pidfd_send_signal(2): sends `signal` to the process behind a pidfd, and to no other that got its number.

@@ -15,6 +15,9 @@ public final class RunningProcess: Sendable {
         self.number = number
     }
 
+    /// For system calls; valid while this lives.
+    var descriptor: CInt { process.raw }
+
     /// Whether it runs no more.
     public var hasEnded: Bool { Poll.isReadable(process.raw) }
 }

@@ -24,8 +24,11 @@ import Testing
             let shell = try home.start(["sh", "-c", script, Self.program])
             try home.waitUntil("it is ready") { (try? home.text(of: "pid"))?.hasSuffix("\n") == true }
             let process = try #require(pid_t(home.text(of: "pid").dropLast()))
-            let known = KnownReader(process)
-            #expect(known.keepsItsMemory && known.isStillThere)
+            // A look would tell; a glance has to.
+            let readers = KnownReaders(lookHolds: .max)
+            let known = readers.find(process)
+            #expect(known.isThereAtAGlance(within: .max) && known.isStillThere)
+            #expect(readers.find(process) === known)
             try home.succeed(["sh", "-c", "echo go >in"])
             if way == "exec" {
                 try home.waitUntil("it is another program") { !known.isStillThere }
@@ -35,8 +38,10 @@ import Testing
                 }
                 kill(process, SIGKILL)
                 _ = try shell.wait(limit: .seconds(20))
+                // What the memory alone says.
+                #expect(known.isThereAtAGlance(within: .max))
             }
-            #expect(!known.keepsItsMemory)
+            #expect(readers.find(process) !== known)
             kill(process, SIGKILL)
             // Lets the child go on.
             let pipe = open(home.path("pipe").string, O_WRONLY | O_NONBLOCK)

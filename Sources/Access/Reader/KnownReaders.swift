@@ -7,22 +7,22 @@ final class KnownReader: Sendable {
     let reader: Reader
     private let folder: ProcessFolder?
     private let program: State?
-    /// For how long a look at the program holds as long as the process lives and keeps its memory, in nanoseconds: less than it
-    /// takes to become another program. Nothing tells when the file of the program is replaced, or when others go on using the
-    /// memory.
-    private static let lookHolds: UInt64 = 1_000_000
     private let memory: AddressSpace?
     private let process: RunningProcess?
     /// Whether no other process has the memory: one that goes on with it would speak for this one.
     private let hasOwnMemory: Bool
+    /// Whether the end of the process is told of.
+    private let isWatched: Bool
     /// When its program was last looked at, by `MonotonicTime.nanoseconds`.
     private let lastLook: Atomic<UInt64>
     /// Of the command that reads for it.
     private let commandFolder: ProcessFolder?
     let decisions = Mutex(KnownDecisions())
 
-    /// - Parameter command: of passdir, which reads for it.
-    init(_ thread: Int32, through command: Int32? = nil) {
+    /// - Parameters:
+    ///   - command: of passdir, which reads for it.
+    ///   - ends: tells of its end, where it can.
+    init(_ thread: Int32, through command: Int32? = nil, watchedBy ends: EndWatch? = nil) {
         folder = ProcessFolder(thread)
         // Before the memory: where that is found, the folder's process had the number still.
         process = try? RunningProcess(thread)
@@ -38,6 +38,7 @@ final class KnownReader: Sendable {
         hasOwnMemory =
             reader.process == thread && command == nil
             && reader.ancestors.first.map { AddressSpace.isShared(by: thread, and: $0.process) } == false
+        isWatched = hasOwnMemory && process.flatMap { try? ends?.add($0) } != nil
     }
 
     /// Whether the thread still is one of the same process, and runs the same program.
@@ -50,15 +51,15 @@ final class KnownReader: Sendable {
         return true
     }
 
-    /// As `isStillThere`, as far as a glance tells: false where a look is needed.
-    var isThereAtAGlance: Bool {
-        MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < Self.lookHolds && keepsItsMemory
+    /// As `isStillThere` of a process that has not ended, as far as a glance tells: false where a look is needed.
+    /// - Parameter nanoseconds: for how long a look at the program holds.
+    func isThereAtAGlance(within nanoseconds: UInt64) -> Bool {
+        isWatched && MonotonicTime.nanoseconds - lastLook.load(ordering: .relaxed) < nanoseconds
+            && memory?.isInUse() == true
     }
 
-    /// Whether the process lives and has executed nothing, as far as its memory tells, which others may share by now.
-    var keepsItsMemory: Bool {
-        hasOwnMemory && memory?.isInUse() == true && process?.hasEnded == false
-    }
+    /// Whether the process runs no more.
+    var hasEnded: Bool { process?.hasEnded != false }
 
     /// As `Program.fingerprint`, in numbers: each open compares them.
     private struct State: Equatable {
@@ -104,32 +105,53 @@ struct KnownDecisions: Sendable {
 /// What a process comes from is what it came from at the first look: one that lets go of its parents later gains nothing.
 final class KnownReaders: Sendable {
     private static let limit = 64
-    private let known = Mutex<(readers: [Key: KnownReader], order: [Key])>(([:], []))
+    /// The one that was found last is the first: whoever reads much is found at once.
+    private let known = Mutex<[Known]>([])
+    /// Tells which of them have ended; where the kernel has no room for it, each is looked at each time.
+    private let ends = try? EndWatch()
+    private let lookHolds: UInt64
 
-    private struct Key: Hashable {
+    /// - Parameter nanoseconds: for how long a look at a program holds while the process lives and keeps its memory. Nothing
+    ///   tells when the file of the program is replaced, or when others go on using the memory.
+    init(lookHolds nanoseconds: UInt64 = 1_000_000) { lookHolds = nanoseconds }
+
+    private struct Key: Equatable {
         let thread: Int32
         let command: Int32?
     }
+
+    private typealias Known = (key: Key, reader: KnownReader)
 
     /// The reader behind a thread's id, as the kernel tells it with a request; 0 for one that cannot be seen.
     /// - Parameter command: of passdir, which reads for it.
     func find(_ thread: Int32, through command: Int32? = nil) -> KnownReader {
         let key = Key(thread: thread, command: command)
-        if let found = known.withLock({ $0.readers[key] }), found.isThereAtAGlance || found.isStillThere {
-            return found
+        // Before the look at what is known: whoever is found there has not ended by then, so that the number is theirs.
+        forgetEnded()
+        let last = known.withLock { known -> KnownReader? in
+            guard let index = known.firstIndex(where: { $0.key == key }) else { return nil }
+            if index > 0 { known.swapAt(0, index) }
+            return known[0].reader
         }
-        let fresh = KnownReader(thread, through: command)
-        let gone: [KnownReader] = known.withLock { state in
-            var gone = [state.readers.updateValue(fresh, forKey: key)].compactMap(\.self)
-            state.order.removeAll { $0 == key }
-            state.order.append(key)
-            while state.order.count > Self.limit {
-                gone += [state.readers.removeValue(forKey: state.order.removeFirst())].compactMap(\.self)
-            }
-            return gone
-        }
-        // Their descriptors are closed outside the lock.
-        _ = consume gone
+        if let last, last.isThereAtAGlance(within: lookHolds) || last.isStillThere { return last }
+        let fresh = KnownReader(thread, through: command, watchedBy: ends)
+        change { [(key, fresh)] + $0.filter { $0.key != key }.prefix(Self.limit - 1) }
         return fresh
+    }
+
+    private func forgetEnded() {
+        guard let numbers = ends?.ended(), !numbers.isEmpty else { return }
+        // The number may be another's already, where somebody asks a person about the former one still.
+        change { $0.filter { !numbers.contains($0.key.thread) || !$0.reader.hasEnded } }
+    }
+
+    private func change(_ change: ([Known]) -> [Known]) {
+        let former = known.withLock { known in
+            let former = known
+            known = change(former)
+            return former
+        }
+        // Descriptors of those that are gone are closed outside the lock.
+        _ = consume former
     }
 }
