@@ -15,6 +15,7 @@
 #include <linux/stat.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -166,20 +167,15 @@ static inline int passdir_pidfd_open(int process) {
 }
 
 /// epoll_ctl(2), whose struct is packed on some systems: watches whether a descriptor can be read, for as long as it is open.
-static inline int passdir_epoll_add(int epoll, int descriptor, int number) {
-    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = number}};
+static inline int passdir_epoll_add(int epoll, int descriptor) {
+    struct epoll_event event = {.events = EPOLLIN};
     return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-/// How many numbers passdir_epoll_ready() gives at most.
-enum { PASSDIR_EPOLL_MOST = 16 };
-
-/// epoll_wait(2) that waits for nothing: the numbers of descriptors that can be read, and how many they are.
-static inline int passdir_epoll_ready(int epoll, int *numbers) {
-    struct epoll_event events[PASSDIR_EPOLL_MOST];
-    int count = epoll_wait(epoll, events, PASSDIR_EPOLL_MOST, 0);
-    for (int index = 0; index < count; index++) numbers[index] = events[index].data.fd;
-    return count;
+/// epoll_wait(2) that waits for nothing: whether any of the descriptors can be read.
+static inline bool passdir_epoll_is_ready(int epoll) {
+    struct epoll_event event;
+    return epoll_wait(epoll, &event, 1, 0) > 0;
 }
 
 /// pidfd_send_signal(2): sends `signal` to the process behind a pidfd, and to no other that got its number.

@@ -58,8 +58,8 @@ final class KnownReader: Sendable {
             && memory?.isInUse() == true
     }
 
-    /// Whether the process runs no more.
-    var hasEnded: Bool { process?.hasEnded != false }
+    /// Whether the process is known to run no more.
+    var hasEnded: Bool { process?.hasEnded == true }
 
     /// As `Program.fingerprint`, in numbers: each open compares them.
     private struct State: Equatable {
@@ -140,9 +140,8 @@ final class KnownReaders: Sendable {
     }
 
     private func forgetEnded() {
-        guard let numbers = ends?.ended(), !numbers.isEmpty else { return }
-        // The number may be another's already, where somebody asks a person about the former one still.
-        change { $0.filter { !numbers.contains($0.key.thread) || !$0.reader.hasEnded } }
+        guard ends?.seesAnEnd == true else { return }
+        change { $0.filter { !$0.reader.hasEnded } }
     }
 
     private func change(_ change: ([Known]) -> [Known]) {
