@@ -114,6 +114,11 @@ public struct SecretMove {
         do throws(DaemonError) {
             let reader = SecretReader(cancellation: cancellation, environment: environment)
             for step in steps {
+                if try !encryptsAnew(step) {
+                    try rename(step)
+                    gone += [step.from.file, step.to.file]
+                    continue
+                }
                 let plaintext = try reader.text(of: step.from)
                 puts.append(try step.to.put(plaintext.bytes, replacing: step.known))
                 guard !isCopy else { continue }
@@ -137,6 +142,35 @@ public struct SecretMove {
             }
     }
 
+    /// Whether a secret has to be encrypted anew. Where it has not, its ciphertext keeps what git knows it by: what others have
+    /// changed in it meanwhile follows it to its new name.
+    private func encryptsAnew(_ step: Step) throws(DaemonError) -> Bool {
+        guard !isCopy, isInOneStore, step.known == nil else { return true }
+        return try DaemonError.wrapping {
+            try !source.store.haveSameRecipients(step.from.file, step.to.file)
+        }
+    }
+
+    /// Gives a ciphertext its new name, for who may read it.
+    private func rename(_ step: Step) throws(DaemonError) {
+        try DaemonError.wrapping {
+            try step.from.judged(environment: environment) { from in
+                try Self.rename(from.file, to: step.to.file, in: source.store)
+            }
+        }
+    }
+
+    private static func rename(_ from: FilePath, to: FilePath, in store: Store) throws {
+        var folder = FilePath()
+        for component in to.removingLastComponent().components {
+            folder.append(component)
+            try? store.root.makeDirectory(folder)
+        }
+        try store.root.rename(from, to: to, flags: .noReplace)
+        try store.root.synchronizeParent(of: to)
+        try store.root.synchronizeParent(of: from)
+    }
+
     private func commit(_ puts: [SecretPlace.Put], _ gone: [FilePath], _ message: String) throws(DaemonError)
     {
         if isInOneStore { return try target.commit(puts, also: gone, message: message) }
@@ -152,8 +186,8 @@ public struct SecretMove {
         (source.file, source.kind == .folder ? target.path : target.file)
     }
 
-    /// Whether secrets are decrypted: not where nothing has to be encrypted anew, and the same rules hold, so that only names
-    /// change.
+    /// Whether secrets are read, by the rules of who may: not where nothing has to be encrypted anew, and the same rules hold, so
+    /// that only names change.
     public func readsSecrets() throws(DaemonError) -> Bool {
         let (store, (from, to)) = (source.store, files)
         guard !isCopy, isInOneStore, replaced.isEmpty,
@@ -174,16 +208,9 @@ public struct SecretMove {
         if !lists.isEmpty { try target.checkMayChangeRecipients(of: to, environment: environment) }
         _ = try source.unkept(steps.map(\.from.file) + lists)
         try DaemonError.wrapping {
-            var folder = FilePath()
-            for component in to.removingLastComponent().components {
-                folder.append(component)
-                try? store.root.makeDirectory(folder)
-            }
             let move = source.kind == .folder ? try store.beginMove(from, to: to, isExchange: false) : nil
             defer { if let move { store.endMove(move) } }
-            try store.root.rename(from, to: to, flags: .noReplace)
-            try store.root.synchronizeParent(of: to)
-            try store.root.synchronizeParent(of: from)
+            try Self.rename(from, to: to, in: store)
         }
         let files = steps.map(\.from.file) + lists + foreign
         source.removeEmptyFolders(above: from)
