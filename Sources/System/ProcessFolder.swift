@@ -106,6 +106,8 @@ public struct ProcessFacts: Sendable, Equatable {
     public var session: Int32
     /// The number of the terminal that its keys come from, in the kernel's own form; 0 without one.
     public var terminalNumber: UInt32
+    /// The process group that the keys of its terminal are for; -1 without a terminal, 0 where that group is not to be seen.
+    public var foregroundGroup: Int32
     /// When it began, in ticks since the system did: with the id what no other process has.
     public var startTime: UInt64
     /// What it calls itself: by default the beginning of its program's name.
@@ -125,11 +127,19 @@ public struct ProcessFacts: Sendable, Equatable {
         else { return nil }
         let fields = String(decoding: stat[end...], as: UTF8.self).split(separator: " ")
         guard fields.count > 20, let parent = Int32(fields[2]), let group = Int32(fields[3]),
-            let session = Int32(fields[4]), let terminal = Int32(fields[5]), let start = UInt64(fields[20])
+            let session = Int32(fields[4]), let terminal = Int32(fields[5]),
+            let foreground = Int32(fields[6]),
+            let start = UInt64(fields[20])
         else { return nil }
         (self.parent, self.group, self.session, startTime) = (parent, group, session, start)
+        foregroundGroup = foreground
         terminalNumber = UInt32(bitPattern: terminal)
         name = String(decoding: stat[(begin + 1)..<end], as: UTF8.self)
+    }
+
+    /// Whether it is a job in the background of its terminal, whose keys are for others.
+    public var isInBackground: Bool {
+        terminalNumber != 0 && foregroundGroup > 0 && foregroundGroup != group
     }
 
     /// The path of its terminal; nil where it has none, or one of an unusual kind.

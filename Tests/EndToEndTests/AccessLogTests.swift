@@ -52,7 +52,8 @@ import Testing
     }
 
     /// Like reads are one line of the log, and each is shown once as it happens.
-    @Test func whatFollowsIsShownOnce() throws {
+    /// - Parameter since: without it only what comes is shown, which may be more of what is in the log.
+    @Test(arguments: ["--since 1h", ""]) func whatFollowsIsShownOnce(since: String) throws {
         try with { home, _ in
             try home.succeed(["cat", home.visible("work/a").string])
             let none = try home.run(["passdir", "access", "log", "work/folder"])
@@ -61,7 +62,11 @@ import Testing
                 [
                     "bash", "-c",
                     """
-                    exec 3< <(exec timeout 60 passdir access log --follow --json --since 1h)
+                    exec 3< <(exec timeout 60 passdir access log --follow --json \(since))
+                    if [[ -z "\(since)" ]]; then
+                        until ls -l /proc/$(pgrep -P $!)/fd 2>/dev/null | grep -q access.sqlite; do :; done
+                        cat mnt/work/a >/dev/null
+                    fi
                     for n in 1 2 3; do
                         read -r line <&3
                         echo "$line"
@@ -74,6 +79,47 @@ import Testing
                 try JSONDecoder().decode(Line.self, from: Data($0))
             }
             #expect(lines == .init(repeating: Line(secret: "work/a", outcome: "allowed", count: 1), count: 3))
+        }
+    }
+
+    /// A program is found by a name that leads to it.
+    @Test func aLinkToAProgramNamesIt() throws {
+        try with { home, _ in
+            try home.succeed(["cat", home.visible("work/a").string])
+            try home.succeed(["ln", "-s", "/bin/cat", "linked"])
+            for name in ["cat", "./linked", "/bin/cat"] {
+                #expect(
+                    try home.passdir("access", "log", "--program", name).output.contains("work/a"), "\(name)")
+            }
+            #expect(try !home.passdir("access", "log", "--program", "head").output.contains("work/a"))
+        }
+    }
+
+    /// What was logged goes when its time is over, also where nothing is logged any more.
+    @Test func linesGoWhenTheirTimeIsOver() throws {
+        try with { home, _ in
+            func sql(_ text: String) throws -> String {
+                let program = """
+                    import sqlite3, sys
+                    base = sqlite3.connect(sys.argv[1], timeout=20)
+                    print(*base.execute(sys.argv[2]))
+                    base.commit()
+                    """
+                let file = try #require(
+                    try home.succeed(["find", ".", "-name", "access.sqlite"]).split(separator: 10).first)
+                return String(
+                    decoding: try home.succeed(
+                        ["python3", "-c", program, String(decoding: file, as: UTF8.self), text]),
+                    as: UTF8.self)
+            }
+            try home.succeed(["cat", home.visible("work/a").string])
+            #expect(try home.passdir("access", "log").output.contains("work/a"))
+            _ = try sql("UPDATE read SET first = first - 7200, last = last - 7200")
+            try home.configure(["access.keep": "1h", "access.log": "false"])
+            #expect(try home.passdir("access", "log").output == "nothing like that has been logged\n")
+            try home.waitUntil("the line is gone") { try sql("SELECT count(*) FROM read") == "(0,)\n" }
+            let follow = try home.run(["timeout", "1", "passdir", "access", "log", "--follow"])
+            #expect(follow.errors.contains("access.log is false"), "\(follow)")
         }
     }
 

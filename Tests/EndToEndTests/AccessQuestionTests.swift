@@ -667,6 +667,22 @@ import Testing
             }
         }
     }
+
+    /// A job in the background is not asked about on its terminal, where a person types to other programs.
+    @Test(arguments: ["cat mnt/work/key", "passdir show work/key"])
+    func aJobInTheBackgroundAsksNothingOnItsTerminal(_ reader: String) throws {
+        try withMount(["key"]) { home in
+            let found = try home.run(["sh", "-c", "command -v pinentry-curses"])
+            try home.write("pinentry-program \(found.output)", to: "gnupg/gpg-agent.conf")
+            try home.succeed(["passdir", "access", "set", "work", "--ask"])
+            let shown = try home.onTerminal(
+                ["bash", "-mc", "\(reader) & wait $!; echo ended with $?; \(reader)"],
+                [TerminalStep(at: "Refuse", type: "\r")], extra: ["TERM": "xterm", "LANG": "C.UTF-8"])
+            #expect(shown.output.contains("ended with 1"), "\(shown.output)")
+            #expect(shown.exitCode == 0 && shown.output.contains("MARK"), "\(shown.output)")
+            #expect(try home.passdir("access", "log").output.contains("unanswered"))
+        }
+    }
 }
 
 extension TestHome {

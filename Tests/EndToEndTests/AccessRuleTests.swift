@@ -384,7 +384,13 @@ import Testing
                     && shown.output.contains("deny /usr/bin/cat"), "\(shown)")
             #expect(
                 try home.passdir("access", "test", "work/aws/key", "--as", "cat").errors.contains("\(file):"))
-            try home.write(good, to: "config/passdir/config")
+            // One that is new would not be in force.
+            let broken = try home.text(of: "config/passdir/config")
+            let refused = try home.run(["passdir", "access", "set", "work/aws", "--deny"])
+            #expect(
+                refused.exitCode == 1 && refused.errors.contains("the rule 'deny nobody")
+                    && refused.errors.split(separator: "\n").count == 1, "\(refused)")
+            #expect(try home.text(of: "config/passdir/config") == broken)
             try home.succeed(["passdir", "access", "unset", "work"])
             #expect(try home.run(["cat", secret]).output == "MARK\n")
             #expect(try home.passdir("access").output.hasPrefix("no rules"))
@@ -431,6 +437,9 @@ import Testing
             // What is not there yet may be denied.
             try set(home, "work", "/usr/bin/not-installed", "--deny")
             try home.succeed(["passdir", "access", "unset", "work", "/usr/bin/not-installed"])
+            let own = try home.run(["passdir", "access", "set", "work", "passdir", "--deny"])
+            #expect(own.exitCode == 0 && own.errors.contains("judged as what started it"), "\(own)")
+            try home.succeed(["passdir", "access", "unset", "work", "passdir"])
             try home.succeed(["passdir", "store", "rename", "work", "job"])
             #expect(try home.passdir("access").output.contains("job/aws  ask"))
         }
@@ -453,8 +462,10 @@ import Testing
             #expect(!silent.errors.contains("access rules"), "\(silent)")
             // A link's target has a name of its own.
             try home.succeed(["ln", "-s", "cloud", home.visible("work/desk").string])
-            let link = try home.run(["passdir", "access", "set", "work/desk", "--deny"])
-            #expect(link.exitCode == 1 && link.errors.contains("is a symbolic link"), "\(link)")
+            for words in [["set", "work/desk", "--deny"], ["test", "work/desk", "--as", "cat"]] {
+                let link = try home.run(["passdir", "access"] + words)
+                #expect(link.exitCode == 1 && link.errors.contains("is a symbolic link"), "\(link)")
+            }
         }
     }
 

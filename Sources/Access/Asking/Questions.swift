@@ -39,7 +39,7 @@ final class Questions: Sendable {
         ) throws(Errno) {
             (self.key, self.secret, self.reader, self.thread) = (key, secret, reader, thread)
             self.deadline = deadline
-            place = Questions.place(of: thread)
+            place = Questions.place(of: thread, throughCommand: reader.command?.process)
             screen =
                 place.environment["WAYLAND_DISPLAY"] ?? place.environment["DISPLAY"] ?? place.terminal ?? ""
             ending = try Pipe()
@@ -255,10 +255,14 @@ final class Questions: Sendable {
     }
 
     /// Where the reader's person sits. A display that the reader names itself may be one that it watches: where we have one of
-    /// our own, that one is meant.
-    private static func place(of thread: Int32) -> PromptPlace {
+    /// our own, that one is meant. On the terminal of a job in the background a person types to other programs: the next key would
+    /// answer what nobody has read.
+    private static func place(of thread: Int32, throughCommand command: Int32?) -> PromptPlace {
         let own = PromptPlace.ofThisProcess
         guard var place = PromptPlace.of(process: thread) else { return own }
+        if let job = ProcessFolder(command ?? thread), ProcessFacts(of: job)?.isInBackground == true {
+            place.terminal = nil
+        }
         let displays = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"]
         let isOnDesktop = displays.prefix(2).contains { place.environment[$0]?.isEmpty == false }
         guard isOnDesktop, displays.prefix(2).contains(where: { own.environment[$0]?.isEmpty == false })

@@ -181,19 +181,25 @@ public final class AccessDatabase: Sendable {
         public var place: String?
         /// A program, by its path or the last part of it.
         public var program: String?
+        /// The path of the file that `program` leads to: `python3` is a link to another name.
+        public var programFile: String?
         /// Nothing that was last read before, in seconds since 1970.
         public var since: Int64?
         /// Only what has changed after this revision.
         public var after: Int64?
 
         /// Looks for everything.
-        public init(place: String? = nil, program: String? = nil, since: Int64? = nil, after: Int64? = nil) {
-            (self.place, self.program, self.since, self.after) = (place, program, since, after)
+        public init(
+            place: String? = nil, program: String? = nil, programFile: String? = nil, since: Int64? = nil,
+            after: Int64? = nil
+        ) {
+            (self.place, self.program, self.programFile) = (place, program, programFile)
+            (self.since, self.after) = (since, after)
         }
 
         /// Whether lines of a program are looked for.
         public func isAbout(_ program: String) -> Bool {
-            self.program.map { program == $0 || program.hasSuffix("/" + $0) } ?? true
+            self.program.map { [$0, programFile].contains(program) || program.hasSuffix("/" + $0) } ?? true
         }
     }
 
@@ -205,10 +211,12 @@ public final class AccessDatabase: Sendable {
                 sql: """
                     SELECT * FROM read WHERE revision > ?1 AND last >= ?2
                         AND (?3 IS NULL OR secret = ?3 OR substr(secret, 1, length(?3) + 1) = ?3 || '/')
-                        AND (?4 IS NULL OR program = ?4 OR substr(program, -length(?4) - 1) = '/' || ?4)
+                        AND (?4 IS NULL OR program IN (?4, ?5) OR substr(program, -length(?4) - 1) = '/' || ?4)
                         ORDER BY revision
                     """,
-                arguments: [search.after ?? 0, search.since ?? 0, search.place, search.program])
+                arguments: [
+                    search.after ?? 0, search.since ?? 0, search.place, search.program, search.programFile,
+                ])
             var lines: [AccessLine] = []
             while let row = try rows.next() { if let line = AccessLine(row) { lines.append(line) } }
             return lines

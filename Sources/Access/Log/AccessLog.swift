@@ -18,6 +18,8 @@ public final class AccessLog: Sendable {
         /// How often all that had come was taken to be written, and how many of these times are over.
         var (begun, ended) = (0, 0)
         var isFlushing = false
+        /// Whether lines are to go for which the time is over: where nothing is noted, none that is new takes them along.
+        var forgets = false
         /// Whether lines wait as another program holds the file.
         var isHeld = false
         var isClosed = false
@@ -83,8 +85,12 @@ public final class AccessLog: Sendable {
 
     /// Notes by these options from now on.
     func use(_ options: AccessOptions) {
-        queue.withLock { $0.options = options }
+        let forgets = !options.isLogging && file.exists
+        queue.withLock { ($0.options, $0.forgets) = (options, forgets) }
         isNoting.store(options.isWatching, ordering: .releasing)
+        guard forgets else { return }
+        queue.broadcast()
+        startThread()
     }
 
     /// As `note(_:_:)`.
@@ -166,18 +172,18 @@ public final class AccessLog: Sendable {
         var earliest = MonotonicTime.now
         while waitForWork(waiting) {
             gather(until: max(earliest, MonotonicTime(secondsFromNow: Self.gathering)))
-            let (events, dropped, options) = queue.withLock { queue in
+            let (events, dropped, options, forgets) = queue.withLock { queue in
                 defer {
-                    (queue.events, queue.dropped) = ([], [:])
+                    (queue.events, queue.dropped, queue.forgets) = ([], [:], false)
                     queue.isFlushing = false
                     queue.begun += 1
                 }
-                return (queue.events, queue.dropped, queue.options)
+                return (queue.events, queue.dropped, queue.options, queue.forgets)
             }
             notices.tell(Self.lines(of: events).filter { !$0.outcome.isRead }, firsts: [])
             waiting.add(Self.lines(of: events.filter(\.isKept)))
             for (program, gone) in dropped { waiting.drop(gone.count, of: program, last: gone.last) }
-            let isHeld = write(&waiting, options)
+            let isHeld = write(&waiting, options, forgets: forgets)
             earliest = MonotonicTime(secondsFromNow: Self.interval)
             queue.withLock {
                 $0.ended += 1
@@ -192,7 +198,7 @@ public final class AccessLog: Sendable {
     private func waitForWork(_ waiting: WaitingLines) -> Bool {
         let end = waiting.isEmpty ? nil : MonotonicTime(secondsFromNow: Self.retry)
         return queue.waiting { queue, timeIsOver in
-            if !queue.events.isEmpty || queue.isFlushing { return .done(true) }
+            if !queue.events.isEmpty || queue.isFlushing || queue.forgets { return .done(true) }
             if queue.isClosed { return .done(false) }
             return timeIsOver ? .done(true) : .wait(until: end)
         }
@@ -224,8 +230,10 @@ public final class AccessLog: Sendable {
     }
 
     /// Returns whether another program holds the file.
-    private func write(_ waiting: inout WaitingLines, _ options: AccessOptions) -> Bool {
-        guard !waiting.isEmpty else { return false }
+    private func write(
+        _ waiting: inout WaitingLines, _ options: AccessOptions, forgets: Bool = false
+    ) -> Bool {
+        guard !waiting.isEmpty || forgets else { return false }
         do {
             let database = try database()
             let firsts = options.notifiesFirstReads ? database.firstReads(in: waiting.lines) : []

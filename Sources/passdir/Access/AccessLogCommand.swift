@@ -2,6 +2,7 @@ import Access
 import ArgumentParser
 import Daemon
 import Glibc
+import Settings
 import Stores
 import System
 import SystemPackage
@@ -62,9 +63,13 @@ struct AccessLogCommand: ParsableCommand {
         try program.map(ProgramArgument.checkIsNamed)
         let environment = CallerEnvironment.variables()
         let file = Daemon.accessLog(environment: environment)
+        let options = try AccessOptions(
+            Configuration(file: Configuration.defaultPath(environment: environment)))
+        // What is older goes with the next line that is written, which may be long from now.
+        let oldest = FileTime.now.seconds - Int64(options.keep / .seconds(1))
         var search = AccessDatabase.Search(
             place: try path.map { try AccessPlace.named($0, environment: environment) }, program: program,
-            since: try since.moment())
+            programFile: program.flatMap(ProgramArgument.file), since: try max(since.moment() ?? 0, oldest))
         // So that what was read just now is in it.
         let client = ControlClient(socket: Daemon.controlSocket(environment: environment))
         _ = try? client.access()
@@ -73,14 +78,27 @@ struct AccessLogCommand: ParsableCommand {
             return
         }
         let database = try AccessDatabase(file: file)
-        if follow, search.since == nil { search.after = try database.lines().last?.revision }
+        var shown = ShownLines()
+        if follow {
+            if !options.isLogging {
+                StandardError.warn(
+                    options.log == false
+                        ? "nothing is logged, as access.log is false"
+                        : "nothing is logged, as there are no rules and access.log is not true")
+            }
+            if since.since == nil {
+                for line in try database.lines() {
+                    search.after = line.revision
+                    _ = shown.new(of: line)
+                }
+            }
+        }
         if !follow { try Self.tell(database.droppedLines(), search) }
         guard follow else {
             let lines = try database.lines(search)
             if lines.isEmpty, !json { Output.notice("nothing like that has been logged") }
             return lines.forEach(show)
         }
-        var shown = ShownLines()
         while true {
             for line in try database.lines(search) {
                 search.after = line.revision

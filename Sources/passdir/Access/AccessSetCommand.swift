@@ -3,6 +3,7 @@ import ArgumentParser
 import Daemon
 import Settings
 import Stores
+import System
 import SystemPackage
 
 /// `passdir access set`: adds a rule, or replaces the one for the same readers.
@@ -87,6 +88,12 @@ struct AccessSetCommand: ParsableCommand {
         if finding == .link {
             throw CommandFailure("\(place) is a symbolic link: set the rule for what it leads to")
         }
+        // Until it is mended, none that is new would be in force.
+        do { _ = try AccessRules(context.registry.configuration.accessSections) } catch {
+            throw CommandFailure(
+                "\(error): mend or remove that rule first ('passdir access unset' removes the rules of a place)"
+            )
+        }
         try context.registry.configuration.changeAccess(of: place) { items throws(SettingsError) in
             var items = items
             for rule in rules { items = try AccessRules.adding(rule, to: items, at: place) }
@@ -96,6 +103,11 @@ struct AccessSetCommand: ParsableCommand {
         for rule in rules { Output.success("\(place): \(rule.text)") }
         for path in rules.compactMap(\.program) {
             if let absence = ProgramArgument.absence(of: path) { StandardError.warn(absence) }
+            if ProgramArgument.file(path) == OwnProgram.path {
+                StandardError.warn(
+                    "a command of passdir is judged as what started it, unless that has ended: "
+                        + "this rule applies to few reads")
+            }
         }
         warnOfOverruled(rules, at: place, context.registry.configuration.accessSections)
         if finding == .nothing {

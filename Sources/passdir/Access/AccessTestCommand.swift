@@ -52,10 +52,11 @@ struct AccessTestCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard (program == nil) != (process == nil) else {
-            throw ValidationError(
-                "either --as or --process is "
-                    + "required")
+        guard program == nil || process == nil else {
+            throw ValidationError("--as and --process cannot be used together")
+        }
+        guard program != nil || process != nil else {
+            throw ValidationError("either --as or --process is required")
         }
         guard when.map({ ["terminal", "none"].contains($0) }) ?? true else {
             throw ValidationError("--when must be terminal or none")
@@ -67,6 +68,9 @@ struct AccessTestCommand: ParsableCommand {
         let configuration = try Configuration(file: Configuration.defaultPath(environment: environment))
         let rules = try AccessOptions(configuration).rules
         let secret = try AccessPlace.named(place, environment: environment)
+        if AccessPlace.findings(environment: environment)(secret) == .link {
+            throw CommandFailure("\(secret) is a symbolic link: name what it leads to")
+        }
         let reader = try reader()
         let (decision, judged) = AccessPlace.decision(of: secret, by: rules, for: reader)
         let outcome = Self.word(decision.outcome)

@@ -88,6 +88,12 @@ enum ProgramArgument {
         return folder.appending(name).string
     }
 
+    /// The file that a typed program leads to, as processes have it; nil where there is none.
+    static func file(_ typed: String) -> String? {
+        guard let path = try? path(typed) else { return nil }
+        return (try? FilePath(path).resolvingLinks())?.string
+    }
+
     private static func found(_ typed: String) throws -> String {
         if typed.contains("/") { return FilePath(typed).absolute.string }
         let folders = (CallerEnvironment.variables()["PATH"] ?? "").split(separator: ":")
