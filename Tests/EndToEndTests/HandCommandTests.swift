@@ -238,6 +238,12 @@ import Testing
             #expect(try work.git("status", "--porcelain").isEmpty)
             let done = try home.passdir("cp", "work/moved", "work/again")
             #expect(done.exitCode == 1 && done.errors.contains(".gpg-id"), "\(done)")
+            // One that cannot be read ends it, and it is said how far it came.
+            try home.write("no message\n", to: "team/dir/szz.gpg")
+            let half = try home.passdir("cp", "team/dir", "work/half")
+            #expect(
+                half.exitCode == 1 && half.errors.contains("team/dir/szz")
+                    && half.errors.contains("(1 of 3 secrets is copied already)"), "\(half)")
         }
     }
 

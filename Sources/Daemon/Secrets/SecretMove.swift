@@ -53,7 +53,8 @@ public struct SecretMove {
         else {
             throw DaemonError(message: "\(source.name) cannot go into itself")
         }
-        steps = try source.secrets().map { (secret) throws(DaemonError) in
+        let secrets = try source.secrets().sorted { $0.file.string < $1.file.string }
+        steps = try secrets.map { (secret) throws(DaemonError) in
             var below = secret.file
             _ = below.removePrefix(source.file)
             let path = target.path.pushing(below.withoutSuffix)
@@ -111,24 +112,31 @@ public struct SecretMove {
         // Its text lives on at the target.
         if !isCopy { _ = try source.unkept(steps.map(\.from.file)) }
         var (puts, gone): ([SecretPlace.Put], [FilePath]) = ([], [])
+        var done = 0
         do throws(DaemonError) {
             let reader = SecretReader(cancellation: cancellation, environment: environment)
             for step in steps {
                 if try !encryptsAnew(step) {
                     try rename(step)
                     gone += [step.from.file, step.to.file]
+                    done += 1
                     continue
                 }
                 let plaintext = try reader.text(of: step.from)
                 puts.append(try step.to.put(plaintext.bytes, replacing: step.known))
-                guard !isCopy else { continue }
-                try step.from.removeFile(plaintext.status)
-                gone.append(step.from.file)
+                if !isCopy {
+                    try step.from.removeFile(plaintext.status)
+                    gone.append(step.from.file)
+                }
+                done += 1
             }
         } catch {
             // What was done up to here is whole, and is committed as such.
             try? commit(puts, gone, message)
-            throw error
+            guard done > 0 else { throw error }
+            throw DaemonError(
+                message: "\(error.message) (\(done) of \(steps.count) secrets \(done == 1 ? "is" : "are") "
+                    + "\(isCopy ? "copied" : "moved") already)")
         }
         try commit(puts, gone, message)
         let others = try source.foreignFiles()
