@@ -39,6 +39,9 @@ public final class AccessGate: ReadJudge {
         watches.store(options.isWatching, ordering: .releasing)
     }
 
+    /// For a mount, which may run for long and log nothing: has what is older than `access.keep` go from the log; returns at once.
+    public func forgetOldLines() { log.forgetOldLines() }
+
     /// As the protocol says.
     public var inForce: InForce { current.withLock(\.self) }
 

@@ -102,6 +102,7 @@ final class LiveStores: Sendable {
         }
         guard let (definitions, wanted, access, templates, cacheTime) = read else { return false }
         gate.use(access)
+        gate.forgetOldLines()
         filesystem.setTemplates(templates)
         filesystem.setCacheTime(cacheTime)
         let step = step(to: wanted, reopening)

@@ -35,6 +35,7 @@ struct MountSetup {
             DesktopNotification.show($0, $1)
         }
         gate.use(try AccessOptions(configuration))
+        gate.forgetOldLines()
         options.judge = gate
         options.consent = gate
         options.past = RepositoryPast { HistoryPoint(typed: $0) }

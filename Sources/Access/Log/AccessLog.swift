@@ -85,9 +85,16 @@ public final class AccessLog: Sendable {
 
     /// Notes by these options from now on.
     func use(_ options: AccessOptions) {
-        let forgets = !options.isLogging && file.exists
-        queue.withLock { ($0.options, $0.forgets) = (options, forgets) }
+        queue.withLock { $0.options = options }
         isNoting.store(options.isWatching, ordering: .releasing)
+    }
+
+    /// Has lines go for which the time is over, where nothing is logged; returns at once.
+    func forgetOldLines() {
+        let forgets = queue.withLock { queue in
+            queue.forgets = !queue.options.isLogging && file.exists
+            return queue.forgets
+        }
         guard forgets else { return }
         queue.broadcast()
         startThread()

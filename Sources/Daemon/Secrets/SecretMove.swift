@@ -163,20 +163,24 @@ public struct SecretMove {
     private func rename(_ step: Step) throws(DaemonError) {
         try DaemonError.wrapping {
             try step.from.judged(environment: environment) { from in
-                try Self.rename(from.file, to: step.to.file, in: source.store)
+                try Self.rename(from.file, to: step.to.file, for: step.to)
             }
         }
     }
 
-    private static func rename(_ from: FilePath, to: FilePath, in store: Store) throws {
-        var folder = FilePath()
-        for component in to.removingLastComponent().components {
-            folder.append(component)
-            try? store.root.makeDirectory(folder)
+    /// Renames a file or a folder of a store, on disk.
+    /// - Parameter target: where it goes, which lies in the same folder.
+    private static func rename(_ from: FilePath, to: FilePath, for target: SecretPlace) throws(Errno) {
+        let root = target.store.root
+        let hasNewFolder = try target.makeFolders()
+        do throws(Errno) {
+            try root.rename(from, to: to, flags: .noReplace)
+        } catch {
+            if hasNewFolder { target.removeEmptyFolders(above: to) }
+            throw error
         }
-        try store.root.rename(from, to: to, flags: .noReplace)
-        try store.root.synchronizeParent(of: to)
-        try store.root.synchronizeParent(of: from)
+        try root.synchronizeParent(of: to)
+        try root.synchronizeParent(of: from)
     }
 
     private func commit(_ puts: [SecretPlace.Put], _ gone: [FilePath], _ message: String) throws(DaemonError)
@@ -218,7 +222,7 @@ public struct SecretMove {
         try DaemonError.wrapping {
             let move = source.kind == .folder ? try store.beginMove(from, to: to, isExchange: false) : nil
             defer { if let move { store.endMove(move) } }
-            try Self.rename(from, to: to, in: store)
+            try Self.rename(from, to: to, for: target)
         }
         let files = steps.map(\.from.file) + lists + foreign
         source.removeEmptyFolders(above: from)

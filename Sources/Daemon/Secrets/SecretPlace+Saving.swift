@@ -137,7 +137,7 @@ extension SecretPlace {
 
     /// Makes the folders above the secret.
     /// - Returns: whether one was missing.
-    private func makeFolders() throws(Errno) -> Bool {
+    func makeFolders() throws(Errno) -> Bool {
         var (folder, isNew) = (FilePath(), false)
         for component in file.removingLastComponent().components {
             folder.append(component)

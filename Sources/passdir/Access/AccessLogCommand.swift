@@ -87,10 +87,9 @@ struct AccessLogCommand: ParsableCommand {
                         : "nothing is logged, as there are no rules and access.log is not true")
             }
             if since.since == nil {
-                for line in try database.lines() {
-                    search.after = line.revision
-                    _ = shown.new(of: line)
-                }
+                let lines = try database.lines()
+                search.after = lines.last?.revision
+                shown = ShownLines(lines)
             }
         }
         if !follow { try Self.tell(database.droppedLines(), search) }
@@ -116,12 +115,22 @@ struct AccessLogCommand: ParsableCommand {
     private struct ShownLines {
         private var counts: [AccessLine: Int] = [:]
 
+        /// - Parameter lines: those that need not be shown.
+        init(_ lines: [AccessLine] = []) {
+            for line in lines { counts[Self.key(of: line)] = line.count }
+        }
+
+        private static func key(of line: AccessLine) -> AccessLine {
+            var key = line
+            (key.revision, key.last, key.count) = (0, 0, 0)
+            return key
+        }
+
         /// A line with the reads that were not shown yet.
         mutating func new(of line: AccessLine) -> AccessLine {
             // Like reads within a minute are one line.
             counts = counts.filter { $0.key.first > line.last - 120 }
-            var key = line
-            (key.revision, key.last, key.count) = (0, 0, 0)
+            let key = Self.key(of: line)
             var new = line
             new.count = max(1, line.count - (counts[key] ?? 0))
             counts[key] = line.count
